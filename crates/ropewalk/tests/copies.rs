@@ -203,7 +203,7 @@ fn what_cannot_be_copied_stays_as_it_is() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine);
         for (name, reason) in [
-            ("calls the host", "it was left in a call of the host, which returns once"),
+            ("calls the host", "it was suspended in a host call, which returns once"),
             ("has a task", "a task was suspended with it, and a task is one object"),
             ("has a stack", "a function on it owns a first-class stack, which has one owner"),
         ] {

@@ -21,7 +21,7 @@ fn stderr(output: &Output) -> String {
 fn is_complaint(output: &Output, parts: &[&str]) {
     let said = stderr(output);
     assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{output:?}");
-    for part in ["WebAssembly has faulted in a way that is no trap", "Please report it"] {
+    for part in ["WebAssembly caused a fault that is not a trap", "Please report it"] {
         assert!(said.contains(part), "{said}");
     }
     for part in parts {

@@ -132,8 +132,8 @@ fn damaged_code_is_not_executed() {
     is_damaged(&error);
     assert_eq!(
         error.to_string(),
-        "wasm trap: compiled code is damaged: the code of the module \"large\" is not what was \
-         written to its file; compile it again. This store cannot be used any more"
+        "wasm trap: compiled code is damaged: the code of the module \"large\" differs from \
+         what was compiled; compile it again. This store cannot be used any more"
     );
     // Other stores go on, until they execute it too.
     is_unusable(&mut store, instance);
@@ -325,7 +325,10 @@ fn a_file_of_the_cache_that_is_damaged_unseen_is_removed_when_that_is_found() {
     let (mut store, damaged) = instance(&module);
     let error = call(&mut store, damaged, 900, 1).unwrap_err();
     is_damaged(&error);
-    assert!(error.to_string().contains("its file was removed, so load it again"), "{error}");
+    assert!(
+        error.to_string().contains("its file was removed from the cache, so load it again"),
+        "{error}"
+    );
     // At once: whatever happens to this process, the next one does not run into it.
     assert!(!file.exists());
     let (mut store, again) = instance(&Module::new(&engine, large()).unwrap());

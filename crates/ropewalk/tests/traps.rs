@@ -268,8 +268,8 @@ fn an_unhandled_tag_says_if_the_host_stood_in_between() {
         assert_eq!(
             message("run"),
             format!(
-                "{plain}; the clause for it is outside of a call to the host, and no suspension \
-                 crosses the host"
+                "{plain}; its clause is outside of a host call, and a suspension cannot cross a \
+                 host call"
             )
         );
         // There is no clause anywhere.

@@ -1,18 +1,16 @@
-//! Faults, as the kernel reports them.
+//! The kernel's report of a fault.
 
 use libc::c_int;
 
-/// What the kernel says of a fault.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
     pub signal: c_int,
-    /// Why it was raised: `si_code`.
+    /// The reason: `si_code`.
     pub code: c_int,
-    /// Where memory was accessed. Zero where the processor does not say.
+    /// The address of the access, or zero if the processor does not report it.
     pub address: usize,
-    /// The number of the processor's exception, the last one if this is none.
+    /// The number of the last processor exception. The fault need not be one.
     pub exception: i64,
-    /// Whether memory was written, if it was accessed.
     pub was_writing: bool,
     pub pc: usize,
     pub sp: usize,

@@ -1,15 +1,16 @@
-//! What the runtime has to do with the machine.
+//! Everything that depends on the processor.
 //!
-//! Each machine is a folder with the same verbs:
+//! Each architecture is a folder with the same files:
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `stubs` | `enter`, `leave`, and calling the host; where stacks begin and end |
-//! | `bytes` | copying and filling a few bytes without a stack |
+//! | `stubs` | assembly: entering and leaving WebAssembly, calling the host, the ends of stacks |
+//! | `bytes` | assembly: copying and filling memory |
 //! | `interrupted` | the registers of a thread that a signal has interrupted |
-//! | `frames` | what functions do before their frame is linked into the chain |
+//! | `frames` | the instructions before a function's frame is in the chain of frame pointers |
 //!
-//! The functions that stubs call are in [`calls`]. The other half is `arch` of the compiler.
+//! The functions that stubs call are in [`calls`]. Generated code is the business of `arch` in the
+//! compiler.
 
 pub(crate) mod calls;
 pub(crate) mod fault;

@@ -1,60 +1,17 @@
-//! Allocation, and the operations on whole arrays.
+//! Builtins that allocate, and those for whole arrays.
 
-use super::{Calling, Result, pieces, range, unpair};
-use crate::code::types::RegisteredType;
+use super::{Calling, Pair, Result, pieces, range};
 use crate::heap::Object;
 use crate::store::interrupts::Interrupts;
 use ropewalk_abi::heap::array_size;
 use ropewalk_abi::{RawVal, TrapCode, TypeInfo};
 use std::ops::Range;
-use std::sync::Arc;
 
-pub(super) fn heap_allocate(calling: &mut Calling<'_>, ty: u64, size: u64) -> Result<u64> {
-    let object = calling.store.allocate(ty as *const TypeInfo, size)?;
-    Ok(object.reference())
-}
-
-/// A new array of zeroes.
-fn new_array(calling: &mut Calling<'_>, ty: *const TypeInfo, len: u32) -> Result<Object> {
-    // SAFETY: generated code passes types of its instance.
-    let element = unsafe { (*ty).size };
-    let array = calling.store.allocate(ty, array_size(element, len))?;
-    array.set_len(len);
-    Ok(array)
-}
-
-pub(super) fn array_new_default(calling: &mut Calling<'_>, ty: u64, len: u64) -> Result<u64> {
-    Ok(new_array(calling, ty as *const TypeInfo, len as u32)?.reference())
-}
-
-pub(super) fn array_new(calling: &mut Calling<'_>, ty: u64, len: u64) -> Result<u64> {
-    let ty = ty as *const TypeInfo;
-    // SAFETY: generated code passes types of its instance.
-    let is_collected = unsafe { (*ty).elements_are_collected };
-    calling.store.heap.make_room_for_roots(1)?;
-    let height = calling.store.heap.roots.len();
-    let root = is_collected.then(|| {
-        let value = calling.store.transferred(0).u64();
-        calling.store.heap.roots.add(value)
-    });
-    let array = new_array(calling, ty, len as u32);
-    let moved = root.and_then(|root| calling.store.heap.roots.get(root));
-    calling.store.heap.roots.truncate(height);
-    if let Some(moved) = moved {
-        // Also if there is no array yet, and this is done again later.
-        calling.store.transfer(0, RawVal::from_u64(moved));
-    }
-    let array = array?;
-    let value = calling.store.transferred(0);
-    fill(&calling.store.budget.interrupts, array, 0, len as u32, &value)?;
-    Ok(array.reference())
-}
-
-/// Fills elements with a value, of which an element takes the first bytes.
+/// Fills elements with the low bytes of a value.
 fn fill(interrupts: &Interrupts, array: Object, to: u32, len: u32, value: &RawVal) -> Result<()> {
     fn slice<'a, T>(array: Object, to: u32, len: u32) -> &'a mut [T] {
-        // SAFETY: the caller has checked the bounds, and elements have that
-        // size; vectors are only read and written as two words.
+        // SAFETY: the caller has checked the bounds, and elements have this size. Vectors are
+        // accessed as two words.
         unsafe { std::slice::from_raw_parts_mut(array.element(to).cast::<T>(), len as usize) }
     }
     match array.ty().size {
@@ -70,135 +27,179 @@ fn fill(interrupts: &Interrupts, array: Object, to: u32, len: u32, value: &RawVa
     }
 }
 
-/// The type that a word of a type index and a segment index names, and the
-/// segment.
-fn type_and_segment(calling: &Calling<'_>, word: u64) -> (Arc<RegisteredType>, usize) {
-    let (ty, segment) = unpair(word);
-    let id = calling.store.objects.instances[calling.instance].module().type_ids[ty as usize];
-    (calling.store.options.types.get(id), segment as usize)
-}
-
-/// Copies what a segment has into an array, from an element on.
-///
-/// # Safety
-///
-/// The array must have room for it there, and elements of that kind.
-unsafe fn write<T>(array: Object, to: u32, segment: &[T]) {
-    let target = array.element(to).cast::<T>();
-    // SAFETY: the caller's promise; no segment lies in the heap.
-    unsafe { std::ptr::copy_nonoverlapping(segment.as_ptr(), target, segment.len()) };
-}
-
-pub(super) fn array_new_data(
-    calling: &mut Calling<'_>,
-    word: u64,
-    from: u64,
-    len: u64,
-) -> Result<u64> {
-    let (ty, segment) = type_and_segment(calling, word);
-    let bytes = len * u64::from(ty.layout().size);
-    let segment_len = calling.instance().data_segment(segment).len();
-    let from = range(from, bytes, segment_len).ok_or(TrapCode::MemoryOutOfBounds)?;
-    let array = new_array(calling, ty.info(), len as u32)?;
-    // SAFETY: the array has room for as many bytes.
-    unsafe { write(array, 0, &calling.instance().data_segment(segment)[from]) };
-    Ok(array.reference())
-}
-
-pub(super) fn array_new_elem(
-    calling: &mut Calling<'_>,
-    word: u64,
-    from: u64,
-    len: u64,
-) -> Result<u64> {
-    let (ty, segment) = type_and_segment(calling, word);
-    let segment_len = calling.instance().elements[segment].len();
-    let from = range(from, len, segment_len).ok_or(TrapCode::TableOutOfBounds)?;
-    let array = new_array(calling, ty.info(), len as u32)?;
-    // SAFETY: the array has room for as many references.
-    unsafe { write(array, 0, &calling.instance().elements[segment][from]) };
-    Ok(array.reference())
-}
-
-/// The array that a reference refers to.
 fn array_at(reference: u64) -> Result<Object> {
     // SAFETY: generated code passes references to arrays.
     unsafe { Object::from_reference(reference) }.ok_or(TrapCode::NullArrayReference)
 }
 
-/// Checks that elements are within an array.
 fn check(array: Object, from: u64, len: u64) -> Result<()> {
     let fits = range(from, len, array.len() as usize).is_some();
     if fits { Ok(()) } else { Err(TrapCode::ArrayOutOfBounds) }
 }
 
-pub(super) fn array_fill(calling: &mut Calling<'_>, array: u64, to_and_len: u64) -> Result<u64> {
-    let array = array_at(array)?;
-    let (to, len) = unpair(to_and_len);
-    check(array, to, len)?;
-    let value = calling.store.transferred(0);
-    fill(&calling.store.budget.interrupts, array, to as u32, len as u32, &value)?;
-    Ok(0)
+/// Copies bytes of a segment into an array.
+///
+/// # Safety
+///
+/// The array must have room at the index.
+unsafe fn write(array: Object, to: u32, bytes: &[u8]) {
+    // SAFETY: the caller's promise. Segments are not in the heap.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), array.element(to), bytes.len()) };
 }
 
-pub(super) fn array_copy(
-    calling: &mut Calling<'_>,
-    to: u64,
-    to_index: u64,
-    from: u64,
-    from_index_and_len: u64,
-) -> Result<u64> {
-    let (to, from) = (array_at(to)?, array_at(from)?);
-    let (from_index, len) = unpair(from_index_and_len);
-    check(to, to_index, len)?;
-    check(from, from_index, len)?;
-    let bytes = len as usize * to.ty().size as usize;
-    let source = from.element(from_index as u32);
-    let target = to.element(to_index as u32);
-    let mut copy = |piece: Range<usize>| {
-        // SAFETY: both ranges are within their arrays, whose elements have the
-        // same size; they may overlap.
-        unsafe { std::ptr::copy(source.add(piece.start), target.add(piece.start), piece.len()) };
-    };
-    let interrupts = &calling.store.budget.interrupts;
-    match target.cast_const() <= source.cast_const() {
-        true => pieces::forward::<u8>(interrupts, 0..bytes, &mut copy)?,
-        false => pieces::backward::<u8>(interrupts, 0..bytes, &mut copy)?,
+#[derive(Clone, Copy)]
+enum Segment {
+    Data(u64),
+    Elements(u64),
+}
+
+impl Calling<'_> {
+    fn bytes(&self, segment: Segment) -> &[u8] {
+        let instance = &self.store.objects.instances[self.instance];
+        match segment {
+            Segment::Data(index) => instance.data_segment(index as usize),
+            Segment::Elements(index) => bytemuck::cast_slice(&instance.elements[index as usize]),
+        }
     }
-    Ok(0)
-}
 
-pub(super) fn array_init_data(
-    calling: &mut Calling<'_>,
-    segment: u64,
-    array: u64,
-    to: u64,
-    from_and_len: u64,
-) -> Result<u64> {
-    let array = array_at(array)?;
-    let (from, len) = unpair(from_and_len);
-    check(array, to, len)?;
-    let segment = calling.instance().data_segment(segment as usize);
-    let bytes = len * u64::from(array.ty().size);
-    let from = range(from, bytes, segment.len()).ok_or(TrapCode::MemoryOutOfBounds)?;
-    // SAFETY: the range is within the array.
-    unsafe { write(array, to as u32, &segment[from]) };
-    Ok(0)
-}
+    /// The bytes for `len` elements of a type. `from` is an offset in a data segment, and an
+    /// index in an element segment.
+    fn range_in(
+        &self,
+        segment: Segment,
+        ty: &TypeInfo,
+        from: u64,
+        len: u64,
+    ) -> Result<Range<usize>> {
+        let (unit, out_of_bounds) = match segment {
+            Segment::Data(_) => (1, TrapCode::MemoryOutOfBounds),
+            Segment::Elements(_) => (size_of::<u64>() as u64, TrapCode::TableOutOfBounds),
+        };
+        let bytes = len * u64::from(ty.size);
+        range(from * unit, bytes, self.bytes(segment).len()).ok_or(out_of_bounds)
+    }
 
-pub(super) fn array_init_elem(
-    calling: &mut Calling<'_>,
-    segment: u64,
-    array: u64,
-    to: u64,
-    from_and_len: u64,
-) -> Result<u64> {
-    let array = array_at(array)?;
-    let (from, len) = unpair(from_and_len);
-    check(array, to, len)?;
-    let segment = &calling.instance().elements[segment as usize];
-    let from = range(from, len, segment.len()).ok_or(TrapCode::TableOutOfBounds)?;
-    // SAFETY: the range is within the array.
-    unsafe { write(array, to as u32, &segment[from]) };
-    Ok(0)
+    fn new_from_segment(
+        &mut self,
+        ty: u64,
+        segment: Segment,
+        from: u64,
+        len: u64,
+    ) -> Result<Object> {
+        let registered = self.store.module_type(self.instance, ty as u32);
+        // SAFETY: the type is registered.
+        let ty = unsafe { &*registered.info() };
+        let bytes = self.range_in(segment, ty, from, len)?;
+        let array = self.array_new_default(ty, len as u32)?;
+        // SAFETY: the array has room for these bytes.
+        unsafe { write(array, 0, &self.bytes(segment)[bytes]) };
+        Ok(array)
+    }
+
+    fn init_from_segment(
+        &self,
+        segment: Segment,
+        array: u64,
+        to: u64,
+        [from, len]: Pair,
+    ) -> Result<()> {
+        let array = array_at(array)?;
+        check(array, to, len)?;
+        let bytes = self.range_in(segment, array.ty(), from, len)?;
+        // SAFETY: the range is within the array.
+        unsafe { write(array, to as u32, &self.bytes(segment)[bytes]) };
+        Ok(())
+    }
+
+    pub(super) fn heap_allocate(&mut self, ty: *const TypeInfo, size: u64) -> Result<Object> {
+        self.store.allocate(ty, size)
+    }
+
+    pub(super) fn array_new_default(&mut self, ty: &TypeInfo, len: u32) -> Result<Object> {
+        let array = self.store.allocate(ty, array_size(ty.size, len))?;
+        array.set_len(len);
+        Ok(array)
+    }
+
+    pub(super) fn array_new(&mut self, ty: &TypeInfo, len: u32) -> Result<Object> {
+        self.store.heap.roots.make_room(1)?;
+        let height = self.store.heap.roots.len();
+        let root = ty.elements_are_collected.then(|| {
+            let value = self.store.transferred(0).u64();
+            self.store.heap.roots.add(value)
+        });
+        let array = self.array_new_default(ty, len);
+        let moved = root.and_then(|root| self.store.heap.roots.get(root));
+        self.store.heap.roots.truncate(height);
+        if let Some(moved) = moved {
+            // Even without an array: the builtin may be called again.
+            self.store.transfer(0, RawVal::from_u64(moved));
+        }
+        let array = array?;
+        let value = self.store.transferred(0);
+        fill(&self.store.budget.interrupts, array, 0, len, &value)?;
+        Ok(array)
+    }
+
+    pub(super) fn array_new_data(&mut self, types: Pair, from: u64, len: u64) -> Result<Object> {
+        let [ty, segment] = types;
+        self.new_from_segment(ty, Segment::Data(segment), from, len)
+    }
+
+    pub(super) fn array_new_elem(&mut self, types: Pair, from: u64, len: u64) -> Result<Object> {
+        let [ty, segment] = types;
+        self.new_from_segment(ty, Segment::Elements(segment), from, len)
+    }
+
+    pub(super) fn array_fill(&mut self, array: u64, [to, len]: Pair) -> Result<()> {
+        let array = array_at(array)?;
+        check(array, to, len)?;
+        let value = self.store.transferred(0);
+        fill(&self.store.budget.interrupts, array, to as u32, len as u32, &value)
+    }
+
+    pub(super) fn array_copy(
+        &mut self,
+        to: u64,
+        to_index: u64,
+        from: u64,
+        part: Pair,
+    ) -> Result<()> {
+        let ([from_index, len], to, from) = (part, array_at(to)?, array_at(from)?);
+        check(to, to_index, len)?;
+        check(from, from_index, len)?;
+        let bytes = len as usize * to.ty().size as usize;
+        let source = from.element(from_index as u32);
+        let target = to.element(to_index as u32);
+        let mut copy = |piece: Range<usize>| {
+            // SAFETY: both ranges are within their arrays, whose elements have the same size.
+            // They can overlap.
+            unsafe { std::ptr::copy(source.add(piece.start), target.add(piece.start), piece.len()) }
+        };
+        let interrupts = &self.store.budget.interrupts;
+        match target.cast_const() <= source.cast_const() {
+            true => pieces::forward::<u8>(interrupts, 0..bytes, &mut copy),
+            false => pieces::backward::<u8>(interrupts, 0..bytes, &mut copy),
+        }
+    }
+
+    pub(super) fn array_init_data(
+        &mut self,
+        segment: u64,
+        array: u64,
+        to: u64,
+        part: Pair,
+    ) -> Result<()> {
+        self.init_from_segment(Segment::Data(segment), array, to, part)
+    }
+
+    pub(super) fn array_init_elem(
+        &mut self,
+        segment: u64,
+        array: u64,
+        to: u64,
+        part: Pair,
+    ) -> Result<()> {
+        self.init_from_segment(Segment::Elements(segment), array, to, part)
+    }
 }

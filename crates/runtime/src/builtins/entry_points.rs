@@ -1,9 +1,9 @@
-//! New stores, with what generated code and stubs call in them.
+//! Makes stores with the builtins and runtime calls of this crate.
 
 use super::{CHECKED_TABLE, TABLE, call_again};
 use crate::arch::calls::RuntimeCalls;
 use crate::observe::trace;
-use crate::run::lifecycle::bound::deliver_checked;
+use crate::run::lifecycle::bind::deliver_checked;
 use crate::run::{grow, interrupt, parking};
 use crate::store::entry_points::EntryPoints;
 use crate::store::{Store, StoreOptions, move_stack_of};
@@ -19,7 +19,7 @@ static CALLS: RuntimeCalls = RuntimeCalls {
     finished: trace::finished,
 };
 
-/// A new store. It is boxed because generated code knows its address.
+/// Makes a store. It is boxed because generated code knows its address.
 pub fn new_store(options: StoreOptions) -> Box<Store> {
     let table = match options.stress.check_stacks {
         false => &TABLE,
@@ -35,7 +35,7 @@ pub fn new_store(options: StoreOptions) -> Box<Store> {
     store
 }
 
-/// What is streamed has an end, if nobody has ended it before.
+/// Ends a streamed trace, if the embedder has not.
 fn before_drop(store: &mut Store) {
     store.finish_trace();
 }

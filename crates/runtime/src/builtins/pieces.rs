@@ -1,15 +1,14 @@
-//! Instructions that move much are done in pieces, so that they can be interrupted
-//! in between.
+//! Splits long copies and fills, so that they can be interrupted.
 
 use crate::store::interrupts::Interrupts;
 use ropewalk_abi::TrapCode;
 use std::ops::Range;
 
-/// How many bytes are moved at once: some tenths of a millisecond, if the kernel has to
-/// find memory for them.
+/// The bytes that are moved at once. This takes some tenths of a millisecond if the kernel has to
+/// provide the pages.
 const PIECE: usize = 1 << 20;
 
-/// Fills or copies a range piece by piece, in order.
+/// Applies a function to a range, piece by piece.
 pub(super) fn forward<T>(
     interrupts: &Interrupts,
     mut range: Range<usize>,
@@ -25,7 +24,7 @@ pub(super) fn forward<T>(
     Ok(())
 }
 
-/// The same, the last piece first.
+/// As [`forward`], but the last piece first.
 pub(super) fn backward<T>(
     interrupts: &Interrupts,
     mut range: Range<usize>,
@@ -41,7 +40,6 @@ pub(super) fn backward<T>(
     Ok(())
 }
 
-/// Fills a slice.
 pub(super) fn fill<T: Copy>(
     interrupts: &Interrupts,
     slice: &mut [T],
@@ -59,7 +57,7 @@ pub(super) fn copy<T: Copy>(
     forward::<T>(interrupts, 0..to.len(), |piece| to[piece.clone()].copy_from_slice(&from[piece]))
 }
 
-/// Copies a part of a slice to another place of it; they may overlap.
+/// Copies part of a slice to another place in it. The ranges can overlap.
 pub(super) fn copy_within<T: Copy>(
     interrupts: &Interrupts,
     slice: &mut [T],

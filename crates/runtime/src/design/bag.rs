@@ -1,24 +1,17 @@
-//! Bag of stacks: the uncommon cases.
+//! Bag of stacks: the operations that generated code does not inline.
 
 use crate::heap::Object;
 use crate::store::Store;
-use crate::store::running::Ending;
 use ropewalk_abi::TrapCode;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{StackKind, kind_bits};
 
 impl Store {
-    /// Suspends everything up to the base, and throws an exception where
-    /// another stack is suspended. The exception's value at an offset becomes the
-    /// stack that is left.
+    /// Suspends the running stacks up to the base, and throws an exception on another suspended
+    /// stack. The reference to the suspended stacks is stored in the exception at an offset.
     pub(crate) fn switch_throw(&mut self, reference: u64, exception: u64, offset: u32) -> Outcome {
-        match self.switch_to_throw(reference, exception, offset) {
-            Ok(()) => self.throw(exception),
-            Err(code) => {
-                self.set_ending(Ending::Trap(code));
-                Outcome::END
-            }
-        }
+        let switched = self.switch_to_throw(reference, exception, offset);
+        self.throw_or_trap(switched.map(|()| exception))
     }
 
     fn switch_to_throw(
@@ -34,8 +27,8 @@ impl Store {
         let base = self.base_of_running();
         // SAFETY: a valid reference named the base of suspended stacks.
         unsafe { self.unpark_group(target) }?;
-        // SAFETY: blocks in use are alive; the exception has room for its last
-        // value, which is a reference.
+        // SAFETY: blocks in use are alive. The exception has room for its last value, which is a
+        // reference.
         unsafe {
             (*base).group(current);
             let left = (*base).reference | kind_bits(kind);

@@ -1,4 +1,4 @@
-//! Typed continuations: the uncommon cases.
+//! Typed continuations: the operations that generated code does not inline.
 
 use crate::store::Store;
 use crate::store::running::Ending;
@@ -7,15 +7,14 @@ use ropewalk_abi::stack::{ClauseKind, EVERY_TAG, StackKind, tag_of_handler};
 use ropewalk_abi::{ControlBlock, TagDef, TrapCode, clauses};
 
 impl Store {
-    /// Searches outwards for the clause of a handler word; returns its signal
-    /// and leaves the outermost captured stack in the context. The values of a
-    /// `suspend` are in the transfer area. The running stack remembers what was
-    /// found, so that generated code finds it by itself the next time.
+    /// Searches outward for the clause of a handler word. Returns its signal, and leaves the
+    /// outermost captured stack in the context. The values of a `suspend` are in the transfer area.
+    /// The running stack remembers the result, so that generated code finds it the next time.
     pub(crate) fn find_clause(&mut self, word: u64) -> Result<u64, Ending> {
         let mut stack = self.context().stack;
         loop {
-            // SAFETY: running stacks and their parents are alive; the last
-            // parent is a block without handlers, which has no parent.
+            // SAFETY: running stacks and their parents are alive. The last parent is a block
+            // without handlers, and has no parent.
             unsafe {
                 let parent = (*stack).parent;
                 if parent == self.no_parent() {
@@ -31,13 +30,13 @@ impl Store {
         }
     }
 
-    /// The signal of the clause for a word with which a stack waits.
+    /// The signal of the clause for a word on a waiting stack.
     ///
     /// # Safety
     ///
     /// The stack must wait for another.
     unsafe fn signal_of(&mut self, stack: &ControlBlock, word: u64) -> Option<u64> {
-        // SAFETY: a stack that waits has noted its clauses.
+        // SAFETY: a waiting stack has a list of clauses.
         let signal = unsafe { clauses::find(stack.handlers, word) };
         if signal.is_some() || ClauseKind::of(word) != ClauseKind::Suspend {
             return signal;
@@ -48,33 +47,33 @@ impl Store {
         Some(signal)
     }
 
-    /// The end of a suspension for which there is no clause.
+    /// The error of a suspension without a clause.
     #[cold]
     fn unhandled(&self, word: u64) -> Ending {
-        // The tag of a `switch` has no values: what goes along is the continuation's.
+        // The values of a `switch` are the continuation's. Its tag has none.
         let tag = tag_of_handler(word) as *const TagDef;
         let mut detail = self.describe_tag(tag, Store::transferred);
         if self.is_handled_outside(word) {
-            detail += "; the clause for it is outside of a call to the host, and no suspension \
-                       crosses the host";
+            detail += "; its clause is outside of a host call, and a suspension cannot cross a host \
+                       call";
         }
         Ending::DetailedTrap(TrapCode::UnhandledTag, detail)
     }
 
-    /// Whether an activation outside of the newest one has a clause.
+    /// Whether an outer activation has the clause.
     fn is_handled_outside(&self, word: u64) -> bool {
         self.outer_stacks().any(|stack| {
             let mut parents = self.with_parents(stack).skip(1);
             let is_any = ClauseKind::of(word) == ClauseKind::Suspend;
             parents.any(|parent| {
-                // SAFETY: a stack that waits for another has noted its clauses.
+                // SAFETY: a waiting stack has a list of clauses.
                 let has = |word: u64| unsafe { clauses::find(parent.handlers, word) }.is_some();
                 has(word) || is_any && has(EVERY_TAG)
             })
         })
     }
 
-    /// Continues a continuation with an exception.
+    /// Resumes a continuation by throwing an exception in it.
     pub(crate) fn resume_throw(
         &mut self,
         reference: u64,
@@ -87,10 +86,7 @@ impl Store {
         });
         let block = match consumed {
             Ok(block) => block,
-            Err(code) => {
-                self.set_ending(Ending::Trap(code));
-                return Outcome::END;
-            }
+            Err(code) => return self.end_with(code),
         };
         let current = self.context().stack;
         // SAFETY: both blocks are alive.

@@ -1,7 +1,7 @@
-//! What the designs need of the runtime: the uncommon cases, since generated code
-//! does what is common by itself. Tasks need nothing of their own.
+//! The operations of the designs that generated code does not inline.
 //!
-//! A design is a file or folder; what designs have in common is in [`lifecycle`](crate::run::lifecycle).
+//! Each design is a file or folder. Tasks need none. Code that designs share is in
+//! [`lifecycle`](crate::run::lifecycle).
 
 mod bag;
 mod continuation;

@@ -1,9 +1,9 @@
 //! A limiter that may wait before it decides.
 //!
-//! It is shared, and may be asked several things at the same time: a call that waits for an
-//! answer keeps no other from asking. Where somebody polls the call, what has asked is left,
-//! and [called again](crate::run::waiting_builtin) when the answer is there; a host that asks in a future
-//! asks [before](AsyncLimiter::ask_first) it does anything. The answers are kept until then.
+//! It is shared, and can have several questions pending: a waiting call does not keep others from
+//! asking. In a call that is polled, the builtin that asked is suspended, and [called
+//! again](crate::run::waiting_builtin) once there is a decision. A host function that is a future
+//! asks [first](AsyncLimiter::ask_first). Decisions are kept until they are used.
 
 use super::{Decision, Growth};
 use anyhow::Result;
@@ -13,37 +13,36 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// What a limiter decides, perhaps later.
+/// The future of a limiter's decision.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Decides how much a store may have, and may wait before it does: for a budget that other
-/// stores share, for memory to become free, for somebody to agree.
+/// Decides how much a store may have, and can wait before it does: for a budget that stores share,
+/// for free memory, for the consent of a user.
 ///
-/// It is asked what a [`ResourceLimiter`](crate::ResourceLimiter) is asked, and its answers
-/// mean the same. Those that are futures are waited for where the call can wait:
+/// It decides the same questions as a [`ResourceLimiter`](crate::ResourceLimiter), with the same
+/// meaning. The decisions that are futures can wait in these cases:
 ///
 /// | question | can wait |
 /// | --- | --- |
-/// | an instance and its memories and tables | in `instantiate_async`, which asks all of it before it makes anything |
-/// | `memory.grow`, `table.grow`; the same by the host | in calls that are polled, such as `call_async`; in `grow_async`, `new_async` |
-/// | stacks, in the instructions that make one | in calls that are polled |
-/// | bytes of the heap, in `struct.new`, `array.new`, `throw` and the like | in calls that are polled |
-/// | the same where the runtime needs them in the middle of something: an event that becomes an exception, a stack that is continued and has no memory; and what the host makes | no |
-/// | a stack that grows; values of the host; references that it owns; numbers | no, they are no futures |
+/// | an instance and its memories and tables | in `instantiate_async`, which asks everything before it makes anything |
+/// | `memory.grow` and `table.grow`, also by the host | in calls that are polled, such as `call_async`; in `grow_async` and `new_async` |
+/// | stacks, in instructions that make one | in calls that are polled |
+/// | bytes of the heap, in `struct.new`, `array.new`, `throw` and similar ones | in calls that are polled |
+/// | stacks or heap in the middle of an operation: an event that becomes an exception, a parked stack that is continued, objects that the host makes | no |
+/// | the growth of a stack, host values, owned references, maximum numbers | no, these are not futures |
 ///
-/// A call that waits is like one that waits for a host function: its future is pending,
-/// others run in the same store meanwhile, and dropping it leaves the store usable. Where
-/// nobody can wait, a future must be ready when it is first polled. If it is not, it is
-/// dropped, and the call fails with an error that says so.
+/// A waiting call is like one that waits for a host function. Its future is pending, other calls
+/// run in the same store, and dropping it leaves the store usable. In a call that cannot wait, the
+/// decision must be ready on its first poll. Otherwise it is dropped, and the call fails with an
+/// error.
 ///
-/// Several questions may be open at the same time, one for each call that waits, so all
-/// methods share the limiter. If what was asked about has changed meanwhile, because another
-/// call has grown the same memory, a growth that was allowed is taken back
-/// ([`memory_grow_failed`](Self::memory_grow_failed)), and it is asked anew. If a future is
-/// dropped, the growth does not happen.
+/// Each waiting call can have a question pending, so all methods share the limiter. If another call
+/// has grown the same memory while the question was pending, an allowed growth is taken back
+/// ([`memory_grow_failed`](Self::memory_grow_failed)), and the limiter is asked again. Dropping the
+/// future cancels the growth.
 pub trait ResourceLimiterAsync: Send + Sync {
-    /// Whether a linear memory may grow from so many bytes to so many. A new one grows
-    /// from nothing. The maximum is what its type allows, if that says something.
+    /// Whether a linear memory may grow, in bytes. A new memory grows from zero. `maximum` is that
+    /// of its type, if it has one.
     fn memory_growing(
         &self,
         current: usize,
@@ -51,10 +50,10 @@ pub trait ResourceLimiterAsync: Send + Sync {
         maximum: Option<usize>,
     ) -> Answer<'_, Result<bool>>;
 
-    /// A memory that was allowed to grow could not, or does not need to any more.
+    /// A memory could not grow, or need not any more, although it was allowed to.
     fn memory_grow_failed(&self, _current: usize, _desired: usize) {}
 
-    /// Whether a table may grow from so many elements to so many.
+    /// Whether a table may grow, in elements.
     fn table_growing(
         &self,
         current: usize,
@@ -62,50 +61,50 @@ pub trait ResourceLimiterAsync: Send + Sync {
         maximum: Option<usize>,
     ) -> Answer<'_, Result<bool>>;
 
-    /// Whether there may be so many instances instead of fewer.
+    /// Whether the number of instances may grow.
     fn instances_growing(&self, _current: usize, _desired: usize) -> Answer<'_, Result<bool>> {
         Box::pin(future::ready(Ok(true)))
     }
 
-    /// Whether there may be so many stacks, but roots, instead of fewer; all stacks have
-    /// `bytes` bytes together then.
+    /// Whether the number of stacks may grow. Roots do not count. `bytes` is the resulting size of
+    /// all stacks.
     fn stacks_growing(&self, _current: usize, _desired: usize, _bytes: usize) -> Answer<'_, bool> {
         Box::pin(future::ready(true))
     }
 
-    /// Whether the objects of the heap may take so many bytes instead of fewer.
+    /// Whether the objects of the heap may grow, in bytes.
     fn heap_growing(&self, _current: usize, _desired: usize) -> Answer<'_, bool> {
         Box::pin(future::ready(true))
     }
 
-    /// Whether one stack may grow, as
-    /// [`ResourceLimiter::stack_growing`](crate::ResourceLimiter::stack_growing) says. It
-    /// cannot wait: WebAssembly is in the middle of an instruction.
+    /// Whether one stack may grow, as in
+    /// [`ResourceLimiter::stack_growing`](crate::ResourceLimiter::stack_growing). It cannot wait:
+    /// WebAssembly is in the middle of an instruction.
     fn stack_growing(&self, _current: usize, _desired: usize, _bytes: usize) -> bool {
         true
     }
 
-    /// Whether there may be so many values of the host.
+    /// Whether there may be more host values.
     fn host_values_growing(&self, _current: usize, _desired: usize) -> bool {
         true
     }
 
-    /// Whether the host may own so many references instead of fewer.
+    /// Whether the host may own more references.
     fn handles_growing(&self, _current: usize, _desired: usize) -> bool {
         true
     }
 
-    /// How many instances there may be.
+    /// The maximum number of instances.
     fn instances(&self) -> usize {
         usize::MAX
     }
 
-    /// How many memories there may be.
+    /// The maximum number of memories.
     fn memories(&self) -> usize {
         usize::MAX
     }
 
-    /// How many tables there may be.
+    /// The maximum number of tables.
     fn tables(&self) -> usize {
         usize::MAX
     }
@@ -135,7 +134,7 @@ impl Growth {
     }
 }
 
-/// A question that is not answered yet.
+/// A question without a decision.
 pub(crate) struct Question {
     pub growth: Growth,
     answer: Answer<'static, Result<bool>>,
@@ -151,7 +150,8 @@ impl Question {
     }
 }
 
-/// Answers that are kept until somebody asks. A memory that may grow and does not is told.
+/// Decisions that were not used yet. When they are dropped, the limiter is told of memories that
+/// were allowed to grow and did not.
 pub struct Answers {
     pub(crate) limiter: Option<Arc<dyn ResourceLimiterAsync>>,
     known: Vec<(Growth, bool)>,
@@ -166,7 +166,7 @@ impl Answers {
         self.known.push((growth, answer));
     }
 
-    /// The answer to a question, if it is known.
+    /// The decision about a growth, if there is one.
     fn find(&mut self, growth: &Growth) -> Option<bool> {
         let answers = |(other, answer): &(_, bool)| growth.is_answered_by(other, *answer);
         let place = self.known.iter().position(answers)?;
@@ -195,52 +195,68 @@ impl fmt::Debug for Answers {
     }
 }
 
-/// A limiter that may wait, as the limiter of a store.
+/// The code that asks, and whether it can wait.
+enum Asking {
+    /// It cannot wait. A question without a decision is dropped.
+    MustDecide,
+    /// It can be suspended and ask again.
+    CanWait,
+    /// It must be suspended, because its question is pending.
+    Pending(Question),
+}
+
 pub(crate) struct AsyncLimiter {
     pub limiter: Arc<dyn ResourceLimiterAsync>,
-    /// What it has answered before it is asked.
+    /// Decisions made before the question is asked again.
     pub answers: Answers,
-    /// Whether whoever asks can be left and do it again.
-    can_wait: bool,
-    /// What it was asked and has not answered, since then.
-    question: Option<Question>,
+    asking: Asking,
 }
 
 impl AsyncLimiter {
     pub fn new(limiter: Arc<dyn ResourceLimiterAsync>) -> AsyncLimiter {
         let answers = Answers::none(Some(limiter.clone()));
-        AsyncLimiter { limiter, answers, can_wait: false, question: None }
+        AsyncLimiter { limiter, answers, asking: Asking::MustDecide }
     }
 
     pub fn ask(&mut self, growth: Growth, context: &mut Context<'_>) -> Decision {
         if let Some(answer) = self.answers.find(&growth) {
             return Ok(answer).into();
         }
-        if self.question.is_some() {
+        if self.is_open() {
             return Decision::Undecided;
         }
         let mut question = Question::new(growth, &self.limiter);
         match question.poll(context) {
             Poll::Ready(answer) => answer.into(),
             Poll::Pending => {
-                self.question = self.can_wait.then_some(question);
+                if self.can_wait() {
+                    self.asking = Asking::Pending(question);
+                }
                 Decision::Undecided
             }
         }
     }
 
+    /// Whether a question is pending.
     pub fn is_open(&self) -> bool {
-        self.question.is_some()
+        matches!(self.asking, Asking::Pending(_))
     }
 
-    /// From now on whoever asks can be left, or cannot any more. Returns what was asked
-    /// meanwhile and not answered.
+    /// Whether the code that asks can be suspended.
+    pub fn can_wait(&self) -> bool {
+        !matches!(self.asking, Asking::MustDecide)
+    }
+
+    /// Sets whether the code that asks can be suspended. Returns the pending question.
     pub fn let_wait(&mut self, can_wait: bool) -> Option<Question> {
-        self.can_wait = can_wait;
-        self.question.take()
+        let asking = if can_wait { Asking::CanWait } else { Asking::MustDecide };
+        match std::mem::replace(&mut self.asking, asking) {
+            Asking::Pending(question) => Some(question),
+            Asking::MustDecide | Asking::CanWait => None,
+        }
     }
 
-    /// What was known, and is known to others from now on.
+    /// Takes all decisions.
     pub fn take_answers(&mut self) -> Answers {
         let none = Answers::none(Some(self.limiter.clone()));
         std::mem::replace(&mut self.answers, none)

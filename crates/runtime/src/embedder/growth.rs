@@ -1,38 +1,38 @@
-//! What a limiter is asked.
+//! The questions that a store asks its limiter.
 
 use super::ResourceLimiter;
 use super::limiter::{bytes, count};
 use anyhow::Result;
 use ropewalk_abi::{MemoryType, TableType};
 
-/// Something that is about to grow.
+/// A growth about which a limiter decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "what the fields mean is said at `ResourceLimiter`")]
 pub enum Growth {
     /// The number of instances.
     Instances { from: usize, to: usize },
-    /// A memory.
+    /// The bytes of a memory.
     Memory { from: usize, to: usize, maximum: Option<usize> },
-    /// A table.
+    /// The elements of a table.
     Table { from: usize, to: usize, maximum: Option<usize> },
-    /// The number of stacks, and what they have together.
+    /// The number of stacks, and their total size.
     Stacks { from: usize, to: usize, bytes: usize },
-    /// What the objects of the heap take.
+    /// The size of all objects in the heap.
     Heap { from: usize, to: usize },
 }
 
 impl Growth {
-    /// A memory that grows from so many pages to so many.
+    /// The growth of a memory, in pages.
     pub fn of_memory(ty: &MemoryType, from: u64, to: u64) -> Growth {
         Growth::Memory { from: bytes(from), to: bytes(to), maximum: ty.maximum.map(bytes) }
     }
 
-    /// A table that grows from so many elements to so many.
+    /// The growth of a table, in elements.
     pub fn of_table(ty: &TableType, from: u64, to: u64) -> Growth {
         Growth::Table { from: count(from), to: count(to), maximum: ty.maximum.map(count) }
     }
 
-    /// Asks a limiter that answers at once.
+    /// Asks a limiter that decides at once.
     pub(super) fn ask(self, limiter: &mut dyn ResourceLimiter) -> Result<bool> {
         match self {
             Growth::Instances { .. } => Ok(true),
@@ -43,8 +43,8 @@ impl Growth {
         }
     }
 
-    /// Whether the answer to another question is the answer to this one. What may be large
-    /// may be smaller as well.
+    /// Whether the decision about another growth decides this one too. If a larger growth is
+    /// allowed, so is a smaller one.
     pub(super) fn is_answered_by(&self, other: &Growth, answer: bool) -> bool {
         let follows = |mine: &usize, others: &usize| match answer {
             true => mine <= others,
@@ -60,7 +60,7 @@ impl Growth {
         }
     }
 
-    /// Whether an answer is used up by what it allows.
+    /// Whether a decision holds for one growth only.
     pub(super) fn is_used_once(&self) -> bool {
         !matches!(self, Growth::Heap { .. } | Growth::Stacks { .. })
     }

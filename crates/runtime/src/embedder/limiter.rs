@@ -1,4 +1,4 @@
-//! What a store may have: an embedder decides it while things grow.
+//! The limiter of a store, with which an embedder bounds resources while they grow.
 
 use super::async_limiter::AsyncLimiter;
 use super::{Embedder, Growth};
@@ -8,18 +8,18 @@ use std::task::Context;
 
 /// Decides how much a store may have.
 ///
-/// It is asked before something grows. If it says no, what asks for more gets what the
-/// specification says: `memory.grow` and `table.grow` return -1, and others trap. If it
-/// fails, the call fails with that error. What cannot be had while a module is
-/// instantiated is an error.
+/// The engine asks it before something grows. If the limiter refuses, `memory.grow` and
+/// `table.grow` return -1, as the specification says, and other instructions trap. If the limiter
+/// fails, the call fails with its error. A refusal during the instantiation of a module is an
+/// error.
 ///
-/// It may be asked while the store is half changed, so it gets numbers only. If it panics, it has
-/// refused, and the panic continues where WebAssembly or the host has asked for more.
+/// The engine can call it while the store is being changed, so it only gets numbers. A panic counts
+/// as a refusal, and continues in the code that asked for more.
 ///
-/// `StoreLimits` is one that needs no code.
+/// `StoreLimits` is an implementation with fixed limits.
 pub trait ResourceLimiter: Send + Sync {
-    /// Whether a linear memory may grow from so many bytes to so many. A new one grows
-    /// from nothing. The maximum is what its type allows, if that says something.
+    /// Whether a linear memory may grow, in bytes. A new memory grows from zero. `maximum` is that
+    /// of its type, if it has one.
     fn memory_growing(
         &mut self,
         current: usize,
@@ -27,10 +27,10 @@ pub trait ResourceLimiter: Send + Sync {
         maximum: Option<usize>,
     ) -> Result<bool>;
 
-    /// A memory that was allowed to grow could not.
+    /// A memory could not grow, although it was allowed to.
     fn memory_grow_failed(&mut self, _current: usize, _desired: usize) {}
 
-    /// Whether a table may grow from so many elements to so many.
+    /// Whether a table may grow, in elements.
     fn table_growing(
         &mut self,
         current: usize,
@@ -38,94 +38,88 @@ pub trait ResourceLimiter: Send + Sync {
         maximum: Option<usize>,
     ) -> Result<bool>;
 
-    /// Whether there may be so many stacks, but roots, instead of fewer; all stacks have
-    /// `bytes` bytes together then, as `Config::max_stack_memory` counts them. If it says
-    /// no, stacks are parked that can be, and it is asked again. Then what makes one
-    /// traps with `too many stacks`.
+    /// Whether the number of stacks may grow. Roots do not count. `bytes` is the resulting size of
+    /// all stacks, as `Config::max_stack_memory` counts them. After a refusal the store parks idle
+    /// stacks and asks again. After a second one, the instruction that makes a stack traps with
+    /// `too many stacks`.
     fn stacks_growing(&mut self, _current: usize, _desired: usize, _bytes: usize) -> bool {
         true
     }
 
-    /// Whether one stack, which may be a root, may grow from so many bytes to so many; all
-    /// stacks have `bytes` bytes together then. It is asked for twice what the stack has,
-    /// and, if it says no, for what is needed now. Then the call traps with `call stack
-    /// exhausted`.
+    /// Whether one stack, which can be a root, may grow, in bytes. `bytes` is the resulting size of
+    /// all stacks. The store first asks for twice the stack's size, and after a refusal for what is
+    /// needed now. After a second refusal the call traps with `call stack exhausted`.
     ///
-    /// WebAssembly waits at any instruction meanwhile, and this runs on the host's stack, like a
+    /// WebAssembly is interrupted at any instruction, and this runs on the host's stack, like a
     /// host function.
     fn stack_growing(&mut self, _current: usize, _desired: usize, _bytes: usize) -> bool {
         true
     }
 
-    /// Whether the objects of the heap may take so many bytes instead of fewer.
-    /// Otherwise what makes one traps with `out of memory`.
+    /// Whether the objects of the heap may grow, in bytes. After a refusal the allocation traps
+    /// with `out of memory`.
     fn heap_growing(&mut self, _current: usize, _desired: usize) -> bool {
         true
     }
 
-    /// Whether there may be so many values of the host, such as an `externref` has.
-    /// Otherwise making one fails with `out of memory`.
+    /// Whether there may be more host values, such as those of an `externref`. After a refusal
+    /// making one fails with `out of memory`.
     fn host_values_growing(&mut self, _current: usize, _desired: usize) -> bool {
         true
     }
 
-    /// Whether the host may own so many references (`Owned`) instead of fewer. Otherwise
-    /// making one is an error. Those that a typed call returns are counted, and not
-    /// refused. If it says no, references that nobody owns any more are left out, and it is
-    /// asked again.
+    /// Whether the host may own more references (`Owned`). After a refusal the store removes those
+    /// without owners and asks again. After a second one, making the reference is an error.
+    /// References that a typed call returns count, but are never refused.
     fn handles_growing(&mut self, _current: usize, _desired: usize) -> bool {
         true
     }
 
-    /// How many instances there may be.
+    /// The maximum number of instances.
     fn instances(&self) -> usize {
         usize::MAX
     }
 
-    /// How many memories there may be.
+    /// The maximum number of memories.
     fn memories(&self) -> usize {
         usize::MAX
     }
 
-    /// How many tables there may be.
+    /// The maximum number of tables.
     fn tables(&self) -> usize {
         usize::MAX
     }
 }
 
-/// Something that a limiter has refused.
+/// An error: the limiter refused.
 #[derive(Debug, thiserror::Error)]
 #[error("the limiter of the store refuses {0}")]
 pub struct Refused(pub(crate) String);
 
-/// A limiter that may wait has not decided, and nobody waits for it.
+/// An error: the limiter has not decided yet, and the call cannot wait.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the limiter of the store has not decided yet, and nobody waits for it: use the function \
-     whose name ends in `_async`"
+    "the limiter of the store has not decided yet, and this call cannot wait for it: use the \
+     function whose name ends in `_async`"
 )]
 pub struct Undecided;
 
-/// The limiter of a store.
 #[derive(Default)]
 pub(crate) enum Limiter {
-    /// There is none.
     #[default]
     None,
-    /// One that answers at once.
+    /// It decides at once.
     AtOnce(Box<dyn ResourceLimiter>),
-    /// One that may wait.
+    /// It may wait.
     Waits(AsyncLimiter),
 }
 
-/// What a limiter has decided.
+/// The decision of a limiter.
 pub(crate) enum Decision {
-    /// It may be.
     Yes,
-    /// It may not.
     No,
-    /// It has not decided yet, and cannot be waited for here; or whoever asks is left and
-    /// asks again later.
+    /// There is no decision yet. The caller either cannot wait, or is suspended and asks again
+    /// later.
     Undecided,
     /// The call fails.
     Fails(anyhow::Error),
@@ -141,7 +135,7 @@ impl From<Result<bool>> for Decision {
     }
 }
 
-/// Calls a method that both kinds of limiters have, if there is one.
+/// Calls a method that both limiter traits have. Without a limiter, uses the default.
 macro_rules! ask_at_once {
     ($limiter:expr, $method:ident($($argument:expr),*), $default:expr) => {
         match $limiter {
@@ -153,7 +147,7 @@ macro_rules! ask_at_once {
 }
 
 impl Limiter {
-    /// How many instances, memories and tables there may be.
+    /// The maximum numbers of instances, memories and tables.
     fn counts(&self) -> [usize; 3] {
         const MANY: usize = usize::MAX;
         [
@@ -163,7 +157,6 @@ impl Limiter {
         ]
     }
 
-    /// Asks whether something may grow.
     pub fn ask(&mut self, growth: Growth, context: &mut Context<'_>) -> Decision {
         match self {
             Limiter::None => Decision::Yes,
@@ -172,15 +165,15 @@ impl Limiter {
         }
     }
 
-    /// Whether it was asked something that it has not answered, by somebody who can wait.
+    /// Whether a question is pending whose caller can wait.
     pub fn is_open(&self) -> bool {
         matches!(self, Limiter::Waits(limiter) if limiter.is_open())
     }
 }
 
-/// What is asked at once. A limiter that panics has refused.
+/// Questions that are decided at once. A limiter that panics has refused.
 impl Embedder {
-    /// Fails if there may not be so many instances, memories and tables.
+    /// Fails if the limiter does not allow this many instances, memories and tables.
     pub fn check_counts(
         &mut self,
         instances: usize,
@@ -201,12 +194,11 @@ impl Embedder {
         Ok(())
     }
 
-    /// Tells the limiter that a memory has not grown from so many pages to so many.
+    /// Reports a memory that could not grow, in pages.
     pub fn memory_grow_failed(&mut self, from: u64, to: u64) {
         self.ask(|limiter| ask_at_once!(limiter, memory_grow_failed(bytes(from), bytes(to)), ()));
     }
 
-    /// Whether a stack may grow.
     pub fn stack_growing(&mut self, from: usize, to: usize, bytes: usize) -> bool {
         let ask =
             |limiter: &mut Limiter| ask_at_once!(limiter, stack_growing(from, to, bytes), true);
@@ -220,7 +212,7 @@ impl Embedder {
         self.ask(ask).unwrap_or(false)
     }
 
-    /// Whether there may be one more value of the host.
+    /// Whether there may be one more host value.
     pub fn host_values_growing(&mut self, from: usize) -> bool {
         let ask = |limiter: &mut Limiter| {
             ask_at_once!(limiter, host_values_growing(from, from + 1), true)
@@ -229,7 +221,7 @@ impl Embedder {
     }
 }
 
-/// How many bytes so many pages have.
+/// The size of this many pages, in bytes.
 pub(crate) fn bytes(pages: u64) -> usize {
     count(pages.saturating_mul(MemoryType::PAGE_SIZE))
 }

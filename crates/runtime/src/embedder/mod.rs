@@ -1,10 +1,9 @@
-//! Code of the embedder that a store calls: its limiter, its hooks, its wakers, and what its
-//! values do when they are dropped.
+//! Calls of the embedder's code: its limiter, hooks and wakers, and the `drop` of its values.
 //!
-//! Two rules keep a store safe from it. The embedder's code runs when the store is whole, or else
-//! it gets nothing that leads to the store. And its panics never unwind through the engine: all
-//! of it is called by way of [`guarded`], and what it panics with is kept until the store is
-//! whole. SECURITY.md lists every such call.
+//! Two rules keep a store safe. The embedder's code runs only while the store is consistent, or
+//! else gets nothing that leads to the store. And its panics never unwind through the engine: every
+//! call goes through [`guarded`], and a panic is kept until the store is consistent. SECURITY.md
+//! lists every such call.
 
 mod async_limiter;
 mod growth;
@@ -20,58 +19,57 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// What a panic carries.
+/// The payload of a panic.
 pub type Panic = Box<dyn Any + Send>;
 
-/// Something of the embedder's with code of its own: a hook, a listener, a waker. The engine can
-/// do nothing with it but have it called, which returns what it panics with.
+/// A value with code of the embedder: a hook, a listener, a waker. The engine can only call it, and
+/// the call returns its panic.
 pub struct Foreign<T>(T);
 
 impl<T> Foreign<T> {
-    /// Something of the embedder's.
+    /// Wraps a value.
     pub fn new(value: T) -> Foreign<T> {
         Foreign(value)
     }
 
-    /// Has it called.
     pub(crate) fn call<R>(&mut self, code: impl FnOnce(&mut T) -> R) -> Result<R, Panic> {
         guarded(|| code(&mut self.0))
     }
 
-    /// Has it called for the last time.
+    /// Calls it for the last time.
     pub(crate) fn call_once<R>(self, code: impl FnOnce(T) -> R) -> Result<R, Panic> {
         guarded(|| code(self.0))
     }
 }
 
 impl<T> fmt::Debug for Foreign<T> {
-    /// Its own `Debug` would be code of the embedder.
+    /// The value's own `Debug` would be code of the embedder.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Foreign")
     }
 }
 
-/// Calls code of the embedder, and returns what it panics with.
+/// Calls code of the embedder. Returns its panic as an error.
 pub fn guarded<R>(code: impl FnOnce() -> R) -> Result<R, Panic> {
     catch_unwind(AssertUnwindSafe(code))
 }
 
-/// Formats an error of the embedder. If its `Display` fails, what it has written is all there is.
+/// Formats an error of the embedder. If its `Display` fails, the text ends there.
 pub(crate) fn text(error: fmt::Arguments<'_>) -> String {
     let mut text = String::new();
     let _ = fmt::write(&mut text, error);
     text
 }
 
-/// Drops what a panic carries, which is a value of the embedder too.
+/// Drops the payload of a panic, which is also a value of the embedder.
 pub(crate) fn discard(panic: Panic) {
     if let Err(another) = guarded(|| drop(panic)) {
-        // It panics again and again when it is dropped.
+        // Its `drop` always panics.
         std::mem::forget(another);
     }
 }
 
-/// Continues a panic, unless another one continues already.
+/// Continues a panic, unless the thread is already panicking.
 pub fn resume(panic: Panic) {
     match std::thread::panicking() {
         true => discard(panic),
@@ -79,18 +77,17 @@ pub fn resume(panic: Panic) {
     }
 }
 
-/// What a store has of the embedder.
+/// The parts of a store that belong to the embedder.
 #[derive(Default)]
 pub(crate) struct Embedder {
-    /// Decides how much there may be.
     pub limiter: Limiter,
     /// The first panic that has not continued yet.
     panic: Option<Panic>,
 }
 
 impl Embedder {
-    /// Has the limiter asked or told something. Nothing if it panics, which is kept; until the
-    /// panic continues, nothing more is asked.
+    /// Calls the limiter. Returns `None` if it panics, and keeps the panic. Until that continues,
+    /// the limiter is not called again.
     pub fn ask<R>(&mut self, question: impl FnOnce(&mut Limiter) -> R) -> Option<R> {
         if self.has_panicked() {
             return None;
@@ -100,13 +97,13 @@ impl Embedder {
         self.unless_panic(answer)
     }
 
-    /// Drops a value of the embedder's. A panic is kept.
+    /// Drops a value of the embedder, and keeps its panic.
     pub fn drop_value<T>(&mut self, value: T) {
         let dropped = guarded(|| drop(value));
         self.unless_panic(dropped);
     }
 
-    /// What code has returned, unless it has panicked.
+    /// The result of a call, or `None` if it panicked. Keeps the panic.
     pub fn unless_panic<R>(&mut self, returned: Result<R, Panic>) -> Option<R> {
         match returned {
             Ok(returned) => Some(returned),
@@ -117,7 +114,7 @@ impl Embedder {
         }
     }
 
-    /// Keeps a panic until it can continue. There can be only one, the first.
+    /// Keeps a panic until it can continue. Later ones are dropped.
     pub fn keep(&mut self, panic: Panic) {
         match self.panic {
             None => self.panic = Some(panic),
@@ -125,12 +122,11 @@ impl Embedder {
         }
     }
 
-    /// Whether a panic is kept.
     pub fn has_panicked(&self) -> bool {
         self.panic.is_some()
     }
 
-    /// The panic that is to continue now.
+    /// Takes the panic, which the caller must continue.
     pub fn take_panic(&mut self) -> Option<Panic> {
         self.panic.take()
     }
@@ -142,7 +138,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Panics when it is dropped, with another one like it.
+    /// Its `drop` panics with another one.
     struct Endless(Arc<AtomicUsize>);
 
     impl Drop for Endless {

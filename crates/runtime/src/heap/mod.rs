@@ -1,10 +1,9 @@
-//! The heap: objects that a copying collector moves.
+//! The heap: objects, which a copying collector moves.
 //!
-//! Objects are allocated one after another in a space. When it is full, those
-//! that can still be reached are copied to another space, which becomes the
-//! one to allocate in; the old one is kept for the next time. The bounds of
-//! the free part are in the [`StoreContext`](ropewalk_abi::StoreContext), so
-//! that generated code allocates by itself.
+//! Objects are allocated one after another in a space. When it is full, the collector copies the
+//! reachable ones to another space, which becomes the current one. The old space is kept for the
+//! next collection. The bounds of the free part are in the
+//! [`StoreContext`](ropewalk_abi::StoreContext), so that generated code allocates by itself.
 
 mod no_memory;
 pub(crate) mod object;
@@ -26,13 +25,12 @@ use std::any::Any;
 use std::io;
 use std::ops::Range;
 
-/// How a heap behaves.
+/// Options for a heap.
 #[derive(Clone, Copy, Debug)]
 pub struct HeapOptions {
-    /// How many bytes of objects there may be.
+    /// The maximum size of all objects in bytes.
     pub maximum: usize,
-    /// Whether to collect at every allocation, to show that every reference is
-    /// known.
+    /// Whether every allocation collects, to show that the collector finds every reference.
     pub collect_always: bool,
 }
 
@@ -42,34 +40,31 @@ impl Default for HeapOptions {
     }
 }
 
-/// The least size of a space: what fits into a cache.
+/// The least size of a space: it fits into a cache.
 const SMALLEST_SPACE: usize = 1 << 20;
 
-/// The heap of a store.
 #[derive(Debug)]
 pub(crate) struct Heap {
-    options: HeapOptions,
+    pub options: HeapOptions,
     space: Option<Space>,
     /// The space before the last collection.
     spare: Option<Space>,
     pub roots: Roots,
     pub externs: Externs,
-    collections: u64,
-    /// How many bytes objects may take, as far as somebody was asked.
-    allowed: usize,
-    /// What a check has found wrong while it collected.
+    pub collections: u64,
+    /// The size that the limiter has allowed for objects.
+    pub allowed: usize,
+    /// A violation that the check of stacks found during a collection.
     pub violation: Option<String>,
-    /// Why there was no memory the last time, until somebody has said so.
+    /// Why there was no memory the last time, until it is reported.
     pub refusal: Option<NoMemory>,
 }
 
-/// Memory for objects.
 #[derive(Debug)]
 pub(crate) struct Space {
     map: Map,
-    /// Where the memory begins that was never written, so that it is zero, and
-    /// takes no memory of the machine. Up to here there may be anything, if it
-    /// is not in use.
+    /// From here on the memory was never written. It is zero, and takes no physical memory. Unused
+    /// memory below can have any content.
     pub clean: usize,
 }
 
@@ -78,9 +73,9 @@ pub(crate) struct Space {
 pub(crate) struct Externs {
     values: Vec<Option<Box<dyn Any + Send + Sync>>>,
     free: Vec<usize>,
-    /// Which of them the running collection has reached.
+    /// The values that the running collection has reached.
     pub reached: Vec<bool>,
-    /// Those that it has not, until the heap is whole again.
+    /// The values to drop once the heap is consistent again.
     dead: Vec<Box<dyn Any + Send + Sync>>,
 }
 
@@ -99,81 +94,47 @@ impl Heap {
         }
     }
 
-    /// The value with a number.
-    pub fn extern_value(&self, number: u64) -> Option<&(dyn Any + Send + Sync)> {
-        self.externs.values.get(number as usize)?.as_deref()
-    }
-
-    /// How many numbers of values there are, with those that nobody has.
-    pub fn extern_count(&self) -> usize {
-        self.externs.values.len()
-    }
-
-    /// Keeps a value, or none, under the next number.
-    pub fn restore_extern(&mut self, value: Option<Box<dyn Any + Send + Sync>>) {
-        if value.is_none() {
-            self.externs.free.push(self.externs.values.len());
-        }
-        self.externs.values.push(value);
-    }
-
-    /// Makes room for one value more.
-    pub fn make_room_for_extern(&mut self) -> Result<(), TrapCode> {
-        self.externs.make_room()
-    }
-
-    /// Keeps a value for which there is room.
-    pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> u64 {
-        self.externs.add(value)
-    }
-
-    /// Makes room for so many references that a collection follows.
-    pub fn make_room_for_roots(&mut self, count: usize) -> Result<(), TrapCode> {
-        match self.roots.make_room(count) {
-            true => Ok(()),
-            false => Err(TrapCode::OutOfMemory),
-        }
-    }
-
-    pub fn collections(&self) -> u64 {
-        self.collections
-    }
-
-    /// How many bytes objects may take at most.
-    pub fn maximum(&self) -> usize {
-        self.options.maximum
-    }
-
-    /// How many bytes objects may take, as far as the limiter was asked.
-    pub fn allowed(&self) -> usize {
-        self.allowed
-    }
-
-    /// The limiter allows objects to take this many bytes.
     pub fn allow(&mut self, bytes: usize) {
         self.allowed = self.allowed.max(bytes);
-    }
-
-    /// The host values that the last collection has not reached.
-    pub fn take_dead(&mut self) -> Vec<Box<dyn Any + Send + Sync>> {
-        std::mem::take(&mut self.externs.dead)
-    }
-
-    /// How many values of the host there are, with garbage.
-    pub fn host_values(&self) -> usize {
-        self.externs.values.len() - self.externs.free.len()
     }
 }
 
 impl Externs {
-    /// Makes room for one value more, and for the number of each that is given up.
-    fn make_room(&mut self) -> Result<(), TrapCode> {
+    pub fn get(&self, number: u64) -> Option<&(dyn Any + Send + Sync)> {
+        self.values.get(number as usize)?.as_deref()
+    }
+
+    /// The number of values, including garbage.
+    pub fn count(&self) -> usize {
+        self.values.len() - self.free.len()
+    }
+
+    /// The values by number. Unused numbers have none.
+    pub fn iter(&self) -> impl Iterator<Item = Option<&(dyn Any + Send + Sync)>> {
+        self.values.iter().map(Option::as_deref)
+    }
+
+    /// Restores the value with the next number. `None` leaves the number unused.
+    pub fn restore(&mut self, value: Option<Box<dyn Any + Send + Sync>>) {
+        if value.is_none() {
+            self.free.push(self.values.len());
+        }
+        self.values.push(value);
+    }
+
+    /// Takes the values that the last collection did not reach. The caller drops them.
+    pub fn take_dead(&mut self) -> Vec<Box<dyn Any + Send + Sync>> {
+        std::mem::take(&mut self.dead)
+    }
+
+    /// Makes room for one more value, and for every number that becomes unused.
+    pub fn make_room(&mut self) -> Result<(), TrapCode> {
         let missing = (self.values.len() + 1).saturating_sub(self.free.len());
         let free = self.free.try_reserve(missing);
         free.and_then(|()| self.values.try_reserve(1)).map_err(|_| TrapCode::OutOfMemory)
     }
 
-    /// Makes room for what a collection notes of the values.
+    /// Makes room for the results of a collection.
     pub fn make_room_to_sweep(&mut self) -> Result<(), TrapCode> {
         let count = self.values.len();
         let reached = self.reached.try_reserve(count);
@@ -181,7 +142,8 @@ impl Externs {
         dead.map_err(|_| TrapCode::OutOfMemory)
     }
 
-    fn add(&mut self, value: Box<dyn Any + Send + Sync>) -> u64 {
+    /// Adds a value for which there is [room](Self::make_room). Returns its number.
+    pub fn add(&mut self, value: Box<dyn Any + Send + Sync>) -> u64 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.values.push(None);
             self.values.len() - 1
@@ -190,8 +152,8 @@ impl Externs {
         number as u64
     }
 
-    /// Takes out the values that the collection has not reached. They are
-    /// dropped later: their `drop` is code of the embedder's.
+    /// Removes the values that the collection did not reach. They are dropped later, because their
+    /// `drop` is the embedder's code.
     pub fn sweep(&mut self) {
         for (number, value) in self.values.iter_mut().enumerate() {
             let reached = self.reached.get(number).is_some_and(|reached| *reached);
@@ -205,12 +167,11 @@ impl Externs {
 }
 
 impl Heap {
-    /// Whether a collection comes before an object of a size.
+    /// Whether a collection comes before an object of this size.
     pub fn must_collect(&self, context: &StoreContext, size: usize) -> bool {
         self.options.collect_always || !has_room(context, size)
     }
 
-    /// Makes an object for which there is room.
     pub fn create(
         &mut self,
         context: &mut StoreContext,
@@ -221,35 +182,33 @@ impl Heap {
         let place = context.heap_next;
         context.heap_next += size;
         if self.options.collect_always {
-            // Generated code never has room, so it always asks.
+            // Then generated code never finds room, and calls the runtime.
             context.heap_end = 0;
         }
         let clean = self.space.as_ref().map_or(usize::MAX, |space| space.clean);
-        // SAFETY: the place lies in the space and was free; from `clean` on it is
-        // zero.
+        // SAFETY: the place is in the space and unused. From `clean` on it is zero.
         unsafe { Object::create(place, ty, size, clean) }
     }
 
-    /// Where the objects lie.
     pub fn objects(&self, context: &StoreContext) -> Range<u64> {
         let space = self.space.as_ref();
         space.map_or(0..0, |space| space.base() as u64..context.heap_next as u64)
     }
 
-    /// How many bytes the objects take, with garbage.
+    /// The size of the objects, including garbage.
     pub fn used(&self, context: &StoreContext) -> usize {
         self.space.as_ref().map_or(0, |space| context.heap_next - space.base())
     }
 
-    /// The mapping of the objects and the part of it that is in use.
+    /// The mapping of the objects, and the part of it that is in use.
     pub fn region(&self, context: &StoreContext) -> Option<Region> {
         let space = self.space.as_ref()?;
         let Range { start, end } = self.objects(context);
         Some(Region::new(space.map.addresses(), start as usize..end as usize))
     }
 
-    /// Makes room for the objects of a snapshot in the place of all that there are; returns
-    /// where they must be written.
+    /// Replaces the objects by room for those of a snapshot. Returns the address at which they must
+    /// be.
     pub fn restore_space(&mut self, context: &mut StoreContext, len: usize) -> anyhow::Result<u64> {
         let maximum = self.options.maximum;
         anyhow::ensure!(len <= maximum, "the heap may have at most {maximum} bytes, not {len}");
@@ -262,10 +221,10 @@ impl Heap {
         Ok(base as u64)
     }
 
-    /// Writes the objects of a snapshot there.
+    /// Copies the objects of a snapshot into that room.
     pub fn fill_space(&mut self, context: &mut StoreContext, bytes: &[u8]) {
         let base = context.heap_next - bytes.len();
-        // SAFETY: there is as much room, which nobody uses yet.
+        // SAFETY: the space has this room, which is unused.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), base as *mut u8, bytes.len()) };
         if let Some(space) = &mut self.space {
             space.clean = space.clean.max(base + bytes.len());
@@ -276,20 +235,17 @@ impl Heap {
     }
 }
 
-/// Whether there is room for an object of a size without a collection.
 fn has_room(context: &StoreContext, size: usize) -> bool {
     context.heap_end.checked_sub(context.heap_next).is_some_and(|room| room >= size)
 }
 
-/// How large a space should be for this many bytes of live objects. They are
-/// copied again and again, so there is three times as much room for others,
-/// whose allocation pays for the copy.
+/// The size of a space with this many live bytes. Live objects are copied by every collection. So
+/// the space has three times as much room for new objects, whose allocation pays for the copies.
 pub(crate) fn room_for(live: usize) -> usize {
     (live * 4).max(SMALLEST_SPACE)
 }
 
 impl Heap {
-    /// A space of at least this many bytes to copy to.
     pub fn take_space(&mut self, len: usize) -> Result<Space, TrapCode> {
         match self.spare.take() {
             Some(spare) if spare.map.len() >= len => Ok(spare),
@@ -298,14 +254,14 @@ impl Heap {
         }
     }
 
-    /// Makes a space the current one, and keeps the old one, of which this many
-    /// bytes were used, for the next time.
+    /// Makes a space the current one. Keeps the old one, whose first `used` bytes were written, for
+    /// the next collection.
     pub fn replace_space(&mut self, space: Space, used: usize) {
         let mut old = self.space.replace(space);
         if let Some(old) = &mut old {
             old.clean = old.clean.max(old.base() + used);
         }
-        // In the stress mode, a forgotten reference to the old space faults.
+        // In this stress mode the old space is unmapped, so that a stale reference faults.
         self.spare = old.filter(|_| !self.options.collect_always);
         self.collections += 1;
     }
@@ -317,12 +273,10 @@ impl Space {
         Ok(Space { clean: map.base() as usize, map })
     }
 
-    /// Where it begins.
     pub fn base(&self) -> usize {
         self.map.base() as usize
     }
 
-    /// How many bytes it has.
     pub fn len(&self) -> usize {
         self.map.len()
     }

@@ -1,4 +1,4 @@
-//! Which limit it was that an object could not be made.
+//! Why there is no memory for an object.
 
 use super::Heap;
 use crate::embedder::Undecided;
@@ -6,16 +6,12 @@ use crate::os::limits::MachineLimit;
 use ropewalk_abi::TrapCode;
 use std::fmt;
 
-/// Why there is no memory for an object or a value of the host.
+/// Why there is no memory for an object or a host value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NoMemory {
-    /// Objects may not have more bytes than this.
     Maximum(usize),
-    /// Whoever limits the store allows no more.
     Limiter,
-    /// It has not decided yet.
     Undecided,
-    /// The machine has not this many bytes more.
     Machine(usize),
 }
 
@@ -27,14 +23,14 @@ impl fmt::Display for NoMemory {
             }
             NoMemory::Limiter => f.write_str("the limiter of the store allows no more"),
             NoMemory::Undecided => f.write_str(Undecided::DETAIL),
-            // As it is now, right after it was reached.
+            // The limit is found right after it was reached.
             NoMemory::Machine(bytes) => MachineLimit::found(*bytes).fmt(f),
         }
     }
 }
 
 impl Heap {
-    /// There is no memory, for a reason.
+    /// Records why there is no memory.
     pub fn refuse(&mut self, reason: NoMemory) -> TrapCode {
         self.refusal = Some(reason);
         TrapCode::OutOfMemory

@@ -1,4 +1,4 @@
-//! Objects, as the runtime reads and writes them.
+//! Access to the objects of the heap.
 
 use crate::os::mapping::PAGE;
 use ropewalk_abi::heap::{
@@ -6,7 +6,7 @@ use ropewalk_abi::heap::{
 };
 use ropewalk_abi::{RawVal, StorageType, TagDef, TypeInfo, TypeKind, ValType};
 
-/// The address of an object. Valid until the next collection.
+/// The address of an object, valid until the next collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Object(usize);
 
@@ -15,20 +15,18 @@ impl Object {
     ///
     /// # Safety
     ///
-    /// The reference must be of the store, and no collection have happened
-    /// since it was read.
+    /// The reference must be one of the store, and no collection have happened since it was read.
     pub unsafe fn from_reference(reference: u64) -> Option<Object> {
         ropewalk_abi::heap::is_object(reference).then_some(Object(reference as usize))
     }
 
-    /// Makes an object of free memory, all zero but for the header. What lies
-    /// after `clean` is not touched.
+    /// Makes an object that is zero except for its header. Memory from `clean` on is not written.
     ///
     /// # Safety
     ///
-    /// The memory must be free, of that size, writable, and zero from `clean` on.
+    /// The memory must be unused, of this size, writable, and zero from `clean` on.
     pub unsafe fn create(place: usize, ty: *const TypeInfo, size: usize, clean: usize) -> Object {
-        // SAFETY: the caller's promise; every object has a header.
+        // SAFETY: the caller's promise. Every object has a header.
         unsafe {
             std::ptr::write_bytes(place as *mut u8, 0, size.min(clean.saturating_sub(place)));
             *(place as *mut *const TypeInfo) = ty;
@@ -36,67 +34,57 @@ impl Object {
         Object(place)
     }
 
-    /// The reference to it.
     pub fn reference(self) -> u64 {
         self.0 as u64
     }
 
-    /// Its type.
     pub fn ty(self) -> &'static TypeInfo {
         // SAFETY: types live as long as the engine, which outlives all objects.
         unsafe { &**(self.0 as *const *const TypeInfo) }
     }
 
-    /// A pointer to what is at an offset.
+    /// A pointer to the field at an offset.
     pub fn at<T>(self, offset: u32) -> *mut T {
         (self.0 + offset as usize) as *mut T
     }
 
-    /// The length of an array.
     pub fn len(self) -> u32 {
         debug_assert_eq!(self.ty().kind, TypeKind::Array);
-        // SAFETY: arrays have it there.
+        // SAFETY: arrays have their length there.
         unsafe { *self.at::<u32>(ARRAY_LENGTH) }
     }
 
-    /// Sets the length of a new array.
     pub fn set_len(self, len: u32) {
-        // SAFETY: arrays have it there.
+        // SAFETY: arrays have their length there.
         unsafe { *self.at::<u32>(ARRAY_LENGTH) = len }
     }
 
-    /// A pointer to an element of an array.
     pub fn element(self, index: u32) -> *mut u8 {
         let offset = u64::from(self.ty().size) * u64::from(index);
         (self.0 + ARRAY_ELEMENTS as usize + offset as usize) as *mut u8
     }
 
-    /// The tag of an exception.
     pub fn tag(self) -> *const TagDef {
-        // SAFETY: exceptions have it there.
+        // SAFETY: exceptions have their tag there.
         unsafe { *self.at::<*const TagDef>(EXCEPTION_TAG) }
     }
 
-    /// Sets the tag of a new exception.
     pub fn set_tag(self, tag: *const TagDef) {
-        // SAFETY: exceptions have it there.
+        // SAFETY: exceptions have their tag there.
         unsafe { *self.at::<*const TagDef>(EXCEPTION_TAG) = tag }
     }
 
-    /// The number of a host value.
     pub fn extern_number(self) -> u64 {
         debug_assert_eq!(self.ty().kind, TypeKind::Extern);
-        // SAFETY: host values have it there.
+        // SAFETY: host values have their number there.
         unsafe { *self.at::<u64>(EXTERN_NUMBER) }
     }
 
-    /// Sets the number of a new host value.
     pub fn set_extern_number(self, number: u64) {
-        // SAFETY: host values have it there.
+        // SAFETY: host values have their number there.
         unsafe { *self.at::<u64>(EXTERN_NUMBER) = number }
     }
 
-    /// How many bytes it takes.
     pub fn size(self) -> usize {
         let ty = self.ty();
         match ty.kind {
@@ -106,11 +94,10 @@ impl Object {
         }
     }
 
-    /// Calls a function with each reference in it that is followed.
+    /// Calls a function with each reference in the object that the collector follows.
     pub fn visit_references(self, mut visit: impl FnMut(&mut u64)) {
         let ty = self.ty();
-        // SAFETY: references are where the type says, and nobody else looks at
-        // the object now.
+        // SAFETY: the type says where the references are, and nothing else accesses the object now.
         unsafe {
             if ty.elements_are_collected {
                 let elements = self.element(0).cast::<u64>();
@@ -124,36 +111,36 @@ impl Object {
         }
     }
 
-    /// Makes the fields of this structure those of another.
+    /// Copies all fields of another structure.
     ///
     /// # Safety
     ///
-    /// Both must be of one type, and nobody look at them now.
+    /// Both must have the same type, and nothing else access them now.
     pub unsafe fn copy_fields(self, from: Object) {
         let (header, size) = (HEADER_SIZE as usize, self.size());
         let [to, from] = [self.0, from.0].map(|place| place + header);
-        // SAFETY: the caller's promise; a structure is as long as its type says.
+        // SAFETY: the caller's promise. The type says how large a structure is.
         unsafe {
             std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, size - header);
         }
     }
 
-    /// Where a copy of it is, once it was made.
+    /// The copy of this object, if it was already copied.
     pub fn forwarded(self) -> Option<Object> {
         // SAFETY: every object has a header.
         let header = unsafe { *(self.0 as *const usize) };
         (header & 1 == 1).then_some(Object(header & !1))
     }
 
-    /// Copies it to a place, and notes there that it is a copy of this. Pages of
-    /// a large one that are zero are not copied to what lies after `clean`.
+    /// Copies the object, and leaves the new address in the old header. Zero pages of a large
+    /// object are not written beyond `clean`.
     ///
     /// # Safety
     ///
-    /// The place must be free, writable, large enough, and zero from `clean` on.
+    /// The place must be unused, writable, large enough, and zero from `clean` on.
     pub unsafe fn copy_to(self, place: usize, size: usize, clean: usize) -> Object {
         debug_assert!(size >= HEADER_SIZE as usize);
-        // SAFETY: the caller's promise; the spaces are different mappings.
+        // SAFETY: the caller's promise. The spaces are different mappings.
         unsafe {
             match size < LARGE || place < clean {
                 true => std::ptr::copy_nonoverlapping(self.0 as *const u8, place as *mut u8, size),
@@ -165,19 +152,18 @@ impl Object {
     }
 }
 
-/// From how many bytes on it is worth looking whether parts of an object are
-/// zero.
+/// The size from which on skipping zero pages pays off.
 const LARGE: usize = 64 << 10;
 
-/// Copies to memory that is zero what is not.
+/// Copies the pages that are not zero.
 ///
 /// # Safety
 ///
-/// As for a copy of this many bytes, and the destination must be zero.
+/// The ranges must be valid for a copy of this size, and the destination be zero.
 unsafe fn copy_to_zero(from: usize, to: usize, size: usize) {
     for start in (0..size).step_by(PAGE) {
         let len = PAGE.min(size - start);
-        // SAFETY: the part lies in what is copied, which nobody writes now.
+        // SAFETY: the part is within the source, which nothing writes now.
         let part = unsafe { std::slice::from_raw_parts((from + start) as *const u8, len) };
         if part.iter().any(|byte| *byte != 0) {
             // SAFETY: the caller's promise.
@@ -186,11 +172,11 @@ unsafe fn copy_to_zero(from: usize, to: usize, size: usize) {
     }
 }
 
-/// Reads what is stored at a place; packed integers are zero-extended.
+/// Reads a stored value. Packed integers are zero-extended.
 ///
 /// # Safety
 ///
-/// A value that is stored like that must be there.
+/// A value with this storage type must be there.
 pub(crate) unsafe fn read_storage(place: *const u8, storage: StorageType) -> RawVal {
     // SAFETY: the caller's promise. Vectors may be unaligned.
     unsafe {
@@ -208,11 +194,11 @@ pub(crate) unsafe fn read_storage(place: *const u8, storage: StorageType) -> Raw
     }
 }
 
-/// Stores a value at a place; packed integers are wrapped.
+/// Stores a value. Packed integers are wrapped.
 ///
 /// # Safety
 ///
-/// There must be room for a value that is stored like that.
+/// There must be room for a value with this storage type.
 pub(crate) unsafe fn write_storage(place: *mut u8, storage: StorageType, value: &RawVal) {
     // SAFETY: the caller's promise. Vectors may be unaligned.
     unsafe {

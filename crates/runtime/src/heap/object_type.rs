@@ -1,10 +1,10 @@
-//! What an object is, and which types its parts have.
+//! The kinds of objects, and the types of their fields.
 
 use crate::code::types::RegisteredType;
 use ropewalk_abi::{CompositeType, FieldType, StorageType, TagDef};
 use std::sync::Arc;
 
-/// The type of a field, an element, or a value of an exception.
+/// The type of a field, of an element, or of a value in an exception.
 pub fn slot_type(ty: &RegisteredType, index: u32) -> FieldType {
     match &ty.ty().composite {
         CompositeType::Struct(ty) => ty.fields[index as usize],
@@ -16,15 +16,15 @@ pub fn slot_type(ty: &RegisteredType, index: u32) -> FieldType {
     }
 }
 
-/// What an object is.
+/// The kind of an object.
 #[derive(Debug)]
 pub enum ObjectType {
-    /// A struct of a type.
+    /// A structure.
     Struct(Arc<RegisteredType>),
-    /// An array of a type, with this many elements.
+    /// An array with this length.
     Array(Arc<RegisteredType>, u32),
     /// A host value.
     Extern,
-    /// An exception with a tag.
+    /// An exception with this tag.
     Exception(*const TagDef),
 }

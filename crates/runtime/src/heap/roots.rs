@@ -1,51 +1,49 @@
-//! References in the hands of the host.
+//! References that the host owns.
 //!
-//! The host never has an address, but the number of a place in a table that
-//! the collector updates. Places are given back when their scope ends (that of
-//! the host function in which they were made), or, for owned ones, some time
-//! after their last owner is dropped. Outside of all scopes there are so many places;
-//! then the oldest is given to the next reference.
+//! The host never has an address, but the index of an entry in a table that the collector updates.
+//! An entry ends with its scope, which is that of the host function that made it. An owned entry
+//! ends some time after its last owner is dropped. Outside of all scopes a fixed number of entries
+//! is reused in turn.
 
 use super::shared_word::SharedWord;
+use ropewalk_abi::TrapCode;
 use std::sync::atomic::Ordering;
 
 /// A reference that is valid until its scope ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
-    /// Tells it from others that had the same place: no number is given twice,
-    /// and 64 bits of them do not run out.
+    /// Tells this root from others with the same index. Serial numbers are never reused: 64 bits do
+    /// not run out.
     serial: u64,
     index: u32,
 }
 
-/// A reference that is valid as long as somebody has it.
+/// A reference that is valid as long as it has owners.
 #[derive(Clone, Debug)]
 pub struct OwnedRoot(SharedWord);
 
-/// All references in the hands of the host.
+/// All references that the host owns.
 #[derive(Debug, Default)]
 pub(crate) struct Roots {
     /// Each reference with its serial number.
     scoped: Vec<(u64, u64)>,
-    /// Which place of those outside of all scopes is the oldest, once all are given.
+    /// The oldest entry outside of all scopes, once all of them are in use.
     oldest: usize,
-    /// How many scopes are open that no running host function has.
+    /// The number of open scopes that do not belong to a running host function.
     pub open_scopes: usize,
-    /// The last serial number that was given.
     serial: u64,
     owned: Vec<SharedWord>,
-    /// How many of those had owners the last time that somebody looked.
+    /// The number of owned references when unused ones were last removed.
     owned_before: usize,
 }
 
-/// This many places may be without owners before somebody looks.
+/// The number of unused owned references that are tolerated before they are removed.
 const FEW_OWNED: usize = 64;
 
-/// How many references last outside of all scopes.
+/// The number of references that stay valid outside of all scopes.
 pub const UNSCOPED: usize = 10_000;
 
 impl Roots {
-    /// Gives a reference a place outside of all scopes.
     pub fn add_unscoped(&mut self, reference: u64) -> Root {
         if self.scoped.len() < UNSCOPED {
             return self.add(reference);
@@ -57,53 +55,51 @@ impl Roots {
         Root { serial: self.serial, index: index as u32 }
     }
 
-    /// Makes room for so many places more; returns whether there is memory for them.
-    pub fn make_room(&mut self, count: usize) -> bool {
-        self.scoped.try_reserve(count).is_ok()
+    /// Makes room for more entries, so that adding them before a collection cannot fail.
+    pub fn make_room(&mut self, count: usize) -> Result<(), TrapCode> {
+        self.scoped.try_reserve(count).map_err(|_| TrapCode::OutOfMemory)
     }
 
-    /// The reference at a place, by its number.
     pub fn at(&self, number: usize) -> u64 {
         self.scoped[number].0
     }
 
-    /// What names no place: as if its scope had ended.
+    /// A root whose scope has already ended.
     pub fn ended(&mut self) -> Root {
         self.serial += 1;
         Root { serial: self.serial, index: u32::MAX }
     }
 
-    /// Gives a reference a place.
+    /// Adds a reference to the current scope.
     pub fn add(&mut self, reference: u64) -> Root {
         self.serial += 1;
-        // An index that does not fit names a place with another serial number.
+        // An index that does not fit refers to an entry with another serial number.
         let index = self.scoped.len() as u32;
         self.scoped.push((reference, self.serial));
         Root { serial: self.serial, index }
     }
 
-    /// The reference at a place, unless its scope has ended.
+    /// The reference of a root, unless its scope has ended.
     pub fn get(&self, root: Root) -> Option<u64> {
         let (reference, serial) = self.scoped.get(root.index as usize)?;
         (*serial == root.serial).then_some(*reference)
     }
 
-    /// How many places there are: where a new scope begins.
+    /// The number of entries, which is where a new scope begins.
     #[inline]
     pub fn len(&self) -> usize {
         self.scoped.len()
     }
 
-    /// Ends a scope.
     #[inline]
     pub fn truncate(&mut self, len: usize) {
         self.scoped.truncate(len);
     }
 
-    /// Gives a reference a place of its own, unless there is no memory for it.
+    /// Makes an owned reference, unless there is no memory.
     pub fn own(&mut self, reference: u64) -> Option<OwnedRoot> {
         let place = SharedWord::new(reference)?;
-        // There may never be a collection.
+        // A collection would remove these, but there may never be one.
         if self.owned.len() > self.owned_before * 2 + FEW_OWNED {
             self.forget_without_owners();
         }
@@ -112,7 +108,7 @@ impl Roots {
         Some(OwnedRoot(place))
     }
 
-    /// Calls a function with each reference, and forgets those without owners.
+    /// Calls a function with each reference, and removes those without owners.
     pub fn visit(&mut self, mut visit: impl FnMut(&mut u64)) {
         for (reference, _) in &mut self.scoped {
             visit(reference);
@@ -127,7 +123,7 @@ impl Roots {
 }
 
 impl Roots {
-    /// How many owned references there are, with some that nobody owns any more.
+    /// The number of owned references, including some without owners.
     pub fn count_owned(&self) -> usize {
         self.owned.len()
     }
@@ -150,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_stale_root_never_names_what_has_its_place_now() {
-        // Around where a number of 32 bits would begin anew.
+        // Serial numbers around the end of 32 bits.
         for last in [0, u64::from(u32::MAX) - 1, u64::from(u32::MAX)] {
             let mut roots = Roots { serial: last, ..Roots::default() };
             let stale = roots.add(4);

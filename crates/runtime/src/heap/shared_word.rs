@@ -1,7 +1,4 @@
-//! A word that has several owners.
-//!
-//! It is what an `Arc<AtomicU64>` is, but where there is no memory for one, it is not made
-//! instead of ending the process.
+//! A shared word, like an `Arc<AtomicU64>` whose allocation can fail.
 
 use crate::os::try_box::try_box;
 use std::ops::Deref;
@@ -9,7 +6,7 @@ use std::process::abort;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
-/// A word, as long as somebody has it.
+/// A word, which is freed with its last owner.
 #[derive(Debug)]
 pub(super) struct SharedWord(NonNull<Inner>);
 
@@ -19,13 +16,12 @@ struct Inner {
     word: AtomicU64,
 }
 
-// SAFETY: what it points to is changed atomically, and is there as long as it has owners.
+// SAFETY: the word is atomic, and lives as long as it has owners.
 unsafe impl Send for SharedWord {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for SharedWord {}
 
 impl SharedWord {
-    /// A new one, unless there is no memory for it.
     pub fn new(word: u64) -> Option<SharedWord> {
         let inner = Inner { owners: AtomicUsize::new(1), word: AtomicU64::new(word) };
         let inner = try_box(inner).ok()?;
@@ -33,11 +29,11 @@ impl SharedWord {
     }
 
     fn inner(&self) -> &Inner {
-        // SAFETY: it is freed when the last owner is dropped, and this is one.
+        // SAFETY: the word lives until its last owner is dropped, and this is an owner.
         unsafe { self.0.as_ref() }
     }
 
-    /// How many owners it has. One that has only this one gets no other by itself.
+    /// The number of owners. The only owner remains the only one until it is cloned.
     pub fn owners(&self) -> usize {
         self.inner().owners.load(Ordering::Relaxed)
     }
@@ -53,7 +49,7 @@ impl Deref for SharedWord {
 
 impl Clone for SharedWord {
     fn clone(&self) -> SharedWord {
-        // So many owners can only be forgotten ones; more would be counted as few.
+        // Only leaked owners can be this many. The count must not overflow.
         if self.inner().owners.fetch_add(1, Ordering::Relaxed) > isize::MAX as usize {
             abort();
         }
@@ -66,9 +62,9 @@ impl Drop for SharedWord {
         if self.inner().owners.fetch_sub(1, Ordering::Release) != 1 {
             return;
         }
-        // What other owners have done comes before it is freed.
+        // All accesses by other owners happen before the word is freed.
         fence(Ordering::Acquire);
-        // SAFETY: it came from a box, and this was its last owner.
+        // SAFETY: the pointer came from a box, and this was its last owner.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }

@@ -1,10 +1,8 @@
-//! Continuations in the hands of the host: it makes them, resumes them, and frees
-//! them.
+//! Continuations that the host makes, resumes and frees.
 //!
-//! The host resumes from the root of an activation of its own. The root waits for the
-//! continuation like a stack that has executed `resume`, with clauses that the host
-//! has chosen, and with the stub [`come_back`](crate::arch::stubs::come_back) as where
-//! it continues:
+//! The host resumes from the root of an activation of its own. The root waits for the continuation
+//! like a stack that has executed `resume`. It has clauses that the host has chosen, and continues
+//! at the stub [`come_back`](crate::arch::stubs::come_back):
 //!
 //! ```text
 //!   host's stack                     root                      continuation
@@ -13,23 +11,20 @@
 //!     ^ host_sp                                                   ^ rsp
 //! ```
 //!
-//! A suspension or a return switches to the root, as to any parent. `come_back` leaves
-//! what came along in the store, and returns from `enter_stack`.
+//! A suspension or a return switches to the root, as to any parent. `come_back` leaves the results
+//! in the store, and returns from `enter_stack`.
 //!
-//! Nobody but the host has a reference to what it holds. The collector takes that for
-//! in use ([`Holding`](crate::stack)), until its owner resumes it or drops it.
+//! Only the host has a reference to a continuation that it owns. The collector keeps the stacks
+//! alive until the owner resumes or drops it.
 
-use crate::arch::stubs::{self, Left};
-use crate::host::switch::{continue_from, trap};
+use crate::arch::stubs;
+use crate::host::switch::continue_from;
 use crate::report::backtrace::Backtrace;
 use crate::run::activation::{Stop, activate, activate_on};
-use crate::stack::LeftAt;
+use crate::stack::{SavedPosition, round_limit};
 use crate::store::Store;
 use crate::store::pending::ActivationNumber;
-use crate::store::running::Ending;
-use crate::store::running::NOBODY;
-use crate::store::running::Poller;
-use crate::store::running::State;
+use crate::store::running::{Ending, NOBODY, Poller, State};
 use crate::vm::released::Released;
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
@@ -48,8 +43,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a continuation that the host has resumed came back with. The values are in
-/// the transfer area.
+/// The result of resuming a continuation. Its values are in the transfer area.
 #[derive(Clone, Copy, Debug)]
 pub enum CameBack {
     /// Its function returned.
@@ -58,19 +52,19 @@ pub enum CameBack {
     Suspended {
         /// The tag.
         tag: NonNull<TagDef>,
-        /// The rest of it, which the host holds.
+        /// The suspended continuation, which the host owns.
         reference: u64,
     },
 }
 
-/// Resumes a continuation that the host holds with the values that are in the transfer
-/// area, and with clauses. What it has come back with, [`Store::came_back`] tells.
+/// Resumes a continuation that the host owns, with the values in the transfer area and with
+/// clauses. Afterwards [`Store::came_back`] returns the result.
 ///
 /// # Safety
 ///
-/// The reference must be one that the host holds, and the values have the types that
-/// it expects. The clauses must stay where they are until the activation has ended, and
-/// the poller be valid until this returns. Nothing but the store may be borrowed.
+/// The host must own the reference, and the values have the types that the continuation expects.
+/// The clauses must not move until the activation has ended, and the poller be valid until this
+/// returns. Nothing but the store may be borrowed.
 #[inline]
 pub unsafe fn resume<W: AsRef<[u64]>>(
     store: NonNull<Store>,
@@ -82,14 +76,14 @@ pub unsafe fn resume<W: AsRef<[u64]>>(
     unsafe { resume_by(store, reference, handlers.as_ptr(), poller) }
 }
 
-/// As [`resume`], by a host that has one clause, of a tag, and that cannot wait: returns the
-/// reference to what was suspended, which the host holds, or nothing if its function returned.
+/// As [`resume`], with a single clause of a tag, for a host that cannot wait. Returns the suspended
+/// continuation, which the host owns, or `None` if its function returned.
 ///
-/// What this returns is in registers. It is compiled once, so what calls it is short.
+/// The result is in registers. This is not inlined, so its callers are short.
 ///
 /// # Safety
 ///
-/// As there.
+/// As for [`resume`].
 pub unsafe fn resume_for_one(
     mut store: NonNull<Store>,
     reference: u64,
@@ -106,7 +100,7 @@ pub unsafe fn resume_for_one(
 ///
 /// # Safety
 ///
-/// As there.
+/// As for [`resume`].
 #[inline(always)]
 unsafe fn resume_by(
     store: NonNull<Store>,
@@ -114,7 +108,7 @@ unsafe fn resume_by(
     handlers: *const u64,
     poller: Poller,
 ) -> Result<(), Stop> {
-    // SAFETY: the caller's promise; the caller has the store borrowed.
+    // SAFETY: the caller's promise. The caller has the store borrowed.
     unsafe {
         let stopped = match store.as_ref().running.extra.before_switch {
             false => resume_unwatched(store, reference, handlers, poller),
@@ -125,7 +119,7 @@ unsafe fn resume_by(
     }
 }
 
-/// The same, where something happens before a stack is continued.
+/// As [`resume`], where some mode adds work before a stack continues.
 ///
 /// # Safety
 ///
@@ -137,7 +131,7 @@ unsafe fn resume_watched(
     handlers: *const u64,
     poller: Poller,
 ) -> Result<(), Stop> {
-    // SAFETY: the root waits for what it continues; the rest is the caller's promise.
+    // SAFETY: the root waits for the continuation. The rest is the caller's promise.
     unsafe {
         activate_held(store, reference, poller, |context, root| {
             continue_from(context, root, handlers, |store| {
@@ -149,8 +143,8 @@ unsafe fn resume_watched(
     }
 }
 
-/// The same, where nothing does. All is linked before the activation begins, so that there is
-/// little in between.
+/// As [`resume`], where no mode adds work. Stacks are linked before the activation begins, so that
+/// little happens in between.
 ///
 /// # Safety
 ///
@@ -162,7 +156,7 @@ unsafe fn resume_unwatched(
     handlers: *const u64,
     poller: Poller,
 ) -> Result<(), Stop> {
-    // SAFETY: the caller's promise; the root is idle, and blocks are alive.
+    // SAFETY: the caller's promise. The root is idle, and blocks are alive.
     unsafe {
         let inner = store.as_mut();
         let root = match inner.root_for_activation() {
@@ -184,7 +178,7 @@ unsafe fn resume_unwatched(
     }
 }
 
-/// Has an activation on a root trap that was to continue what cannot be.
+/// Makes an activation trap that cannot continue the continuation.
 ///
 /// # Safety
 ///
@@ -198,13 +192,13 @@ unsafe fn refuse(
 ) -> Result<(), Stop> {
     // SAFETY: the caller's promise.
     unsafe {
-        let trap = |context, _| trap(Store::from_context(context), code);
+        let trap = |context, _| Store::from_context(context).end_with(code);
         activate_on(store, root, poller, trap).map(drop)
     }
 }
 
-/// After the host has resumed what it held under a reference: the stacks that it has now have the
-/// limit that was set, and no others.
+/// After the host has resumed a continuation: moves its size limit to the stacks that the
+/// continuation has now.
 ///
 /// # Safety
 ///
@@ -213,16 +207,16 @@ unsafe fn refuse(
 pub unsafe fn end_limit<R>(mut store: NonNull<Store>, reference: u64, stopped: &Result<R, Stop>) {
     // SAFETY: the caller has the store borrowed.
     let store = unsafe { store.as_mut() };
-    if store.stacks.has_limits() {
+    if !store.stacks.limits.is_empty() {
         store.settle_limit(reference, stopped.as_ref().err());
     }
 }
 
-/// Resumes a continuation that the host holds by throwing an exception there.
+/// Resumes a continuation that the host owns by throwing an exception in it.
 ///
 /// # Safety
 ///
-/// As for [`resume`]; the reference to the exception must be one of the store.
+/// As for [`resume`]. The exception must be one of the store.
 pub unsafe fn resume_throw<W: AsRef<[u64]>>(
     store: NonNull<Store>,
     reference: u64,
@@ -243,16 +237,16 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
                         store.watch_switch(innermost);
                     }
                     if let Err(code) = store.unpark_running(innermost) {
-                        return trap(store, code);
+                        return store.end_with(code);
                     }
                     (*context).stack = innermost;
                     store.drop_bound(innermost);
                     match store.throw(exception).ended {
                         CATCH => stubs::enter_landing(context, exception),
-                        _ => Left::ENDED,
+                        _ => Outcome::END,
                     }
                 }
-                Err(code) => trap(store, code),
+                Err(code) => store.end_with(code),
             }
         })
     };
@@ -261,18 +255,18 @@ pub unsafe fn resume_throw<W: AsRef<[u64]>>(
     stopped
 }
 
-/// As [`activate`], to continue what the host holds. If there is no activation, it is freed,
-/// since its owner has given it away.
+/// As [`activate`], to continue a stack that the host owns. If the activation does not begin, the
+/// stack is freed, because its owner has given it away.
 ///
 /// # Safety
 ///
-/// As there.
+/// As for [`activate`].
 #[inline]
 pub(crate) unsafe fn activate_held(
     mut store: NonNull<Store>,
     reference: u64,
     poller: Poller,
-    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Outcome,
 ) -> Result<(), Stop> {
     let mut began = false;
     // SAFETY: the caller's promise.
@@ -289,8 +283,8 @@ pub(crate) unsafe fn activate_held(
 }
 
 impl Store {
-    /// Suspends what has called a host function, with a tag whose values are in the
-    /// transfer area. What it is resumed with are the results of the function.
+    /// Suspends the caller of a host function, with a tag whose values are in the transfer area.
+    /// When it is resumed, the values become the results of the function.
     pub fn suspend_call(&mut self, tag: NonNull<TagDef>, call: LeftCall) -> Outcome {
         match self.suspend_running(handler_word(tag.addr().get(), ClauseKind::Suspend)) {
             Ok(passage) => {
@@ -299,10 +293,7 @@ impl Store {
                 context.left_call = call;
                 Outcome::SUSPEND
             }
-            Err(ending) => {
-                self.set_ending(ending);
-                Outcome::END
-            }
+            Err(ending) => self.end_with(ending),
         }
     }
 
@@ -310,7 +301,7 @@ impl Store {
         self.make_room_for_left_call().map_err(Ending::Trap)?;
         let signal = self.find_clause(word)?;
         let (running, outermost) = (self.context().stack, self.context().found);
-        // SAFETY: running stacks and their parents are alive; the outermost is one.
+        // SAFETY: running stacks and their parents are alive, and the outermost is one of them.
         unsafe {
             let (to, reference) = ((*outermost).parent, (*outermost).reference);
             match running == outermost {
@@ -327,11 +318,9 @@ impl Store {
             Ok(Passage { to, signal, reference })
         }
     }
-}
 
-impl Store {
-    /// Uses up the reference to what the host holds, to continue it. If that cannot be, it is
-    /// freed, since its owner has given it away.
+    /// Consumes the reference to a stack that the host owns. If the stack cannot continue, it is
+    /// freed, because its owner has given it away.
     #[inline]
     pub(crate) fn consume_held(
         &mut self,
@@ -340,7 +329,7 @@ impl Store {
     ) -> Result<*mut ControlBlock, TrapCode> {
         match self.consume(reference, kind) {
             Ok(block) => {
-                self.stacks.held.let_go(block_number(reference));
+                self.stacks.host_owned.remove(block_number(reference));
                 Ok(block)
             }
             Err(code) => {
@@ -350,8 +339,8 @@ impl Store {
         }
     }
 
-    /// What has come back to the host, from an activation with these clauses that has
-    /// just returned. The host holds what was suspended.
+    /// The result of an activation with these clauses that has just returned. The host owns the
+    /// suspended continuation.
     #[inline]
     pub fn came_back(&mut self, handlers: &[u64]) -> CameBack {
         let Passage { signal, reference, .. } = self.context().passage;
@@ -363,13 +352,13 @@ impl Store {
             word => word,
         };
         self.running.last_handled = word;
-        self.stacks.held.hold(block_number(reference));
+        self.stacks.host_owned.insert(block_number(reference));
         let tag = NonNull::new(tag_of_handler(word) as *mut TagDef);
         CameBack::Suspended { tag: tag.expect("a clause of a tag"), reference }
     }
 
-    /// The same, from an activation with one clause, of a tag: the rest of what was suspended,
-    /// or nothing if its function returned.
+    /// As [`came_back`](Self::came_back), for a single clause of a tag. Returns the suspended
+    /// continuation, or `None` if its function returned.
     #[inline]
     pub fn came_back_suspended(&mut self) -> Option<NonZeroU64> {
         let Passage { signal, reference, .. } = self.context().passage;
@@ -377,12 +366,12 @@ impl Store {
         if signal == 0 {
             return None;
         }
-        self.stacks.held.hold(block_number(reference));
+        self.stacks.host_owned.insert(block_number(reference));
         Some(NonZeroU64::new(reference).expect("a reference to a stack"))
     }
 
-    /// The clauses of a host that handles every tag. The one that was handled last
-    /// comes first, where generated code finds it by itself.
+    /// The clauses of a host that handles every tag. The tag that was handled last comes first,
+    /// where generated code finds it.
     pub fn every_tag(&self) -> List<[u64; 7]> {
         match self.running.last_handled {
             0 => List::short(EVERY_TAG, 0),
@@ -390,12 +379,12 @@ impl Store {
         }
     }
 
-    /// A new continuation of a function, which the host holds.
+    /// Makes a continuation of a function. The host owns it.
     ///
     /// # Safety
     ///
-    /// The function must belong to the store, and its type have code that calls it on a
-    /// stack of its own.
+    /// The function must belong to the store, and its type have code that calls it on a stack of
+    /// its own.
     pub unsafe fn new_held(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
         if self.running.state != State::Plain {
             // SAFETY: the caller's promise.
@@ -405,7 +394,7 @@ impl Store {
         unsafe { self.make_held(function) }
     }
 
-    /// The same, where it is to be told, or nothing is made any more.
+    /// As [`new_held`](Self::new_held), where the creation is traced, or the store is poisoned.
     #[cold]
     unsafe fn new_held_elsewise(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
         self.check_usable()?;
@@ -423,26 +412,29 @@ impl Store {
         }
         let block = self.context().free_stacks;
         let start = self.context().start;
-        // SAFETY: free stacks have memory; types live as long as the engine.
+        // SAFETY: free stacks have memory. Types live as long as the engine.
         let reference = unsafe {
             self.context_mut().free_stacks = (*block).next_free;
             let entry = (*function.as_ref().ty).entry.load(Ordering::Relaxed);
             (*block).become_continuation(start, function.as_ptr(), entry);
             (*block).reference
         };
-        self.stacks.held.hold(block_number(reference));
+        self.stacks.host_owned.insert(block_number(reference));
         Ok(reference)
     }
 
-    /// A copy of what the host holds under a reference of a kind, which the host holds too.
+    /// Copies a stack that the host owns. The host owns the copy too.
     pub fn copy_held(&mut self, reference: u64, kind: StackKind) -> anyhow::Result<u64> {
         self.free_released();
         self.check_usable()?;
         let copied = self.copy_suspended(reference, kind);
         let copy = copied.map_err(|code| self.trap(code))?;
-        self.stacks.held.hold(block_number(copy));
-        // The limit is of the whole group, so that of any of its stacks is.
-        let limit = self.stacks.valid(reference).and_then(|block| self.stacks.own_limit(block));
+        self.stacks.host_owned.insert(block_number(copy));
+        // All stacks of a group have the same limit.
+        let limit = self
+            .stacks
+            .valid(reference)
+            .and_then(|block| self.stacks.limits.get(self.stacks.number(block)));
         if let Some(bytes) = limit
             && let Err(error) = self.limit_held(copy, bytes)
         {
@@ -452,8 +444,8 @@ impl Store {
         Ok(copy)
     }
 
-    /// Has the host hold what a reference of a kind that works once names: nobody else's
-    /// reference to it is valid any more. Returns the one that is.
+    /// Makes the host the owner of a stack. Other references to it become invalid. Returns the
+    /// valid one.
     pub fn take_held(&mut self, reference: u64, kind: StackKind) -> Result<u64, TrapCode> {
         if let Some(block) = self.stacks.valid(reference)
             // SAFETY: the block of a valid reference is alive.
@@ -465,11 +457,11 @@ impl Store {
         let block = self.consume(reference, kind)?;
         // SAFETY: blocks of the table are alive.
         let reference = unsafe { (*block).reference } | kind_bits(kind);
-        self.stacks.held.hold(block_number(reference));
+        self.stacks.host_owned.insert(block_number(reference));
         Ok(reference)
     }
 
-    /// Collects if a reference is the last to its block, and there is no other.
+    /// Collects if a reference is the last one of its block, and no other block is available.
     #[inline]
     pub fn make_room_for_block(&mut self, reference: u64) -> anyhow::Result<()> {
         let is_last = (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none();
@@ -479,50 +471,47 @@ impl Store {
         Ok(())
     }
 
-    /// Lets go of what the host holds: from now on the collector frees it if nothing
-    /// refers to it.
+    /// Ends the host's ownership of a stack. The collector frees it if nothing refers to it.
     pub fn let_go(&self, reference: u64) {
-        self.stacks.held.let_go(block_number(reference));
-        if self.stacks.has_limits() {
-            self.stacks.give_away_limits(reference);
+        self.stacks.host_owned.remove(block_number(reference));
+        if !self.stacks.limits.is_empty() {
+            self.stacks.limits.give_away(reference);
         }
     }
 
-    /// How many bytes each stack may have of what the host holds.
+    /// Limits the size of each stack of a continuation that the host owns.
     pub fn limit_held(&mut self, reference: u64, bytes: usize) -> Result<(), TryReserveError> {
         let mut numbers = Vec::new();
         for stack in self.held_stacks(reference) {
             numbers.try_reserve(1)?;
             numbers.extend(self.stacks.number_of(stack));
         }
-        self.stacks.end_limits(reference, |_| false);
-        self.stacks.limit_stacks(numbers, bytes, reference)
+        self.stacks.limits.end(reference, |_| false);
+        self.stacks.limits.set(numbers, round_limit(bytes), reference)
     }
 
-    /// What [`end_limit`] says, after an activation that has returned, or has stopped.
     #[cold]
     fn settle_limit(&mut self, reference: u64, stop: Option<&Stop>) {
         let Passage { signal, reference: rest, .. } = self.context().passage;
         match stop {
             Some(Stop::Waits(ActivationNumber(number))) => self.keep_limits_of(reference, *number),
             None if signal != 0 => {
-                if let Some(bytes) = self.stacks.end_limits(reference, |_| false) {
-                    // If it cannot be noted, it is as if it were not limited.
+                if let Some(bytes) = self.stacks.limits.end(reference, |_| false) {
+                    // Without memory the continuation stays unlimited.
                     let _ = self.limit_held(rest, bytes);
                 }
             }
             _ => {
-                self.stacks.end_limits(reference, |_| false);
+                self.stacks.limits.end(reference, |_| false);
             }
         }
     }
 
-    /// Of what the host has resumed, and what waits now, only the stacks keep their limits that
-    /// are still there.
+    /// Removes the limits of a resumed continuation, except those of the stacks that now wait.
     fn keep_limits_of(&mut self, reference: u64, waiting: u32) {
         let mut numbers = Vec::new();
         let waiting = self.running.waiting[waiting as usize].as_ref().map(|waiting| waiting.stack);
-        // SAFETY: the stacks of an activation are alive as long as that is.
+        // SAFETY: the stacks of an activation are alive as long as the activation.
         let stack = waiting.and_then(|stack| unsafe { stack.as_ref() });
         for stack in stack.into_iter().flat_map(|stack| self.with_parents(stack)) {
             if numbers.try_reserve(1).is_err() {
@@ -531,25 +520,24 @@ impl Store {
             numbers.extend(self.stacks.number_of(stack));
         }
         numbers.sort_unstable();
-        self.stacks.end_limits(reference, |number| numbers.binary_search(&number).is_ok());
+        self.stacks.limits.end(reference, |number| numbers.binary_search(&number).is_ok());
     }
 
-    /// Where owners say that they have dropped what they held.
+    /// The list to which owners add references when they are dropped.
     #[inline]
     pub fn released(&self) -> &Arc<Released> {
         &self.running.released
     }
 
-    /// Whether what a reference of any design names can be continued: it is suspended
-    /// or new, and the reference is not used up.
+    /// Whether a reference of any design names a suspended or new stack, and is valid.
     pub fn is_suspended(&self, reference: u64) -> bool {
         let Some(block) = self.stacks.valid(reference) else { return false };
         // SAFETY: the block of a valid reference is alive.
         unsafe { !(*block).purpose.has_identity() || (*block).parent.is_null() }
     }
 
-    /// Frees what a reference of any design names, which must be suspended or new. All
-    /// references to it are used up.
+    /// Frees the suspended or new stacks that a reference of any design names. All references to
+    /// them become invalid.
     pub fn release(&mut self, reference: u64) -> Result<(), TrapCode> {
         let kind = StackKind::of(reference).expect("a reference to a stack");
         self.check_target(reference, kind)?;
@@ -564,8 +552,8 @@ impl Store {
             _ => Some(self.consume(reference, kind)?),
         };
         let block = block.expect("the reference is valid");
-        // SAFETY: the block of a valid reference is alive, and the chain from its
-        // innermost stack leads to it.
+        // SAFETY: the block of a valid reference is alive, and the chain from its innermost stack
+        // leads to it.
         unsafe {
             (*block).parent = ptr::null_mut();
             self.release_suspended(block);
@@ -573,13 +561,13 @@ impl Store {
         Ok(())
     }
 
-    /// How many bytes of the stacks of what the host holds are in use.
+    /// The bytes in use on the stacks of a continuation that the host owns.
     pub fn held_bytes(&self, reference: u64) -> usize {
-        // SAFETY: what the host holds is suspended or new.
-        self.held_stacks(reference).map(|stack| unsafe { LeftAt::depth(stack) }).sum()
+        // SAFETY: stacks that the host owns are suspended or new.
+        self.held_stacks(reference).map(|stack| unsafe { SavedPosition::depth(stack) }).sum()
     }
 
-    /// Where what the host holds is suspended.
+    /// The backtrace of a continuation that the host owns.
     pub fn held_backtrace(&self, reference: u64) -> Backtrace {
         Backtrace::of_suspended(self, self.held_stacks(reference))
     }
@@ -590,7 +578,7 @@ impl Store {
         self.context().transfer
     }
 
-    /// Notes what the first values of the transfer area are, if stacks are checked.
+    /// Records the classes of the first values in the transfer area, if stacks are checked.
     #[inline]
     pub fn tag_transferred(&mut self, classes: impl FnOnce(&Store) -> Vec<ValueClass>) {
         if self.options.stress.check_stacks {

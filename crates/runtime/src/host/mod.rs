@@ -1,4 +1,4 @@
-//! Suspended stacks in the hands of the host.
+//! Suspended stacks that the host owns and continues.
 
 pub mod continuation;
 pub mod switch;

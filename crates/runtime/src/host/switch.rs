@@ -1,24 +1,21 @@
-//! Tasks, fibers and stacks that the host continues.
+//! Tasks, fibers, stacks of a bag and first-class stacks that the host continues.
 //!
 //! The host stands at the root of an activation of its own, as when it resumes a
-//! [continuation](crate::host::continuation): the root waits, with clauses that the host has chosen,
-//! and with the stub [`come_back`](stubs::come_back) as where it continues.
+//! [continuation](crate::host::continuation). The root waits with clauses that the host has chosen,
+//! and continues at the stub [`come_back`](stubs::come_back).
 //!
-//! * The root becomes the parent of a task or fiber. What that suspends, dismounts or
-//!   finishes with comes back to it.
-//! * A root that has switched to another stack is a suspended stack like others: a
-//!   reference to it goes along, and whoever switches there comes back to the host. An
-//!   event, or an exception, finds no handler there: it ends the activation, and is what
-//!   has come.
+//! * The root becomes the parent of a task or fiber. Whatever suspends, dismounts or finishes there
+//!   switches to the root.
+//! * A root that switches to another stack is suspended like any other. It passes a reference to
+//!   itself, and a switch to that reference comes back to the host. Events and exceptions find no
+//!   handler at the root. They end the activation, and are its result.
 
-use crate::arch::stubs::{self, Left};
+use crate::arch::stubs;
 use crate::host::continuation::activate_held;
 use crate::run::activation::{Stop, activate};
-use crate::run::lifecycle::invalid_stack;
 use crate::store::Store;
-use crate::store::running::Ending;
 use crate::store::running::Poller;
-use ropewalk_abi::builtin::CATCH;
+use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::{self, List};
 use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word, kind_bits, tag_of_handler};
 use ropewalk_abi::transfer::ValueClass;
@@ -26,12 +23,11 @@ use ropewalk_abi::{ControlBlock, RawVal, StoreContext, TagDef, TrapCode};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// Resumes a task with the values that are in the transfer area. What it gives is there
-/// when this returns.
+/// Resumes a task with the values in the transfer area. Afterwards its results are there.
 ///
 /// # Safety
 ///
-/// The values must have the types that it expects, and the poller be valid until this
+/// The values must have the types that the task expects, and the poller be valid until this
 /// returns. Nothing but the store may be borrowed.
 pub unsafe fn resume_task(
     store: NonNull<Store>,
@@ -49,13 +45,13 @@ pub unsafe fn resume_task(
     }
 }
 
-/// Mounts a fiber with an event that it expects, which the signal says, and whose values
-/// are in the transfer area. Which event came back, [`Store::event_of`] tells.
+/// Mounts a fiber with an event that it expects. The signal denotes the event, and its values are
+/// in the transfer area. Afterwards [`Store::event_of`] returns the event that came back.
 ///
 /// # Safety
 ///
-/// As for [`resume_task`]. The signal must be what [`Store::expected_event`] returned.
-/// The clauses must stay where they are until the activation has ended.
+/// As for [`resume_task`]. The signal must come from [`Store::expected_event`]. The clauses must
+/// not move until the activation has ended.
 pub unsafe fn mount<W: AsRef<[u64]>>(
     store: NonNull<Store>,
     reference: u64,
@@ -74,9 +70,8 @@ pub unsafe fn mount<W: AsRef<[u64]>>(
     }
 }
 
-/// Switches to a stack of the bag of stacks, which the host holds, with this many values, which are in the
-/// transfer area; a reference to the root is added. What came back is there when this
-/// returns.
+/// Switches to a stack of a bag that the host owns, with `count` values in the transfer area and a
+/// reference to the root. Afterwards the values that came back are there.
 ///
 /// # Safety
 ///
@@ -104,55 +99,55 @@ pub unsafe fn switch(
     }
 }
 
-/// Sends an event, which a word says as in a clause, to a first-class stack, which the host
-/// holds. Its values are in the transfer area; a reference
-/// to the root is added. What comes back is an exception.
+/// Sends an event, given as a clause's word, to a first-class stack that the host owns. Its values
+/// are in the transfer area, and a reference to the root is added. The result comes back as an
+/// exception.
 ///
 /// # Safety
 ///
-/// As for [`resume_task`]; the last value of the event must be a first-class stack.
+/// As for [`resume_task`]. The last value of the event must be a first-class stack.
 pub unsafe fn send(
     store: NonNull<Store>,
     reference: u64,
     event: u64,
     poller: Poller,
 ) -> Result<(), Stop> {
-    // SAFETY: as there.
+    // SAFETY: as for `resume_task`.
     unsafe {
         activate_held(store, reference, poller, |context, root| {
             (*root).wait_for_host(stubs::come_back as *const c_void, clauses::no_clauses());
             let store = Store::from_context(context);
-            // If it cannot be continued, it is garbage.
+            // If it cannot continue, it becomes garbage.
             store.let_go(reference);
             let outcome = store.event_throw(reference, event, false);
             match outcome.ended {
                 CATCH => stubs::enter_landing(context, outcome.value),
-                _ => Left::ENDED,
+                _ => Outcome::END,
             }
         })
     }
 }
 
-/// Has a root wait with clauses, and continues a stack with a signal, once that is linked
-/// to it. Returns as [`stubs::enter_stack`] does.
+/// Makes a root wait with clauses, and continues a stack with a signal, after `link` has linked it
+/// to the root. Returns as [`stubs::enter_stack`] does.
 ///
 /// # Safety
 ///
-/// The root must be the running stack and idle, and the clauses stay where they are.
+/// The root must be the running stack and idle. The clauses must not move.
 #[inline]
 pub(crate) unsafe fn continue_from(
     context: *mut StoreContext,
     root: *mut ControlBlock,
     handlers: *const u64,
     link: impl FnOnce(&mut Store) -> Result<(*mut ControlBlock, u64), TrapCode>,
-) -> Left {
+) -> Outcome {
     // SAFETY: the caller's promise.
     unsafe {
         (*root).wait_for_host(stubs::come_back as *const c_void, handlers);
         let store = Store::from_context(context);
         let (to, signal) = match link(store) {
             Ok(linked) => linked,
-            Err(code) => return trap(store, code),
+            Err(code) => return store.end_with(code),
         };
         if store.running.extra.before_switch {
             store.watch_switch(to);
@@ -161,18 +156,10 @@ pub(crate) unsafe fn continue_from(
     }
 }
 
-/// Ends an activation that has not begun.
-#[cold]
-pub(crate) fn trap(store: &mut Store, code: TrapCode) -> Left {
-    store.set_ending(Ending::Trap(code));
-    Left::ENDED
-}
-
 impl Store {
     /// The block of a task or fiber, which must be suspended or new.
     fn resumable(&self, reference: u64, kind: StackKind) -> Result<*mut ControlBlock, TrapCode> {
-        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
-        let block = valid.ok_or_else(|| invalid_stack(reference, kind))?;
+        let block = self.stacks.valid_of_kind(reference, kind)?;
         // SAFETY: the block of a valid reference is alive.
         match (unsafe { (*block).parent.is_null() }, kind) {
             (true, _) => Ok(block),
@@ -181,7 +168,7 @@ impl Store {
         }
     }
 
-    /// Makes a root the parent of a task or fiber; returns the stack to continue.
+    /// Makes a root the parent of a task or fiber. Returns the stack to continue.
     unsafe fn attach(
         &mut self,
         reference: u64,
@@ -189,15 +176,14 @@ impl Store {
         root: *mut ControlBlock,
     ) -> Result<*mut ControlBlock, TrapCode> {
         let block = self.resumable(reference, kind)?;
-        // SAFETY: what is suspended with a task or fiber is alive.
+        // SAFETY: the stacks suspended with a task or fiber are alive.
         unsafe {
             (*block).parent = root;
             Ok((*block).ungroup())
         }
     }
 
-    /// The signal with which a fiber gets an event, if it expects that where it is
-    /// suspended.
+    /// The signal of an event, if a fiber expects it where it is suspended.
     pub fn expected_event(
         &self,
         reference: u64,
@@ -205,12 +191,12 @@ impl Store {
     ) -> Result<Option<u64>, TrapCode> {
         let block = self.resumable(reference, StackKind::Fiber)?;
         let word = handler_word(event.addr().get(), ClauseKind::Event);
-        // SAFETY: what is suspended with a fiber is alive; a fiber that is suspended or
-        // new has noted its clauses.
+        // SAFETY: the stacks suspended with a fiber are alive. A suspended or new fiber has a list
+        // of clauses.
         Ok(unsafe { clauses::find((*(*block).innermost).handlers, word) })
     }
 
-    /// Which event of these clauses came back from an activation that has just returned.
+    /// The event that came back from an activation with these clauses.
     pub fn event_of(&self, handlers: &[u64]) -> NonNull<TagDef> {
         let number = self.context().passage.signal as usize - 1;
         let tag = NonNull::new(tag_of_handler(handlers[number]) as *mut TagDef);

@@ -3,7 +3,7 @@
 use super::walk::{Between, Walker};
 use crate::report::backtrace::{Backtrace, Boundary, Frame};
 use crate::report::names::shortened;
-use crate::stack::LeavePoint;
+use crate::stack::TopFrame;
 use crate::store::Store;
 use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
 use ropewalk_abi::{ControlBlock, clauses};
@@ -18,7 +18,7 @@ impl Backtrace {
     ///
     /// The newest activation must have been left as `left` says, and its
     /// stacks not be used since.
-    pub(crate) unsafe fn capture(store: &Store, left: &LeavePoint) -> Backtrace {
+    pub(crate) unsafe fn capture(store: &Store, left: &TopFrame) -> Backtrace {
         let mut walker = Walker::new(store);
         // SAFETY: the caller's promise.
         unsafe { walker.walk_left(left) };
@@ -36,7 +36,7 @@ impl Backtrace {
                 // SAFETY: parents wait for their children, and outer
                 // activations are in host calls, so their control blocks say
                 // where they were left.
-                unsafe { walker.walk_left(&LeavePoint::in_host_call(stack)) };
+                unsafe { walker.walk_left(&TopFrame::in_host_call(stack)) };
             }
         }
         walker.finish()
@@ -47,7 +47,7 @@ impl Backtrace {
     /// # Safety
     ///
     /// The stack must have been left there.
-    pub(crate) unsafe fn of_stack(store: &Store, left: &LeavePoint) -> Backtrace {
+    pub(crate) unsafe fn of_stack(store: &Store, left: &TopFrame) -> Backtrace {
         let mut walker = Walker::new(store);
         // SAFETY: the caller's promise.
         unsafe { walker.walk_left(left) };
@@ -65,7 +65,7 @@ impl Backtrace {
             if let Some(child) = child.replace(stack) {
                 walker.between = Some(Between::resume(child, stack));
             }
-            if let Some(left) = LeavePoint::suspended(stack) {
+            if let Some(left) = TopFrame::suspended(stack) {
                 // SAFETY: a suspended stack says where it was left.
                 unsafe { walker.walk_left(&left) };
             }
@@ -85,7 +85,7 @@ impl Store {
         // SAFETY: the newest activation is in a host call, so the block of its stack is
         // alive and says where that was left.
         unsafe {
-            let left = LeavePoint::in_host_call(&*self.context().stack);
+            let left = TopFrame::in_host_call(&*self.context().stack);
             Backtrace::capture(self, &left)
         }
     }

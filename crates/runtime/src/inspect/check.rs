@@ -8,7 +8,7 @@
 
 use super::frames::Frames;
 use crate::report::violation::Violation;
-use crate::stack::{Bound, LeftAt, Stacks, packed_size, parked_sp};
+use crate::stack::{BoundValues, SavedPosition, Stacks, packed_size, parked_sp};
 use crate::store::Store;
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{END, Outcome};
@@ -389,7 +389,7 @@ impl<'a> Check<'a> {
         // SAFETY: the memory of a stack that is not free is there.
         let top = unsafe {
             let bound = self.store.bound(stack);
-            *(bound.map_or(stack.sp, Bound::left_at) as *const *const c_void)
+            *(bound.map_or(stack.sp, BoundValues::left_at) as *const *const c_void)
         };
         let context = self.store.context();
         top == context.start || top == context.ground
@@ -406,7 +406,7 @@ impl<'a> Check<'a> {
         let reference = stack.reference;
         ensure!(block_number(reference) == number, number, "has a reference of another");
         ensure!(reference & (KIND_MASK | TAG_MASK) == TAG, number, "its reference has a kind");
-        if self.stacks().held.has(number) {
+        if self.stacks().host_owned.contains(number) {
             let is_suspended = matches!(life, Life::New | Life::Suspended | Life::Parked);
             ensure!(is_suspended, number, "is {life:?}, and the host has it");
         }
@@ -470,7 +470,7 @@ impl<'a> Check<'a> {
         // SAFETY: the stack does not run and has memory.
         let Some(bound) = (unsafe { self.store.bound(stack) }) else { return Ok(()) };
         // SAFETY: as above.
-        let (left, depth) = unsafe { (LeftAt::of(stack), LeftAt::depth(stack)) };
+        let (left, depth) = unsafe { (SavedPosition::of(stack), SavedPosition::depth(stack)) };
         let fits = bound.left_at() < left.sp + depth;
         ensure!(fits, number, "more values are bound to it than its memory has");
         let is_aligned = bound.left_at().wrapping_sub(left.distance) % 16 == 8;
@@ -500,7 +500,7 @@ impl<'a> Check<'a> {
     fn frames(&self, number: usize) -> Result {
         let stack = self.block(number);
         // SAFETY: the stack does not run.
-        let (left, depth) = unsafe { (LeftAt::of(stack), LeftAt::depth(stack)) };
+        let (left, depth) = unsafe { (SavedPosition::of(stack), SavedPosition::depth(stack)) };
         let (mut fp, mut inside) = (left.fp, left.sp);
         while fp != 0 {
             let is_outside = fp >= inside && fp + 16 <= left.sp + depth && fp.is_multiple_of(8);

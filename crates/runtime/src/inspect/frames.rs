@@ -1,7 +1,7 @@
 //! The frames of a stack that is suspended or in a host call.
 
 use crate::code::LoadedModule;
-use crate::stack::{Bound, LeftAt};
+use crate::stack::{BoundValues, SavedPosition};
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::code::{CallSite, CodeTables};
@@ -14,7 +14,7 @@ pub(crate) struct Frames<'a> {
     pc: usize,
     /// Where the next link lies.
     fp: usize,
-    left: LeftAt,
+    left: SavedPosition,
     /// Calls that were met lately, by their return address: a deep stack has few of
     /// them, again and again.
     known: [MaybeUninit<Call<'a>>; KNOWN_CALLS],
@@ -45,12 +45,12 @@ impl<'a> Frames<'a> {
     pub fn of_host_call(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the stubs leave the return address at the stack pointer.
         unsafe {
-            let left = LeftAt::of(stack);
+            let left = SavedPosition::of(stack);
             Frames::new(store, *(left.sp as *const usize), left)
         }
     }
 
-    fn new(store: &'a Store, pc: usize, left: LeftAt) -> Frames<'a> {
+    fn new(store: &'a Store, pc: usize, left: SavedPosition) -> Frames<'a> {
         let known = [MaybeUninit::uninit(); KNOWN_CALLS];
         Frames { store, pc, fp: left.fp, left, known, is_known: 0 }
     }
@@ -78,8 +78,8 @@ impl<'a> Frames<'a> {
     pub fn of_suspended(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the address to continue at is on top, above what is bound.
         unsafe {
-            let left = LeftAt::of(stack);
-            let sp = store.bound(stack).map_or(left.sp, Bound::left_at);
+            let left = SavedPosition::of(stack);
+            let sp = store.bound(stack).map_or(left.sp, BoundValues::left_at);
             Frames::new(store, *(sp as *const usize), left)
         }
     }

@@ -3,7 +3,7 @@
 use crate::report::backtrace::{Backtrace, Boundary, Frame};
 use crate::report::stack_list::{StackInfo, StackList};
 use crate::report::violation::Violation;
-use crate::stack::{LeavePoint, end_of_frames, packed_frames, packed_size};
+use crate::stack::{TopFrame, end_of_frames, packed_frames, packed_size};
 use crate::store::Store;
 use ropewalk_abi::code::index;
 use ropewalk_abi::life::Life;
@@ -38,7 +38,7 @@ impl Store {
     /// At most so many of the stacks that run or wait for them, and as many others, where the
     /// newest activation may have been left at a fault. Fewer if there is no memory for those, and
     /// none where a builtin has failed half-way.
-    pub(crate) fn list_failed(&self, most: usize, fault: Option<&LeavePoint>) -> Option<StackList> {
+    pub(crate) fn list_failed(&self, most: usize, fault: Option<&TopFrame>) -> Option<StackList> {
         match self.list_stacks_left(most, fault) {
             Err(NoList::Memory(_)) if most > FEW => self.list_stacks_left(FEW, fault).ok(),
             list => list.ok(),
@@ -50,7 +50,7 @@ impl Store {
     pub(crate) fn list_stacks_left(
         &self,
         most: usize,
-        fault: Option<&LeavePoint>,
+        fault: Option<&TopFrame>,
     ) -> Result<StackList, NoList> {
         let (mut room, blocks) = (Vec::new(), self.count_blocks());
         room.try_reserve_exact(blocks).map_err(|_| NoList::Memory(blocks))?;
@@ -107,7 +107,7 @@ impl Store {
         stack: &ControlBlock,
         number: usize,
         life: Life,
-        fault: Option<&LeavePoint>,
+        fault: Option<&TopFrame>,
     ) -> StackInfo {
         let left = match fault {
             Some(left) => Some(left.clone()),
@@ -143,19 +143,19 @@ impl Store {
     }
 
     /// Where a stack was left that does not run generated code, if it has begun.
-    fn left_at(&self, stack: &ControlBlock, life: Life) -> Option<LeavePoint> {
+    fn left_at(&self, stack: &ControlBlock, life: Life) -> Option<TopFrame> {
         let is_suspended = matches!(life, Life::Suspended | Life::Inside | Life::Parked);
         match life {
             Life::New | Life::Lost => None,
             _ if is_suspended => {
-                let left = LeavePoint::suspended(stack)?;
+                let left = TopFrame::suspended(stack)?;
                 // SAFETY: the stack is suspended.
                 let bound = unsafe { self.bound(stack) };
                 // SAFETY: the address to continue at lies above what is bound.
                 let pc = bound.map(|bound| unsafe { *(bound.left_at() as *const usize) });
-                Some(LeavePoint { pc: pc.unwrap_or(left.pc), ..left })
+                Some(TopFrame { pc: pc.unwrap_or(left.pc), ..left })
             }
-            _ => Some(LeavePoint::in_host_call(stack)),
+            _ => Some(TopFrame::in_host_call(stack)),
         }
     }
 

@@ -5,7 +5,7 @@ use super::fold::Folded;
 use crate::arch;
 use crate::code::LoadedModule;
 use crate::report::backtrace::{Backtrace, Boundary, Frame, Part};
-use crate::stack::LeavePoint;
+use crate::stack::TopFrame;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::code::index;
@@ -78,7 +78,7 @@ impl<'a> Walker<'a> {
     /// # Safety
     ///
     /// The stack must have been left there.
-    pub unsafe fn walk_left(&mut self, left: &LeavePoint) {
+    pub unsafe fn walk_left(&mut self, left: &TopFrame) {
         self.push(left.pc, !left.at_fault);
         // SAFETY: `sp` was the stack pointer when it was left.
         let missing = unsafe { self.unlinked_caller(left) };
@@ -100,7 +100,7 @@ impl<'a> Walker<'a> {
 
     /// The return address of a function that faulted before its frame was
     /// linked into the chain, or of the stub that probes its frame.
-    unsafe fn unlinked_caller(&self, left: &LeavePoint) -> Option<usize> {
+    unsafe fn unlinked_caller(&self, left: &TopFrame) -> Option<usize> {
         if !left.at_fault {
             return None;
         }

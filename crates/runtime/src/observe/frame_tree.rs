@@ -1,7 +1,7 @@
 //! Where stacks were when something was recorded or sampled: frames in a tree, each of which
 //! is in it once.
 
-use crate::stack::LeavePoint;
+use crate::stack::TopFrame;
 use crate::store::Store;
 use ropewalk_abi::code::index;
 use std::collections::{HashMap, VecDeque};
@@ -79,7 +79,7 @@ impl FrameTree {
     /// # Safety
     ///
     /// The stack must have been left there, and what lies on it be still there.
-    pub unsafe fn of(&mut self, store: &Store, left: &LeavePoint) -> Option<u32> {
+    pub unsafe fn of(&mut self, store: &Store, left: &TopFrame) -> Option<u32> {
         // SAFETY: the caller's promise.
         let hash = unsafe { self.walk(left) };
         if let Some(known) = self.known.get(&hash) {
@@ -91,7 +91,7 @@ impl FrameTree {
     }
 
     /// Notes the addresses on a stack, the innermost first; returns a hash of them.
-    unsafe fn walk(&mut self, left: &LeavePoint) -> u64 {
+    unsafe fn walk(&mut self, left: &TopFrame) -> u64 {
         self.met.clear();
         self.met.push(left.pc);
         let mut fp = left.fp;
@@ -114,7 +114,7 @@ impl FrameTree {
 
     /// Notes the last of the addresses from a link of the chain on, and that some are left out
     /// if they are more.
-    unsafe fn walk_outermost(&mut self, mut fp: usize, left: &LeavePoint) {
+    unsafe fn walk_outermost(&mut self, mut fp: usize, left: &TopFrame) {
         self.outermost.clear();
         let mut is_left_out = false;
         while fp != 0 {
@@ -172,7 +172,7 @@ impl FrameTree {
 /// # Safety
 ///
 /// `fp` must be a link of the chain of a stack that was left there.
-unsafe fn link(fp: usize, left: &LeavePoint) -> (usize, usize) {
+unsafe fn link(fp: usize, left: &TopFrame) -> (usize, usize) {
     // SAFETY: the caller's promise: a saved frame pointer and a return address are there.
     let (next, pc) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
     let next = if next == 0 { 0 } else { next.wrapping_add(left.distance) };

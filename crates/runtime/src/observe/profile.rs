@@ -12,7 +12,7 @@
 //! recursion are the same however deep it is.
 
 use crate::observe::frame_tree::FrameTree;
-use crate::stack::LeavePoint;
+use crate::stack::TopFrame;
 use crate::store::Store;
 use crate::store::interrupts::Reason;
 use ropewalk_trace::LEFT_OUT;
@@ -115,7 +115,7 @@ impl Store {
         let newest = unsafe { &*self.context().stack };
         for innermost in std::iter::once(newest).chain(self.outer_stacks()) {
             for stack in self.with_extender(innermost) {
-                let left = LeavePoint::in_host_call(stack);
+                let left = TopFrame::in_host_call(stack);
                 // SAFETY: it was left there.
                 nodes.extend(unsafe { profiler.tree.of(self, &left) });
             }

@@ -1,9 +1,9 @@
 //! Activations: calls from the host into WebAssembly.
 //!
-//! Each has a root stack of its own. They nest: a host function may call into
-//! WebAssembly again, and then only the newest activation runs.
+//! Each has a root stack of its own. Activations nest: a host function can call WebAssembly again,
+//! and then only the newest activation runs.
 
-use crate::arch::stubs::{self, Left};
+use crate::arch::stubs;
 use crate::embedder::guarded;
 use crate::heap::OwnedRoot;
 use crate::report::backtrace::Backtrace;
@@ -12,12 +12,12 @@ use crate::report::stack_list::StackList;
 use crate::report::trap::Trap;
 use crate::report::violation::Violation;
 use crate::run::signal;
-use crate::stack::{LeavePoint, Park};
+use crate::stack::{Park, TopFrame};
 use crate::store::Store;
 use crate::store::pending::ActivationNumber;
-use crate::store::running::{Activation, Ending, NOBODY, Poller};
-use crate::store::running::{Departure, State};
+use crate::store::running::{Activation, Departure, Ending, NOBODY, Poller, State};
 use crate::vm::store_id::StoreId;
+use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::signature::WORDS;
 use ropewalk_abi::{ControlBlock, FuncRef, RawVal, StoreContext, TrapCode};
 use std::any::Any;
@@ -26,16 +26,16 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
-/// How many free stacks keep their memory while nothing runs.
+/// The number of free stacks that keep their memory while nothing runs.
 const IDLE_STACKS: usize = 256;
 
-/// Why an activation has come to an end, or to a stop.
+/// Why an activation has ended or is suspended.
 #[derive(Debug)]
 pub enum Stop {
-    /// It has failed.
+    /// It failed.
     Failed(anyhow::Error),
-    /// It waits for a host function, and can be continued: the store has what it waits for
-    /// ([`Store::take_pending`]).
+    /// It waits for a host function, and can be resumed. [`Store::take_pending`] returns the
+    /// pending call.
     Waits(ActivationNumber),
 }
 
@@ -45,7 +45,7 @@ impl Stop {
     pub fn into_error(self) -> anyhow::Error {
         match self {
             Stop::Failed(error) => error,
-            Stop::Waits(_) => unreachable!("it had nobody to poll it"),
+            Stop::Waits(_) => unreachable!("it had no poller"),
         }
     }
 }
@@ -56,15 +56,15 @@ impl From<anyhow::Error> for Stop {
     }
 }
 
-/// Calls a function, whose results replace the arguments in `values`.
+/// Calls a function. Its results replace the arguments in `values`.
 ///
 /// A panic of a host function continues here.
 ///
 /// # Safety
 ///
-/// The function must belong to the store, the trampoline be the entry
-/// trampoline of its type, and `values` have the arguments and room for the
-/// results. Nothing but the store may be borrowed.
+/// The function must belong to the store, and the trampoline be the entry trampoline of its type.
+/// `values` must have the arguments, and room for the results. Nothing but the store may be
+/// borrowed.
 #[inline]
 pub unsafe fn call(
     store: NonNull<Store>,
@@ -79,12 +79,12 @@ pub unsafe fn call(
     }
 }
 
-/// As [`call`], in an activation that may wait, if somebody polls it. If it does, the
-/// place of the values must stay where it is until the call has ended.
+/// As [`call`], in an activation that may wait if it has a poller. Then the values must not move
+/// until the call has ended.
 ///
 /// # Safety
 ///
-/// As for [`call`]; the poller must be valid until this returns.
+/// As for [`call`]. The poller must be valid until this returns.
 #[inline(always)]
 pub unsafe fn call_by(
     store: NonNull<Store>,
@@ -93,8 +93,7 @@ pub unsafe fn call_by(
     values: *mut RawVal,
     poller: Poller,
 ) -> Result<u64, Stop> {
-    // SAFETY: the stack has nothing on it and is the running one; the rest is
-    // the caller's promise.
+    // SAFETY: the root is the running stack and empty. The rest is the caller's promise.
     unsafe {
         activate(store, poller, move |context, root| {
             let FuncRef { code, context: callee, .. } = function.read();
@@ -103,13 +102,13 @@ pub unsafe fn call_by(
     }
 }
 
-/// The arguments of a function that [takes and gives a few
-/// words](ropewalk_abi::signature::in_registers): those that are floats, and all others.
+/// The arguments of a function whose arguments and result are [in
+/// registers](ropewalk_abi::signature::in_registers).
 #[derive(Clone, Copy, Debug)]
 pub struct Words {
-    /// Integers and references, in their order.
+    /// Integers and references, in order.
     pub integers: [MaybeUninit<u64>; WORDS],
-    /// Floats, in their order.
+    /// Floats, in order.
     pub floats: [MaybeUninit<f64>; WORDS],
     /// Whether the result is a float.
     pub returns_float: bool,
@@ -127,14 +126,13 @@ impl Words {
     }
 }
 
-/// Calls a function with a few words, in an activation that may wait if somebody polls
-/// it; returns its result. If it waits, the result is what it returns to whoever
-/// continues it.
+/// Calls a function with a few words, in an activation that may wait if it has a poller. Returns
+/// its result. If the function waits, the call that resumes it returns the result.
 ///
 /// # Safety
 ///
-/// The function must belong to the store and take these words; the poller must be valid
-/// until this returns. Nothing but the store may be borrowed.
+/// The function must belong to the store and take these words. The poller must be valid until this
+/// returns. Nothing but the store may be borrowed.
 #[inline(always)]
 pub unsafe fn call_with_words(
     store: NonNull<Store>,
@@ -143,8 +141,7 @@ pub unsafe fn call_with_words(
     poller: Poller,
 ) -> Result<u64, Stop> {
     let Words { integers: [a, b, c, d], floats: [w, x, y, z], returns_float } = words;
-    // SAFETY: the root has nothing on it and is the running stack; the rest is the
-    // caller's promise.
+    // SAFETY: the root is the running stack and empty. The rest is the caller's promise.
     unsafe {
         activate(store, poller, move |_, _| {
             let FuncRef { code, context, .. } = function.read();
@@ -159,17 +156,17 @@ pub unsafe fn call_with_words(
     }
 }
 
-/// Runs WebAssembly in a new activation, by a stub that is called with the store's
-/// context and the activation's root; returns the word that the stub returns.
+/// Runs WebAssembly in a new activation. `enter` calls a stub with the store's context and the
+/// activation's root. Returns the value of its outcome.
 ///
 /// # Safety
 ///
-/// Nothing but the store may be borrowed, and the stub be called as it wants.
+/// Nothing but the store may be borrowed, and the stub's requirements be met.
 #[inline(always)]
 pub(crate) unsafe fn activate(
     mut store: NonNull<Store>,
     poller: Poller,
-    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Outcome,
 ) -> Result<u64, Stop> {
     // SAFETY: the caller has the store borrowed.
     let root = unsafe { store.as_mut() }.root_for_activation()?;
@@ -177,17 +174,17 @@ pub(crate) unsafe fn activate(
     unsafe { activate_on(store, root, poller, enter) }
 }
 
-/// As [`activate`], on a root that is the one for the next activation.
+/// As [`activate`], on the root for the next activation.
 ///
 /// # Safety
 ///
-/// As there.
+/// As for [`activate`].
 #[inline(always)]
 pub(crate) unsafe fn activate_on(
     mut store: NonNull<Store>,
     root: *mut ControlBlock,
     poller: Poller,
-    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Outcome,
 ) -> Result<u64, Stop> {
     // SAFETY: the caller's promise.
     unsafe {
@@ -199,22 +196,20 @@ pub(crate) unsafe fn activate_on(
     }
 }
 
-/// As [`activate_on`]. What is outside of the outermost activation of a thread is known,
-/// so nothing is loaded in order to be put back: each call would wait for the one before.
+/// As [`activate_on`]. For the outermost activation of a thread, the state to restore is known.
+/// Loading it instead would make each call wait for the stores of the previous one.
 ///
 /// # Safety
 ///
-/// As there; and it must be the outermost one of the thread, if it is said to be.
+/// As for [`activate_on`]. `OUTERMOST` must be correct.
 #[inline(always)]
 unsafe fn activate_in<const OUTERMOST: bool>(
     mut store: NonNull<Store>,
     root: *mut ControlBlock,
     poller: Poller,
-    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Left,
+    enter: impl FnOnce(*mut StoreContext, *mut ControlBlock) -> Outcome,
 ) -> Result<u64, Stop> {
-    // SAFETY (of the borrows here and below): the caller has the store
-    // borrowed, and no reference into it lives across `enter`.
-    // SAFETY: see above.
+    // SAFETY: the caller has the store borrowed, and no reference into it is alive during `enter`.
     let inner = unsafe { store.as_mut() };
     let activation = match OUTERMOST {
         true => Activation::outermost(poller),
@@ -223,9 +218,9 @@ unsafe fn activate_in<const OUTERMOST: bool>(
     inner.begin_activation(&activation, root);
     let context = inner.context_ptr();
     let outer_store = signal::set_running(context);
-    let Left { ended, word } = enter(context, root);
+    let Outcome { ended, value: word } = enter(context, root);
     signal::set_running(if OUTERMOST { ptr::null_mut() } else { outer_store });
-    // SAFETY: see above.
+    // SAFETY: as above.
     let inner = unsafe { store.as_mut() };
     if ended == 0 {
         inner.end_by_return();
@@ -236,20 +231,20 @@ unsafe fn activate_in<const OUTERMOST: bool>(
         inner.after_activation()?;
         return Ok(word);
     }
-    Err(Leaving { store: inner, activation: &activation }.end_otherwise())
+    Err(EndingActivation { store: inner, activation: &activation }.end_otherwise())
 }
 
-/// An activation whose computation has ended, until the store is as before it. A
-/// panic in between is a bug of the engine: the store is not used again then.
-struct Leaving<'a> {
+/// An activation that has left WebAssembly, until the store is as before it. If this is dropped
+/// early, the engine has panicked, and the store is poisoned.
+struct EndingActivation<'a> {
     store: &'a mut Store,
     activation: &'a Activation,
 }
 
-impl Leaving<'_> {
-    /// Makes the activation outside of this one the newest; then frees the first-class
-    /// stacks that the frames held, if the computation has lost them. A panic of the embedder
-    /// continues, unless the computation will.
+impl EndingActivation<'_> {
+    /// Makes the outer activation the newest again. If the computation was lost, frees the
+    /// first-class stacks that its frames owned. A panic of the embedder continues, unless the
+    /// computation is suspended.
     fn leave(self, has_lost: bool) -> anyhow::Result<()> {
         let mut this = std::mem::ManuallyDrop::new(self);
         this.restore();
@@ -262,7 +257,7 @@ impl Leaving<'_> {
         left
     }
 
-    /// Ends an activation that has not returned, or stops it for now.
+    /// Ends or suspends an activation that has not returned.
     #[cold]
     fn end_otherwise(self) -> Stop {
         if self.store.is_left_waiting() {
@@ -277,7 +272,7 @@ impl Leaving<'_> {
         let by_exception = matches!(ending, Ending::Exception(..));
         let error = error_of(self.store, ending).unwrap_or_else(|panic| {
             self.store.embedder.keep(panic);
-            anyhow::anyhow!("the embedder has panicked")
+            anyhow::anyhow!("the embedder panicked")
         });
         if !self.store.is_poisoned() {
             self.store.end_abruptly(by_exception);
@@ -291,25 +286,19 @@ impl Leaving<'_> {
     }
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for EndingActivation<'_> {
     fn drop(&mut self) {
         self.store.poison();
         self.restore();
     }
 }
 
-/// The error that a call returns, or the panic that continues there.
+/// The error that a call returns, or the panic that continues in it.
 #[cold]
 fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn Any + Send>> {
-    let in_host_call = |store: &Store| {
-        // SAFETY: the running stack's block is alive until the activation ends,
-        // and was written by the stub that called the host.
-        LeavePoint::in_host_call(unsafe { &*store.context().stack })
-    };
-    // SAFETY (of the captures): the newest activation was just left like that.
     match ending {
         Ending::Panic(payload) => Err(payload),
-        Ending::Cancelled => Ok(anyhow::anyhow!("the call was given up")),
+        Ending::Cancelled => Ok(anyhow::anyhow!("the call was canceled")),
         Ending::Fault(TrapCode::MistypedTransfer, _) => {
             store.poison();
             Ok(Violation::new(TrapCode::MistypedTransfer.message()).into())
@@ -318,32 +307,13 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
             store.poison();
             Ok(Trap::new(code, Some(no_code(store, code, address)), Backtrace::default()).into())
         }
-        Ending::Fault(code, left) => {
-            store.keep_stacks(Some(&left));
-            store.trace_trap(code.message(), Some(&left));
-            // SAFETY: see above.
-            let backtrace = unsafe { Backtrace::capture(store, &left) };
-            Ok(Trap::new(code, detail_of(store, code), backtrace).into())
-        }
-        Ending::Trap(code) => {
-            store.keep_stacks(None);
-            store.trace_trap(code.message(), None);
-            // SAFETY: see above.
-            let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
-            Ok(Trap::new(code, detail_of(store, code), backtrace).into())
-        }
-        Ending::DetailedTrap(code, detail) => {
-            store.keep_stacks(None);
-            store.trace_trap(code.message(), None);
-            // SAFETY: see above.
-            let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
-            Ok(Trap::new(code, Some(detail), backtrace).into())
-        }
+        Ending::Fault(code, left) => Ok(trapped(store, code, None, Some(&left)).into()),
+        Ending::Trap(code) => Ok(trapped(store, code, None, None).into()),
+        Ending::DetailedTrap(code, detail) => Ok(trapped(store, code, Some(detail), None).into()),
         Ending::Exception(exception, known) => {
             store.keep_stacks(None);
             let backtrace = match known.frames() {
-                // SAFETY: see above.
-                [] => unsafe { Backtrace::capture(store, &in_host_call(store)) },
+                [] => backtrace_of(store, None),
                 _ => known,
             };
             let description = store.describe_exception(store.owned(&exception));
@@ -363,8 +333,7 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
                 }
             };
             store.trace_trap(&described.first, None);
-            // SAFETY: see above.
-            let backtrace = unsafe { Backtrace::capture(store, &in_host_call(store)) };
+            let backtrace = backtrace_of(store, None);
             if let Some(trap) = error.downcast_ref::<Trap>() {
                 let detail = trap.detail().map(str::to_string);
                 return Ok(Trap::new(trap.code(), detail, backtrace).into());
@@ -374,48 +343,70 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
     }
 }
 
-impl Store {
-    /// The trap of something that the host has asked for, with what more is known of it.
-    pub fn trap(&mut self, code: TrapCode) -> Trap {
-        Trap::new(code, detail_of(self, code), Backtrace::default())
+/// The trap of an activation that has failed, perhaps at a fault.
+fn trapped(
+    store: &mut Store,
+    code: TrapCode,
+    detail: Option<String>,
+    fault: Option<&TopFrame>,
+) -> Trap {
+    store.keep_stacks(fault);
+    store.trace_trap(code.message(), fault);
+    let backtrace = backtrace_of(store, fault);
+    Trap::new(code, detail.or_else(|| detail_of(store, code)), backtrace)
+}
+
+fn backtrace_of(store: &Store, fault: Option<&TopFrame>) -> Backtrace {
+    // SAFETY: it has left at the fault, or in a host call. The stub that called the host has saved
+    // its position in the block of the running stack, which is alive.
+    unsafe {
+        match fault {
+            Some(fault) => Backtrace::capture(store, fault),
+            None => Backtrace::capture(store, &TopFrame::in_host_call(&*store.context().stack)),
+        }
     }
 }
 
 impl Store {
-    /// Says how many stacks are listed whenever a call fails, before they are freed.
+    /// A trap in an operation of the host, with its detail.
+    pub fn trap(&mut self, code: TrapCode) -> Trap {
+        Trap::new(code, detail_of(self, code), Backtrace::default())
+    }
+
+    /// Sets the maximum number of stacks that are listed when a call fails. Zero disables the list.
     pub fn set_keep_stacks(&mut self, most: usize) {
         self.observers.keeps_stacks = most;
         self.observers.kept_stacks = None;
     }
 
-    /// The stacks when the last call failed, if they were to be listed.
+    /// The stacks at the time when the last call failed, if they were listed.
     pub fn take_kept_stacks(&mut self) -> Option<StackList> {
         self.observers.kept_stacks.take()
     }
 
-    /// Lists the stacks if they are to be, when an activation has failed, perhaps at a
-    /// fault. Where a builtin has failed half-way, or there is no memory, there may be no list.
-    fn keep_stacks(&mut self, fault: Option<&LeavePoint>) {
+    /// Lists the stacks of an activation that has failed, perhaps at a fault. There may be no list
+    /// if a builtin has failed halfway, or memory is short.
+    fn keep_stacks(&mut self, fault: Option<&TopFrame>) {
         if self.observers.keeps_stacks > 0 {
             self.observers.kept_stacks = self.list_failed(self.observers.keeps_stacks, fault);
         }
     }
 }
 
-/// What more is known of a trap: why there is no stack, no room on one, no copy, or no memory.
+/// The detail of a trap: why there is no stack, room, copy or memory.
 fn detail_of(store: &mut Store, code: TrapCode) -> Option<String> {
     let (no_room, no_memory) = (store.stacks.take_refusal(), store.heap.refusal.take());
-    let not_copied = store.stacks.not_copied.take();
+    let copy_refusal = store.stacks.copy_refusal.take();
     match code {
-        TrapCode::NotCopied => Some(not_copied?.to_string()),
+        TrapCode::NotCopied => Some(copy_refusal?.to_string()),
         TrapCode::CallStackExhausted | TrapCode::TooManyStacks => Some(no_room?.to_string()),
         TrapCode::OutOfMemory => Some(no_memory?.to_string()),
         _ => None,
     }
 }
 
-/// Why code at an address cannot be executed, and what to do. A file that is damaged is removed,
-/// if it is one of a cache.
+/// Why code at an address cannot be executed, and what to do about it. Removes a damaged file from
+/// the cache.
 fn no_code(store: &Store, code: TrapCode, address: usize) -> String {
     let module = store.module_at(address).map(|(module, _)| module);
     let what = match module.and_then(|module| module.info.name.as_deref()) {
@@ -425,28 +416,29 @@ fn no_code(store: &Store, code: TrapCode, address: usize) -> String {
     let is_removed = module.is_some_and(|module| module.code.remove_if_damaged());
     let why = match code {
         TrapCode::DamagedCode => match is_removed {
-            true => "is not what was written to the cache; its file was removed, so load it again",
-            false => "is not what was written to its file; compile it again",
+            true => {
+                "differs from what was compiled; its file was removed from the cache, so load it again"
+            }
+            false => "differs from what was compiled; compile it again",
         },
         _ => {
-            "could not be made executable when it was executed first, as the process has too many \
-             mappings or too little memory; check it when it is loaded (Module::deserialize)"
+            "could not be made executable when it was first executed: the process has too many \
+             mappings or too little memory; validate it when it is loaded (Module::deserialize)"
         }
     };
     format!("the code of {what} {why}. This store cannot be used any more")
 }
 
-/// There is no stack for an activation.
 fn no_root(reason: String) -> Trap {
     Trap::new(TrapCode::TooManyStacks, Some(reason), Backtrace::default())
 }
 
-/// An exception that nothing in WebAssembly caught.
+/// An exception that WebAssembly has not caught.
 #[derive(Debug)]
 pub struct UncaughtException {
     /// The exception.
     pub exception: OwnedRoot,
-    /// Its tag and its values, in words.
+    /// Its tag and values, for humans.
     pub description: String,
     /// The store that it belongs to.
     pub store: StoreId,
@@ -466,15 +458,13 @@ impl std::fmt::Display for UncaughtException {
 
 impl std::error::Error for UncaughtException {}
 
-/// Whether an error comes from an inner activation, whose backtrace contains
-/// ours.
+/// Whether an error already has a backtrace, from an inner activation.
 fn has_backtrace(error: &anyhow::Error) -> bool {
     error.downcast_ref::<HostError>().is_some()
         || error.downcast_ref::<Trap>().is_some_and(|trap| !trap.backtrace().frames().is_empty())
 }
 
 impl Store {
-    /// Makes an activation on a root the newest.
     #[inline]
     fn begin_activation(&mut self, activation: *const Activation, root: *mut ControlBlock) {
         self.running.newest = activation;
@@ -485,8 +475,7 @@ impl Store {
         context.root = root;
     }
 
-    /// Makes the root of the newest activation ready for the next one, when its
-    /// function has returned.
+    /// Makes the root of an activation that has returned idle.
     #[inline]
     fn end_by_return(&mut self) {
         let no_parent = self.no_parent();
@@ -498,7 +487,6 @@ impl Store {
         debug_assert!(root.is_idle(no_parent));
     }
 
-    /// Ends the outermost activation.
     #[inline]
     fn leave_outermost(&mut self) {
         self.running.newest = ptr::null();
@@ -516,7 +504,7 @@ impl Store {
         self.running.depth -= 1;
         let (outer_root, outer_sp) = match self.running.depth {
             0 => (ptr::null_mut(), 0),
-            // SAFETY: this one is inside of another, so it was made so.
+            // SAFETY: this activation is inside of another, so it was made with `outer_sp`.
             depth => (self.running.roots[depth - 1].block, unsafe { outer_sp.assume_init() }),
         };
         let context = self.context_mut();
@@ -526,7 +514,7 @@ impl Store {
         context.host_sp = outer_sp;
     }
 
-    /// What is to do after an activation, mostly nothing.
+    /// Does the work that some modes have after an activation.
     #[inline]
     fn after_activation(&mut self) -> anyhow::Result<()> {
         match self.stacks.may_give_back() | self.running.extra.after_activation {
@@ -559,8 +547,8 @@ impl Store {
         Ok(())
     }
 
-    /// Continues a panic of the embedder, if the newest activation has ended. If it waits, the
-    /// panic continues when it ends.
+    /// Continues a panic of the embedder, unless the newest activation waits. Then it continues
+    /// when that ends.
     fn continue_panic_unless_waiting(&mut self) {
         if !matches!(self.running.departure, Departure::Waits { .. }) {
             self.continue_panic();
@@ -579,7 +567,8 @@ impl Store {
         Ok(root)
     }
 
-    /// The same, where there is none, or it is to be told, or nothing runs any more.
+    /// As [`root_for_activation`](Self::root_for_activation), if there is no root, the activation
+    /// is traced, or the store is poisoned.
     #[cold]
     fn other_root(&mut self) -> anyhow::Result<*mut ControlBlock> {
         self.check_usable()?;
@@ -606,7 +595,7 @@ impl Store {
         self.lacks_block();
         let root = self.stacks.make_root(memory);
         let root = root.map_err(|reason| no_root(reason.to_string()))?;
-        // SAFETY: just made.
+        // SAFETY: the root was just made.
         unsafe { (*root.block).parent = self.no_parent() };
         let block = root.block;
         self.running.roots.push(root);
@@ -614,7 +603,7 @@ impl Store {
         Ok(block)
     }
 
-    /// Makes room for one root more, wherever roots are kept.
+    /// Makes room for one more root in every list that can hold it.
     fn make_room_for_root(&mut self) -> Result<(), TryReserveError> {
         let waiting = self.running.waiting.len() - self.running.free_numbers.len();
         let count = self.running.roots.len() + self.running.spare_roots.len() + waiting + 1;
@@ -622,7 +611,7 @@ impl Store {
         self.running.spare_roots.try_reserve(count - self.running.spare_roots.len())
     }
 
-    /// Gives memory of stacks back that the last activation has needed.
+    /// Gives back memory of stacks that the last activation needed.
     #[cold]
     fn trim_stacks(&mut self) {
         self.shrink_stacks();
@@ -632,7 +621,7 @@ impl Store {
         }
     }
 
-    /// Gives memory of stacks back that have grown and do not need it any more.
+    /// Gives back memory of grown stacks that do not need it any more.
     pub(crate) fn shrink_stacks(&mut self) {
         let idle = self.running.roots[self.running.depth..].iter().chain(&self.running.spare_roots);
         let is_idle = |block| idle.clone().any(|root| root.block.cast_const() == block);

@@ -1,4 +1,4 @@
-//! Allocating objects, and collecting garbage when there is no room for one.
+//! Allocates objects, and collects garbage when there is no room.
 
 use super::collect::{Lists, copy_reachable};
 use crate::code::types::RegisteredType;
@@ -12,10 +12,9 @@ use std::ops::Range;
 use std::time::Instant;
 
 impl Store {
-    /// Makes room for an object of a type, collecting if need be. Everything
-    /// but the header is zero.
+    /// Makes an object of a type, zero but for its header. Collects if necessary.
     pub(crate) fn allocate(&mut self, ty: *const TypeInfo, size: u64) -> Result<Object, TrapCode> {
-        let maximum = self.heap.maximum();
+        let maximum = self.heap.options.maximum;
         let size =
             usize::try_from(size).map_err(|_| self.heap.refuse(NoMemory::Maximum(maximum)))?;
         if self.must_collect(size) {
@@ -24,44 +23,40 @@ impl Store {
         Ok(self.create(ty, size))
     }
 
-    /// Whether a collection comes before an object of a size.
     pub(crate) fn must_collect(&self, size: usize) -> bool {
         self.heap.must_collect(self.context(), size)
     }
 
-    /// Makes an object for which there is room.
     pub(crate) fn create(&mut self, ty: *const TypeInfo, size: usize) -> Object {
         let (heap, context) = self.heap_and_context();
         heap.create(context, ty, size)
     }
 
-    /// Makes room for the objects of a snapshot in the place of all that there are; returns
-    /// where they must be written.
+    /// Replaces all objects by room for those of a snapshot. Returns their address.
     pub(crate) fn restore_space(&mut self, len: usize) -> anyhow::Result<u64> {
         let (heap, context) = self.heap_and_context();
         heap.restore_space(context, len)
     }
 
-    /// Writes the objects of a snapshot there.
+    /// Copies the objects of a snapshot into that room.
     pub(crate) fn fill_space(&mut self, bytes: &[u8]) {
         let (heap, context) = self.heap_and_context();
         heap.fill_space(context, bytes);
     }
 
-    /// Where the objects lie.
     pub(crate) fn objects(&self) -> Range<u64> {
         self.heap.objects(self.context())
     }
 }
 
 impl Store {
-    /// Collects, and makes room for `needed` bytes more.
+    /// Collects, and makes room for `needed` more bytes.
     pub(crate) fn collect(&mut self, needed: usize) -> Result<(), TrapCode> {
         self.free_released();
         if self.options.stress.park_always && !self.is_poisoned() {
             self.park_stacks(Park::All);
         }
-        let maximum = self.heap.maximum();
+        let maximum = self.heap.options.maximum;
         let used = self.heap.used(self.context());
         if needed > maximum || self.is_poisoned() {
             return Err(self.heap.refuse(NoMemory::Maximum(maximum)));
@@ -73,7 +68,7 @@ impl Store {
         let next = copy_reachable(self, lists, base, space.clean);
         self.heap.replace_space(space, used);
         let context = self.context_mut();
-        // The heap is whole again, and full until the limiter has said how much there may be.
+        // The heap is consistent again. It is full until the limiter has said how large it may be.
         (context.heap_next, context.heap_end) = (next, next);
         if let Some(begun) = begun {
             self.trace_collect(begun);
@@ -81,7 +76,7 @@ impl Store {
         let live = next - base;
         let (enough, refused) = self.heap_may_have(live, needed, len);
         self.heap.allow(enough);
-        // Who can wait for more does, so as not to collect all the time.
+        // A builtin that can wait for the limiter does so, to avoid frequent collections.
         let fits = live + needed <= enough && !self.embedder.limiter.is_open();
         self.context_mut().heap_end = base + enough.max(live);
         self.drop_dead();
@@ -92,11 +87,10 @@ impl Store {
         }
     }
 
-    /// How many bytes the objects may have in a space of some length, of which some are
-    /// live and some needed; and why they may not have more.
+    /// How large the heap may be in a space of a length, and why it may not be larger.
     fn heap_may_have(&mut self, live: usize, needed: usize, len: usize) -> (usize, NoMemory) {
-        let (maximum, allowed) = (self.heap.maximum(), self.heap.allowed());
-        // Perhaps no more than is needed.
+        let (maximum, allowed) = (self.heap.options.maximum, self.heap.allowed);
+        // If the first size is refused, ask for just enough.
         let wanted = [(room_for(live) + needed).min(maximum).min(len), live + needed];
         for to in wanted.into_iter().filter(|to| *to <= maximum) {
             let growth = Growth::Heap { from: allowed, to };
@@ -109,22 +103,22 @@ impl Store {
         (allowed.min(len), NoMemory::Limiter)
     }
 
-    /// Drops the host values that the last collection has not reached.
+    /// Drops the host values that the last collection did not reach.
     fn drop_dead(&mut self) {
-        for value in self.heap.take_dead() {
+        for value in self.heap.externs.take_dead() {
             self.embedder.drop_value(value);
         }
     }
 
     /// Collects garbage.
     pub fn gc(&mut self) {
-        // Without a need for room this fails only for want of memory to copy
-        // to, and then everything stays where it is.
+        // If nothing must be allocated, this can only fail for lack of memory to copy to. Then
+        // nothing has changed.
         let _ = self.collect(0);
         self.continue_panic();
     }
 
-    /// A new object of a struct or array type, of zeroes; `len` is an array's.
+    /// Makes a zeroed struct or array. `len` is the length of an array.
     pub fn new_object(&mut self, ty: &RegisteredType, len: u32) -> Result<u64, TrapCode> {
         let size = match ty.ty().composite.kind() {
             TypeKind::Array => array_size(ty.layout().size, len),

@@ -1,12 +1,12 @@
-//! Copying what can be reached.
+//! The copying collector.
 //!
-//! First what the roots refer to is copied, then what the copies refer to, in
-//! the order in which they lie in the new space; so there is no recursion and
-//! no list of what is left to do: it is what lies after the scan.
+//! It copies the objects that roots refer to, then the objects that copies refer to, in the order
+//! of the new space. So it needs neither recursion nor a work list: the work that remains is the
+//! part of the new space after the scan.
 
 use crate::heap::Object;
 use crate::inspect::frames::Frames;
-use crate::stack::{LeftAt, Reached, Swept};
+use crate::stack::{ReachedStack, SavedPosition, SweepCounts, members};
 use crate::store::Store;
 use crate::vm::const_value::ConstValue;
 use ropewalk_abi::heap::is_object;
@@ -17,24 +17,22 @@ use ropewalk_abi::{ControlBlock, PARKED_PLAIN, RawVal, TrapCode, TypeKind};
 use std::ops::Range;
 use std::ptr;
 
-/// The lists of a collection. All their memory is there before anything is copied: then
-/// nothing can fail any more.
+/// The lists of a collection. They are allocated before it begins, so that nothing can fail
+/// halfway.
 pub(super) struct Lists {
-    /// The stacks that run, and their parents.
+    /// The running stacks and their parents.
     running: Vec<*const ControlBlock>,
-    /// The roots of the activations that have not ended.
+    /// The roots of activations that have not ended.
     roots: Vec<*mut ControlBlock>,
-    /// What is known of each stack, by its block.
-    stacks: Vec<Reached>,
-    /// Which stacks are or were among the pending ones, by their blocks.
+    /// The findings about each stack, by block.
+    stacks: Vec<ReachedStack>,
+    /// The stacks that are or were in `pending`, by block.
     was_pending: Vec<bool>,
-    /// Valid references to stacks whose frames were not visited when they were met, one for
-    /// each stack at most.
+    /// Valid references to stacks whose frames were not visited yet, at most one for each stack.
     pending: Vec<u64>,
 }
 
 impl Lists {
-    /// Lists for a collection of a store as it is.
     pub fn new(store: &mut Store) -> Result<Lists, TrapCode> {
         store.heap.externs.make_room_to_sweep()?;
         let count = store.stacks.len() + 1;
@@ -43,23 +41,21 @@ impl Lists {
         let mut roots = with_room(store.roots_in_use().count())?;
         roots.extend(store.roots_in_use());
         let mut stacks = with_room(count)?;
-        stacks.resize(count, Reached::default());
+        stacks.resize(count, ReachedStack::default());
         let mut was_pending = with_room(count)?;
         was_pending.resize(count, false);
         Ok(Lists { running, roots, stacks, was_pending, pending: with_room(count)? })
     }
 }
 
-/// An empty list with room for so many.
 fn with_room<T>(count: usize) -> Result<Vec<T>, TrapCode> {
     let mut list = Vec::new();
     list.try_reserve_exact(count).map_err(|_| TrapCode::OutOfMemory)?;
     Ok(list)
 }
 
-/// Copies every object that can be reached to free memory from `base` on, which
-/// is zero from `clean` on, and updates all references; frees the stacks that
-/// cannot be reached. Returns the end of the copies.
+/// Copies all reachable objects to free memory at `base`, which is zero from `clean` on, and
+/// updates all references. Frees unreachable stacks. Returns the end of the copies.
 pub(super) fn copy_reachable(store: &mut Store, lists: Lists, base: usize, clean: usize) -> usize {
     let Lists { running, roots, stacks, was_pending, pending } = lists;
     let mut copier = Copier {
@@ -77,7 +73,7 @@ pub(super) fn copy_reachable(store: &mut Store, lists: Lists, base: usize, clean
     let mut scan = base;
     loop {
         while scan < copier.next {
-            // SAFETY: copies lie one after another.
+            // SAFETY: the copies are adjacent.
             let object = unsafe { Object::from_reference(scan as u64) };
             let object = object.expect("objects are aligned");
             object.visit_references(|reference| copier.forward(reference));
@@ -96,33 +92,30 @@ pub(super) fn copy_reachable(store: &mut Store, lists: Lists, base: usize, clean
     next
 }
 
-/// How many free stacks keep their memory after a collection at least.
+/// The least number of free stacks that keep their memory after a collection.
 const KEPT: usize = 1024;
 
 struct Copier {
-    /// Where the next copy goes.
+    /// The address of the next copy.
     next: usize,
-    /// Where the memory begins that is zero.
+    /// The memory from here on is zero.
     clean: usize,
-    /// Which host values were reached.
+    /// The host values that were reached.
     externs: Vec<bool>,
-    /// The records of all stacks.
+    /// The blocks of all stacks.
     blocks: *const ControlBlock,
-    /// Where objects lie, if frames list functions beside them.
+    /// The addresses of objects, if frames also list functions.
     objects: Option<Range<u64>>,
-    /// As in [`Lists`].
-    stacks: Vec<Reached>,
+    stacks: Vec<ReachedStack>,
     was_pending: Vec<bool>,
     pending: Vec<u64>,
-    /// In a stress mode: whether the references that are met can be.
+    /// In a stress mode, checks each reference.
     references: Option<CheckReferences>,
 }
 
-/// Checks that no reference to a stack is of a generation that was not handed
-/// out yet.
+/// Checks that references to stacks only have generations that were handed out.
 struct CheckReferences {
-    /// By block: the first reference that nobody may have. Zero if the block is
-    /// retired.
+    /// For each block, the first reference that was not handed out. Zero if the block is retired.
     bounds: Vec<u64>,
     violation: Option<String>,
 }
@@ -136,7 +129,7 @@ impl CheckReferences {
             }
         };
         let bound = |number| {
-            // SAFETY: blocks of the table are always initialised.
+            // SAFETY: blocks of the table are always initialized.
             let stack = unsafe { &*store.stacks.block(number) };
             match checked.may_be_named(stack, number) {
                 true => stack.reference.saturating_add(NEXT_GENERATION),
@@ -152,34 +145,33 @@ impl CheckReferences {
         let number = block_number(reference);
         let bound = self.bounds.get(number).copied().unwrap_or(0);
         if bound != 0 && reference & !KIND_MASK >= bound {
-            let what = format!("stack {number}: a reference is of a generation that is to come");
+            let what =
+                format!("stack {number}: a reference has a generation that was not handed out");
             self.violation.get_or_insert(what);
         }
     }
 }
 
 impl Copier {
-    /// Whether a reference in a frame is a function: in code for snapshots frames list
+    /// Whether a reference in a frame is a function. The stack maps of code for snapshots list
     /// these too.
     fn is_function(&self, reference: u64) -> bool {
         let objects = self.objects.as_ref();
         objects.is_some_and(|objects| is_object(reference) && !objects.contains(&reference))
     }
 
-    /// Makes a reference refer to the copy.
+    /// Updates a reference to an object, which is copied first if necessary.
     fn forward(&mut self, reference: &mut u64) {
         if is_stack(*reference) {
             return self.reach_stack(*reference);
         }
-        // SAFETY: roots and fields are references of the store, and each is
-        // updated once.
+        // SAFETY: roots and fields are references of the store, and each is updated once.
         let Some(object) = (unsafe { Object::from_reference(*reference) }) else { return };
         let copy = object.forwarded().unwrap_or_else(|| self.copy(object));
         *reference = copy.reference();
     }
 
-    /// Notes that something names a block. Only a valid reference makes the stack one that
-    /// is to be visited.
+    /// Marks a block as named. If the reference is valid, its stack must be visited.
     fn reach_stack(&mut self, reference: u64) {
         if let Some(references) = &mut self.references {
             references.check(reference);
@@ -190,8 +182,7 @@ impl Copier {
         if stack.is_live || self.was_pending[number] || number == 0 {
             return;
         }
-        // SAFETY: blocks of the table are always initialised, and there are as many as
-        // lists have entries.
+        // SAFETY: blocks of the table are always initialized, and the lists have an entry for each.
         let block = unsafe { &*self.blocks.add(number) };
         if block.reference != reference & !KIND_MASK {
             return;
@@ -213,14 +204,14 @@ impl Copier {
         let size = object.size();
         let place = self.next;
         self.next += size;
-        // SAFETY: the new space is as large as all objects together, and zero
-        // from there on where nothing was copied to.
+        // SAFETY: the new space is as large as all objects, and zero from `clean` on where nothing
+        // was copied.
         unsafe { object.copy_to(place, size, self.clean) }
     }
 }
 
-/// Whether a stack that a valid reference names is alone and needs no visit, as those of
-/// which there may be millions are.
+/// Whether a stack with a valid reference needs no visit: it is alone and refers to nothing. There
+/// can be millions of these.
 fn refers_to_nothing(stack: &ControlBlock) -> bool {
     stack.limit == PARKED_PLAIN
         && ptr::eq(stack.innermost, stack)
@@ -228,18 +219,18 @@ fn refers_to_nothing(stack: &ControlBlock) -> bool {
 }
 
 impl Store {
-    /// Visits every reference outside the heap that is followed.
+    /// Visits all references outside of the heap.
     fn visit_roots(&mut self, running: Vec<*const ControlBlock>, copier: &mut Copier) {
         for stack in running {
-            let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+            let number = self.stacks.number(stack);
             copier.stacks[number].is_live = true;
-            // SAFETY: stacks that run, and their parents, are alive.
+            // SAFETY: running stacks and their parents are alive.
             let frames = Frames::of_host_call(self, unsafe { &*stack });
             visit_frames(frames, copier);
             self.visit_marks(stack, copier);
         }
-        for number in self.stacks.held.numbers() {
-            // SAFETY: blocks of the table are always initialised.
+        for number in self.stacks.host_owned.numbers() {
+            // SAFETY: blocks of the table are always initialized.
             copier.reach_stack(unsafe { (*self.stacks.block(number)).reference });
         }
         let mut visit = |reference: &mut u64| copier.forward(reference);
@@ -248,8 +239,7 @@ impl Store {
             table.elements_mut().iter_mut().for_each(&mut visit);
         }
         for place in &self.objects.collected_globals {
-            // SAFETY: globals live as long as the store, and generated code
-            // does not run.
+            // SAFETY: globals live as long as the store, and generated code does not run.
             unsafe { visit(&mut *place.0.as_ptr().cast::<u64>()) };
         }
         for value in &mut self.objects.const_stack {
@@ -262,8 +252,7 @@ impl Store {
         }
     }
 
-    /// Visits the frames of what was suspended under a reference, if that is
-    /// still valid.
+    /// Visits the stacks that were suspended under a reference, if it is still valid.
     fn visit_suspended(&mut self, reference: u64, copier: &mut Copier) {
         let Some(outermost) = self.stacks.valid(reference) else { return };
         let reached = &mut copier.stacks[block_number(reference)];
@@ -272,17 +261,16 @@ impl Store {
         }
         // SAFETY: the block of a valid reference is alive.
         if unsafe { (*outermost).purpose.has_identity() && !(*outermost).parent.is_null() } {
-            // It runs, or is suspended with others that are reached in another
-            // way or not at all: then it will never continue.
+            // It is running, or suspended with other stacks. If those are not reached in another
+            // way, it will never continue.
             reached.is_kept = true;
             return;
         }
-        // SAFETY: the chain leads from the innermost stack to the outermost.
-        let mut stack = unsafe { (*outermost).innermost };
         // SAFETY: stacks in use are alive.
-        self.visit_bound(unsafe { &*stack }, |bound| copier.forward(bound));
-        loop {
-            let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+        self.visit_bound(unsafe { &*(*outermost).innermost }, |bound| copier.forward(bound));
+        // SAFETY: the stack is the outermost of suspended ones, or new.
+        for stack in unsafe { members(outermost) } {
+            let number = self.stacks.number(stack);
             copier.stacks[number].is_live = true;
             // SAFETY: stacks in use are alive.
             let block = unsafe { &*stack };
@@ -291,16 +279,10 @@ impl Store {
                 self.visit_arguments(block, |argument| copier.forward(argument));
                 self.visit_marks(stack, copier);
             }
-            if stack == outermost {
-                return;
-            }
-            // SAFETY: as above.
-            stack = unsafe { (*stack).parent };
         }
     }
 
-    /// Visits the arguments that a task or fiber was made with, if it has not
-    /// begun yet.
+    /// Visits the arguments with which a new task or fiber was made.
     pub(crate) fn visit_arguments(&self, stack: &ControlBlock, mut visit: impl FnMut(&mut u64)) {
         // SAFETY: functions live as long as the store.
         let function = unsafe { stack.function.as_ref() };
@@ -308,8 +290,8 @@ impl Store {
         // SAFETY: types live as long as the engine.
         let ty = self.options.types.get(unsafe { (*function.ty).id });
         let ty = ty.ty().composite.as_func().expect("functions have function types");
-        // SAFETY: a stack that has not begun does not run.
-        let left = unsafe { LeftAt::of(stack) };
+        // SAFETY: a new stack is not running.
+        let left = unsafe { SavedPosition::of(stack) };
         let count = (stack.top.wrapping_add(left.distance) - left.sp) / size_of::<RawVal>();
         let params = match stack.purpose {
             Purpose::Task => &ty.params()[ty.params().len() - count..],
@@ -319,15 +301,14 @@ impl Store {
         let place = (left.sp + NEW_STACK_ARGUMENTS) as *mut RawVal;
         for (i, ty) in params.iter().enumerate() {
             if self.options.types.is_collected(*ty) {
-                // SAFETY: the arguments lie after the first word of a new
-                // stack, in places of 16 bytes.
+                // SAFETY: the arguments are after the first word of a new stack, in slots of 16
+                // bytes.
                 unsafe { visit(&mut *place.add(i).cast::<u64>()) };
             }
         }
     }
 
-    /// Visits the values that are bound to the innermost of suspended stacks, or to a
-    /// new one.
+    /// Visits the values that are bound to the innermost of suspended stacks, or to a new one.
     pub(crate) fn visit_bound(&self, stack: &ControlBlock, mut visit: impl FnMut(&mut u64)) {
         // SAFETY: such a stack has the address to continue at on top.
         let Some(bound) = (unsafe { self.bound(stack) }) else { return };
@@ -336,7 +317,7 @@ impl Store {
         let ty = ty.ty().composite.as_func().expect("continuations are made of functions");
         for (number, ty) in ty.params()[..bound.count()].iter().enumerate() {
             if self.options.types.is_collected(*ty) {
-                // SAFETY: bound values lie on the stack, in places of 16 bytes.
+                // SAFETY: bound values are on the stack, in slots of 16 bytes.
                 unsafe { visit(&mut *bound.value(number).cast::<u64>()) };
             }
         }
@@ -349,21 +330,21 @@ impl Store {
         if count == 0 {
             return;
         }
-        let number = self.stacks.number_of(stack).expect("blocks lie in the table");
+        let number = self.stacks.number(stack);
         let marks = self.stacks.marks.counted(number, count);
         marks.iter_mut().for_each(|mark| mark.visit(|reference| copier.forward(reference)));
     }
 
-    fn sweep_stacks(&mut self, reached: Vec<Reached>, roots: &[*mut ControlBlock]) {
+    fn sweep_stacks(&mut self, reached: Vec<ReachedStack>, roots: &[*mut ControlBlock]) {
         let mut free = self.context().free_stacks;
         let no_parent = self.no_parent();
         let has_first_class = self.objects.has_stackrefs;
         let swept = self.stacks.sweep(reached, no_parent, roots, has_first_class, &mut free);
-        let Swept { in_use, freed } = swept;
+        let SweepCounts { in_use, freed } = swept;
         self.context_mut().free_stacks = free;
         self.park_after_collection();
-        // A program that gives up as many stacks between two collections will need
-        // as many until the next.
+        // A program that has freed this many stacks between two collections will need as many
+        // again.
         self.shrink_stacks();
         self.stacks.trim(free, in_use.max(freed).max(KEPT));
     }
@@ -374,8 +355,7 @@ fn visit_frames(frames: Frames<'_>, copier: &mut Copier) {
     for frame in frames {
         let Some((image, site, sp)) = frame.site() else { continue };
         for offset in image.references_of(site) {
-            // SAFETY: the stack map says that a reference is there, and the frame is
-            // suspended.
+            // SAFETY: the stack map lists a reference there, and the frame is suspended.
             let reference = unsafe { &mut *((sp + *offset as usize) as *mut u64) };
             if !copier.is_function(*reference) {
                 copier.forward(reference);

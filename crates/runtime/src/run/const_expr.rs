@@ -1,11 +1,13 @@
-//! Evaluating constant expressions, which may allocate objects.
+//! Evaluates constant expressions, which can allocate objects.
 
+use crate::code::types::RegisteredType;
 use crate::heap::{Object, write_storage};
 use crate::store::Store;
 use crate::vm::const_value::ConstValue;
 use ropewalk_abi::heap::{array_size, i31};
 use ropewalk_abi::module::{ConstExpr, ConstOp};
 use ropewalk_abi::{CompositeType, RawVal, StorageType, TrapCode};
+use std::sync::Arc;
 
 impl Store {
     /// The value of an expression of an instance's module.
@@ -85,14 +87,19 @@ impl Store {
         }
     }
 
+    /// A type of an instance's module.
+    pub(crate) fn module_type(&self, instance: usize, ty: u32) -> Arc<RegisteredType> {
+        let module = self.objects.instances[instance].module();
+        self.options.types.get(module.type_ids[ty as usize])
+    }
+
     fn const_struct(
         &mut self,
         instance: usize,
         ty: u32,
         with_fields: bool,
     ) -> Result<ConstValue, TrapCode> {
-        let ty =
-            self.options.types.get(self.objects.instances[instance].module().type_ids[ty as usize]);
+        let ty = self.module_type(instance, ty);
         let object = self.allocate(ty.info(), u64::from(ty.layout().size))?;
         if with_fields {
             let CompositeType::Struct(fields) = &ty.ty().composite else {
@@ -101,7 +108,7 @@ impl Store {
             let places = fields.fields.iter().zip(&ty.layout().offsets).rev();
             for (field, offset) in places {
                 let value = self.pop_const();
-                // SAFETY: the layout says that there is room.
+                // SAFETY: the layout has room for the value.
                 unsafe { write_storage(object.at(*offset), field.storage, &value) };
             }
         }
@@ -115,8 +122,7 @@ impl Store {
         len: u32,
         elements: Elements,
     ) -> Result<ConstValue, TrapCode> {
-        let ty =
-            self.options.types.get(self.objects.instances[instance].module().type_ids[ty as usize]);
+        let ty = self.module_type(instance, ty);
         let CompositeType::Array(array) = ty.ty().composite else {
             unreachable!("validated to be an array type");
         };
@@ -140,12 +146,12 @@ impl Store {
     }
 }
 
-/// What a new array is filled with.
+/// The elements of a new array.
 enum Elements {
     Zero,
-    /// With one value from the stack.
+    /// One value from the stack.
     Repeated,
-    /// With as many values from the stack.
+    /// All values from the stack.
     Listed,
 }
 

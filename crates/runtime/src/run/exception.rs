@@ -1,9 +1,8 @@
-//! Throwing exceptions.
+//! Throws exceptions.
 //!
-//! The frames are searched outwards for a handler. Its frame becomes the
-//! newest one: the control block says where it was, and the stub continues
-//! there. Without a handler the activation ends: the host gets the
-//! exception, or a trap if the base is a stack of the bag or a first-class one.
+//! A search outward through the frames finds the handler. Its frame becomes the newest: the control
+//! block gets its position, and the stub continues there. Without a handler the activation ends.
+//! The host gets the exception, or a trap if the base is a stack of the bag or a first-class one.
 
 use crate::heap::Object;
 use crate::inspect::frames::{Frame, Frames};
@@ -22,19 +21,18 @@ struct Landing {
     sp: usize,
     fp: usize,
     ip: usize,
-    /// How many of what its frame owns stay.
+    /// The number of owned stacks that its frame keeps.
     kept: usize,
 }
 
 impl Store {
-    /// Throws an exception in the newest activation, whose computation is in a
-    /// host call.
+    /// Throws an exception in the newest activation, which is in a host call.
     pub fn throw(&mut self, exception: u64) -> Outcome {
         self.throw_from(exception, Backtrace::default())
     }
 
-    /// The same; if nothing catches it, it was thrown where the backtrace says,
-    /// unless that is empty.
+    /// As [`throw`](Self::throw). If nothing catches the exception, the backtrace says where it was
+    /// thrown, unless it is empty.
     pub fn throw_from(&mut self, exception: u64, backtrace: Backtrace) -> Outcome {
         // SAFETY: only exceptions are thrown, and they are never null.
         let object = unsafe { Object::from_reference(exception) }.expect("not null");
@@ -58,28 +56,34 @@ impl Store {
                     Some(code) => Ending::DetailedTrap(code, self.describe_exception(exception)),
                     None => match self.heap.roots.own(exception) {
                         Some(owned) => Ending::Exception(owned, backtrace),
-                        // Then the host cannot have it.
+                        // Without memory the host cannot own the exception.
                         None => Ending::Trap(TrapCode::OutOfMemory),
                     },
                 };
-                self.set_ending(ending);
-                Outcome::END
+                self.end_with(ending)
             }
         }
     }
 
-    /// Makes the frame of a handler, on the running stack or one of its parents,
-    /// the newest one.
+    /// Throws an exception, or ends the activation with a trap.
+    pub(crate) fn throw_or_trap(&mut self, thrown: Result<u64, TrapCode>) -> Outcome {
+        match thrown {
+            Ok(exception) => self.throw(exception),
+            Err(code) => self.end_with(code),
+        }
+    }
+
+    /// Makes the frame of a handler the newest. It is on the running stack or one of its parents.
     fn land(&mut self, stack: *mut ControlBlock, landing: &Landing) {
         self.release_running(stack);
         self.abandon_extension();
-        // SAFETY: the handler was found there.
+        // SAFETY: the handler was found on this stack.
         let owned = unsafe { self.owned_inside(stack, landing.fp, landing.kept) };
         self.free_owned(owned);
         // SAFETY: the running stack's block is alive.
         unsafe {
             ((*stack).sp, (*stack).fp) = (landing.sp, landing.fp);
-            // Of the functions that were left.
+            // This drops the marks of functions that were left.
             self.stacks.settle_marks(stack);
         }
         self.context_mut().landing = landing.ip;
@@ -96,7 +100,7 @@ impl Store {
         })
     }
 
-    /// A new exception with these values, which must have the types of the tag.
+    /// Makes an exception. Its values must have the types of the tag.
     pub fn new_exception(
         &mut self,
         tag: NonNull<TagDef>,
@@ -115,7 +119,7 @@ impl Store {
         let params = registered.ty().composite.as_func().expect("tags have function types");
         let params = params.params().iter().zip(&registered.layout().offsets);
         for (value, (ty, offset)) in values.iter().zip(params) {
-            // SAFETY: the layout of the type says that there is room.
+            // SAFETY: the layout of the type has room for the value.
             unsafe {
                 crate::heap::write_storage(object.at(*offset), StorageType::Val(*ty), value);
             }
@@ -132,8 +136,8 @@ fn handler_in(frame: &Frame<'_>, tag: *const TagDef) -> Option<Landing> {
     let found = handlers.into_iter().find(|handler| match index(handler.tag) {
         None => true,
         Some(index) => {
-            // SAFETY: the exception table says that the context of an instance
-            // of the frame's module is there.
+            // SAFETY: the exception table says that the context of an instance of the frame's
+            // module is there.
             let its_tag = unsafe {
                 let context = *((sp + handler.context as usize) as *const *const c_void);
                 let place = context.byte_offset(module.layout.tag(index) as isize);

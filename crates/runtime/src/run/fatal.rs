@@ -1,7 +1,7 @@
-//! The last words of a process in which the engine has found itself broken.
+//! Reports a bug of the engine and aborts the process.
 //!
-//! They are written by the handler of signals: nothing here allocates, takes a lock
-//! or calls what is not async-signal-safe.
+//! The signal handler calls this. So nothing here allocates, takes a lock, or calls a function that
+//! is not async-signal-safe.
 
 use crate::arch::fault::Fault;
 use crate::code::registry;
@@ -9,22 +9,22 @@ use crate::store::Store;
 use ropewalk_abi::code::index;
 use std::fmt::{self, Write};
 
-/// Says what has happened, and ends the process.
+/// Reports a fault, and aborts the process.
 pub(crate) fn abort(store: &Store, fault: &Fault) -> ! {
     let mut text = Text { bytes: [0; 1024], len: 0 };
-    // What does not fit is left out.
-    let _ = write!(text, "{}", Complaint { store, fault });
+    // Text that does not fit is cut.
+    let _ = write!(text, "{}", FaultReport { store, fault });
     text.write_to_standard_error();
-    // SAFETY: it may be called anywhere.
+    // SAFETY: aborting is always allowed.
     unsafe { libc::abort() }
 }
 
-struct Complaint<'a> {
+struct FaultReport<'a> {
     store: &'a Store,
     fault: &'a Fault,
 }
 
-impl fmt::Display for Complaint<'_> {
+impl fmt::Display for FaultReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fault { signal, code, address, exception, pc, sp, .. } = *self.fault;
         let name = match signal {
@@ -33,7 +33,7 @@ impl fmt::Display for Complaint<'_> {
             libc::SIGILL => "SIGILL",
             _ => "SIGFPE",
         };
-        writeln!(f, "ropewalk: WebAssembly has faulted in a way that is no trap.")?;
+        writeln!(f, "ropewalk: WebAssembly caused a fault that is not a trap.")?;
         writeln!(f, "  signal {name}, code {code}, exception {exception}, address {address:#x}")?;
         writeln!(f, "  instruction {pc:#x}, {}", CodeAt { store: self.store, pc })?;
         // SAFETY: the running stack's block is alive.
@@ -42,13 +42,13 @@ impl fmt::Display for Complaint<'_> {
             writeln!(f, "  stack pointer {sp:#x}, stack {limit:#x} to {high:#x}")?;
         }
         f.write_str(
-            "This is a bug of the engine, or of a handler of signals without SA_ONSTACK. \
-             Please report it.\nThe process ends, since nothing in it can be relied on.\n",
+            "This is a bug in the engine, or a signal handler without SA_ONSTACK. Please report \
+             it.\nThe process is aborted, because its memory may be corrupt.\n",
         )
     }
 }
 
-/// Where an instruction is.
+/// The location of an instruction.
 struct CodeAt<'a> {
     store: &'a Store,
     pc: usize,
@@ -82,7 +82,7 @@ impl fmt::Display for CodeAt<'_> {
     }
 }
 
-/// Text in a place of its own.
+/// A fixed buffer for text.
 struct Text {
     bytes: [u8; 1024],
     len: usize,
@@ -100,13 +100,14 @@ impl Write for Text {
 
 impl Text {
     fn write_to_standard_error(&self) {
-        let mut rest = &self.bytes[..self.len];
-        while !rest.is_empty() {
-            // SAFETY: the bytes are there.
-            let written =
-                unsafe { libc::write(libc::STDERR_FILENO, rest.as_ptr().cast(), rest.len()) };
+        let mut remaining = &self.bytes[..self.len];
+        while !remaining.is_empty() {
+            // SAFETY: the bytes are initialized.
+            let written = unsafe {
+                libc::write(libc::STDERR_FILENO, remaining.as_ptr().cast(), remaining.len())
+            };
             match usize::try_from(written) {
-                Ok(written) if written > 0 => rest = &rest[written..],
+                Ok(written) if written > 0 => remaining = &remaining[written..],
                 _ => return,
             }
         }

@@ -1,8 +1,8 @@
-//! Instantiation.
+//! Instantiates modules.
 //!
-//! Instantiation follows the specification: allocate everything, evaluate the
-//! globals, then the element segments, then the data segments; the caller runs
-//! the start function. What went before a trap stays done.
+//! As in the specification, everything is allocated first. Then globals are evaluated, then element
+//! segments are copied, then data segments. The caller runs the start function. A trap does not
+//! undo earlier steps.
 
 use crate::code::LoadedModule;
 use crate::embedder::Growth;
@@ -16,7 +16,7 @@ use crate::vm::instance::{ExportPlace, Instance, range};
 use crate::vm::memory::{Memory, MemoryError};
 use crate::vm::table::{Table, TableError};
 use ropewalk_abi::clauses::{ListHead, SLOTS_END};
-use ropewalk_abi::module::{ElementItems, Item, SegmentMode};
+use ropewalk_abi::module::{ConstExpr, ElementItems, Item, SegmentMode};
 use ropewalk_abi::stack::handler_word;
 use ropewalk_abi::{
     FuncImport, FuncRef, HostContext, InstanceHeader, MemoryDef, TableDef, TrapCode, TypeInfo,
@@ -29,25 +29,25 @@ use std::sync::atomic::AtomicUsize;
 /// Why a module could not be instantiated.
 #[derive(Debug, thiserror::Error)]
 pub enum InstantiateError {
-    /// An import is missing or does not fit.
+    /// An import is missing or has the wrong type.
     #[error(transparent)]
     Link(#[from] Box<LinkError>),
-    /// A memory could not be had.
+    /// A memory could not be made.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// A table could not be had.
+    /// A table could not be made.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// An active segment does not fit.
+    /// An active segment is out of bounds, or an expression traps.
     #[error(transparent)]
     Trap(#[from] Trap),
-    /// Who limits the store has refused something.
+    /// The store's limiter refused or failed.
     #[error(transparent)]
     Limiter(anyhow::Error),
 }
 
 impl Store {
-    /// What a limiter is asked when a module is instantiated.
+    /// The questions to the limiter for an instance of a module.
     pub fn instance_growths(&self, module: &LoadedModule) -> Vec<Growth> {
         let info = &module.info;
         let memories = info.memories.iter().skip(info.imported_memories as usize);
@@ -59,10 +59,10 @@ impl Store {
         growths
     }
 
-    /// Makes an instance; returns its number. The start function is not run.
+    /// Makes an instance and returns its number. Does not run the start function.
     ///
-    /// The instance stays in the store even if an active segment traps, since
-    /// its functions may by then be in tables of others.
+    /// The instance stays in the store even if an active segment traps, because its functions may
+    /// already be in other tables.
     pub fn instantiate(
         &mut self,
         module: &Arc<LoadedModule>,
@@ -86,7 +86,7 @@ impl Store {
             self.objects.collected_globals.len(),
         );
         if let Err(error) = self.allocate_instance(module, imports) {
-            // What was in the instance is gone.
+            // The parts of the instance are removed again.
             self.objects.instances.truncate(index);
             for memory in self.objects.memories.drain(sizes.0..) {
                 self.embedder.memory_grow_failed(0, memory.pages());
@@ -95,12 +95,12 @@ impl Store {
             self.objects.collected_globals.truncate(sizes.2);
             return Err(error);
         }
-        self.initialise_tables(index)?;
-        self.initialise_memories(index)?;
+        self.initialize_tables(index)?;
+        self.initialize_memories(index)?;
         Ok(index)
     }
 
-    /// Makes an instance whose contents are filled in afterwards: no segment is copied.
+    /// Makes an instance whose contents the caller restores. No segment is copied.
     pub(crate) fn instantiate_blank(
         &mut self,
         module: &Arc<LoadedModule>,
@@ -123,8 +123,7 @@ impl Store {
         (instance.elements, instance.dropped_data) = (elements, dropped_data);
     }
 
-    /// Makes an instance with everything in place but the contents of tables
-    /// and memories.
+    /// Makes an instance without the contents of tables and memories.
     fn allocate_instance(
         &mut self,
         module: &Arc<LoadedModule>,
@@ -150,7 +149,7 @@ impl Store {
         place_clauses(&instance);
         place_functions(&instance, &imported_functions);
         self.place_memories(&mut instance)?;
-        // From here on expressions are evaluated, which the collector watches.
+        // From here on expressions are evaluated. The collector must see the instance.
         self.objects.instances.push(instance);
         self.place_globals(index)?;
         self.place_tables(index)?;
@@ -255,13 +254,13 @@ impl Store {
         functions
     }
 
-    /// An import of a function that is a value of the store already. One of
-    /// the host gets a context of its own, that says who imported it.
+    /// Imports a function that is a value of the store. A host function gets a new context, which
+    /// records the importer.
     fn place_func_ref(&self, instance: &Instance, function: u32, func_ref: NonNull<FuncRef>) {
         // SAFETY: functions live as long as the store.
         let FuncRef { code, mut context, is_host, .. } = unsafe { func_ref.read() };
         if is_host {
-            // SAFETY: that is what `is_host` says.
+            // SAFETY: `is_host` says that the context is of this type.
             let host = unsafe { context.cast::<HostContext>().read() };
             context = place_host_context(instance, function, host);
         }
@@ -325,20 +324,17 @@ impl Store {
         Ok(())
     }
 
-    /// Copies the active element segments, in order, and drops them.
-    fn initialise_tables(&mut self, index: usize) -> Result<(), Trap> {
+    /// Copies the active element segments in order, and drops them.
+    fn initialize_tables(&mut self, index: usize) -> Result<(), Trap> {
         let module = self.objects.instances[index].module.clone();
         for (i, segment) in module.info.elements.iter().enumerate() {
             match &segment.mode {
                 SegmentMode::Passive => continue,
                 SegmentMode::Declared => {}
                 SegmentMode::Active { target, offset } => {
-                    let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
+                    let is_64 = module.info.tables[*target as usize].table64;
+                    let offset = self.evaluate_offset(index, offset, is_64)?;
                     let instance = &self.objects.instances[index];
-                    let offset = match module.info.tables[*target as usize].table64 {
-                        true => offset.u64(),
-                        false => u64::from(offset.u32()),
-                    };
                     let items = &instance.elements[i];
                     let elements =
                         self.objects.tables[instance.tables[*target as usize]].elements_mut();
@@ -352,7 +348,17 @@ impl Store {
         Ok(())
     }
 
-    /// Maps the images of memories that have one; returns the indices of these.
+    fn evaluate_offset(
+        &mut self,
+        index: usize,
+        offset: &ConstExpr,
+        is_64: bool,
+    ) -> Result<u64, Trap> {
+        let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
+        Ok(if is_64 { offset.u64() } else { offset.u32().into() })
+    }
+
+    /// Maps the images of memories that have one. Returns the indices of these memories.
     fn map_images(&mut self, index: usize, module: &LoadedModule) -> Vec<u32> {
         let images = module.memory_images().iter();
         let mapped = images.filter(|image| {
@@ -362,9 +368,9 @@ impl Store {
         mapped.map(|image| image.memory).collect()
     }
 
-    /// Copies the active data segments, in order, and drops them. Those of memories that
-    /// begin with an image of them are there already.
-    fn initialise_memories(&mut self, index: usize) -> Result<(), Trap> {
+    /// Copies the active data segments in order, and drops them. Images already contain the
+    /// segments of their memories.
+    fn initialize_memories(&mut self, index: usize) -> Result<(), Trap> {
         let module = self.objects.instances[index].module.clone();
         let mapped = self.map_images(index, &module);
         for (i, segment) in module.info.data.iter().enumerate() {
@@ -373,12 +379,9 @@ impl Store {
                 self.objects.instances[index].drop_data(i);
                 continue;
             }
-            let offset = self.evaluate(index, offset).map_err(Trap::from_code)?;
+            let is_64 = module.info.memories[*target as usize].memory64;
+            let offset = self.evaluate_offset(index, offset, is_64)?;
             let instance = &self.objects.instances[index];
-            let offset = match module.info.memories[*target as usize].memory64 {
-                true => offset.u64(),
-                false => u64::from(offset.u32()),
-            };
             let bytes = &module.code.tables().data[segment.bytes.clone()];
             let data = self.objects.memories[instance.memories[*target as usize]].data_mut();
             let to = range(offset, bytes.len() as u64, data.len())
@@ -418,7 +421,7 @@ fn place_clauses(instance: &Instance) {
         instance.place.write_all(end_of_slots - size_of_val(&*slots) as i32, &slots);
         instance.place.write(end_of_slots, head);
         instance.place.write_all(start, &clauses);
-        // The zero after the last one is there already.
+        // The zero after the last one is already there.
     }
 }
 
@@ -427,7 +430,7 @@ fn declared_type(module: &LoadedModule, function: u32) -> *const TypeInfo {
     module.type_infos[module.info.functions[function as usize] as usize].0
 }
 
-/// Writes the records of the functions that are used as values.
+/// Writes the records of functions that are used as values.
 fn place_functions(instance: &Instance, imported: &[*const TypeInfo]) {
     let module = &instance.module;
     for (function, number) in module.info.func_refs.iter().enumerate() {

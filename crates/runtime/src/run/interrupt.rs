@@ -1,19 +1,19 @@
-//! Stopping what runs: for good, or to let others run.
+//! Interrupts running code, to end it or to let others run.
 //!
-//! Functions of a module that was compiled for it look at a word of their instance at
-//! every [check point](ropewalk_abi::InstanceHeader::go_on). Who wants them to stop
-//! writes into these words; the functions then call the stub
-//! [`pause`](crate::arch::stubs::pause), which asks [`paused`] how to continue:
+//! In a module that was compiled for interruption, functions read a word of their instance at every
+//! [safepoint](ropewalk_abi::InstanceHeader::go_on). An interrupter writes these words. Then the
+//! functions call the stub [`pause`](crate::arch::stubs::pause), which asks [`paused`] how to
+//! continue:
 //!
 //! * An interruption, or a deadline that has passed, ends the activation with a trap.
-//! * Without [fuel](crate::store::fuel) it ends too, unless there is more, or somebody gives more.
-//! * When it is time for a [sample](crate::observe::profile), one is taken, and it goes on.
-//! * When a [snapshot](crate::snapshot) is asked for, one is taken, and it goes on.
-//! * When a time slice has passed, an activation that can wait is left, with the
-//!   registers on top of its stack, and continues when it is polled again. It is set aside
-//!   like one that waits for a host function. One that cannot wait goes on.
+//! * Without [fuel](crate::store::fuel) it also ends, unless the embedder provides more.
+//! * If a [sample](crate::observe::profile) is due, it is taken, and the function continues.
+//! * If a [snapshot](crate::snapshot) was requested, it is taken, and the function continues.
+//! * After a time slice, an activation that can wait is suspended, with its registers on top of its
+//!   stack, and continues when it is polled again. It is set aside like one that waits for a host
+//!   function. One that cannot wait continues.
 //!
-//! Instructions of the runtime that can take long look at [`Interrupts`] themselves.
+//! Long operations of the runtime poll [`Interrupts`] themselves.
 
 use crate::arch::stubs;
 use crate::store::Store;
@@ -27,46 +27,39 @@ use std::ptr;
 use std::task::{Context, Poll};
 
 impl Store {
-    /// How a function continues that has seen that it must stop, with these registers.
+    /// Decides how a function continues after a safepoint where it had these registers.
     fn pause(&mut self, registers: &PausedRegisters) -> Outcome {
         if self.options.stress.move_stacks {
-            // SAFETY: the running stack is alive, and left in a call.
+            // SAFETY: the running stack is alive, and in a call.
             unsafe { self.move_stack(self.context().stack) };
         }
         if self.budget.interrupts.has(Reason::Sample as u32) {
             self.sample();
-            // Without a timer nothing was sampled before.
+            // An error is no problem: samples only come from a timer.
             let _ = self.set_next_sample();
         }
         if self.budget.interrupts.has(Reason::Snapshot as u32)
             && let Err(ending) = self.answer_request(registers)
         {
-            self.set_ending(ending);
-            return Outcome::END;
+            return self.end_with(ending);
         }
         if self.budget.interrupts.has(Reason::Always as u32) && self.options.heap.collect_always {
-            // What the embedder panics with continues when the activation has ended.
+            // A panic of the embedder continues when the activation has ended.
             let _ = self.collect(0);
         }
         if self.budget.interrupts.has(ENDING) {
-            self.set_ending(Ending::Trap(TrapCode::Interrupt));
-            return Outcome::END;
+            return self.end_with(TrapCode::Interrupt);
         }
         let passes_turn = match self.refuel() {
             Ok(passes_turn) => passes_turn,
-            Err(ending) => {
-                self.set_ending(ending);
-                return Outcome::END;
-            }
+            Err(ending) => return self.end_with(ending),
         };
-        // Who was asked may have called what ended half-way.
+        // The embedder's code may have made a call that ended halfway.
         if let Err(error) = self.check_usable() {
-            self.set_ending(Ending::Error(error));
-            return Outcome::END;
+            return self.end_with(Ending::Error(error));
         }
         if let Some(panic) = self.embedder.take_panic() {
-            self.set_ending(Ending::Panic(panic));
-            return Outcome::END;
+            return self.end_with(Ending::Panic(panic));
         }
         if !passes_turn && !self.budget.interrupts.has(Reason::Slice as u32 | Reason::Always as u32)
         {
@@ -82,21 +75,20 @@ impl Store {
         }
     }
 
-    /// Has a snapshot of the store taken, as somebody has asked for.
+    /// Takes the snapshot that was requested.
     fn answer_request(&mut self, registers: &PausedRegisters) -> Result<(), Ending> {
         self.budget.interrupts.forget(Reason::Snapshot);
         let Some(mut hook) = self.snapshots.hook.take() else { return Ok(()) };
         let answered = hook.call(|hook| hook(self, registers));
         match &self.snapshots.hook {
             None => self.snapshots.hook = Some(hook),
-            // It has set another.
+            // The hook has set another one.
             Some(_) => self.embedder.drop_value(hook),
         }
         answered.map_err(Ending::Panic)?.map_err(Ending::Error)
     }
 
-    /// Leaves the newest activation, to continue when it is polled again. Returns
-    /// whether it can be left.
+    /// Suspends the newest activation until it is polled again. Returns whether that is possible.
     fn pass_turn(&mut self, registers: &PausedRegisters) -> bool {
         if self.poller().is_null() {
             return false;
@@ -108,13 +100,11 @@ impl Store {
         true
     }
 
-    /// Puts the registers of the function that has stopped on top of its stack, if there
-    /// is room.
+    /// Pushes the registers of the stopped function on its stack. Returns whether there is room.
     fn leave_paused(&mut self, registers: &PausedRegisters) -> bool {
         let stack = self.context().stack;
-        // SAFETY: the running stack is alive, and left in a call; nothing lies below its
-        // stack pointer, where there is room then. The frame is read by
-        // `continue_paused` and by walks along the frame pointers.
+        // SAFETY: the running stack is alive, in a call, and has room below its stack pointer.
+        // `continue_paused` and frame walks read the frame.
         unsafe {
             if self.make_room(stack, size_of::<PausedFrame>()).is_err() {
                 self.stacks.take_refusal();
@@ -132,7 +122,7 @@ impl Store {
     }
 }
 
-/// What an activation waits for that lets others run: to be polled again.
+/// The pending call of an activation that lets others run. It is ready at its next poll.
 struct NextTurn;
 
 impl HostFuture for NextTurn {
@@ -146,14 +136,14 @@ impl HostFuture for NextTurn {
     }
 }
 
-/// Says how a function continues that has seen that it must stop. Called by the stub:
-/// returns whether the activation is left.
+/// Decides how a function continues after a safepoint. The stub calls this. Returns nonzero if the
+/// activation is left.
 pub(crate) unsafe extern "C" fn paused(
     context: *mut StoreContext,
     registers: *const PausedRegisters,
 ) -> u64 {
-    // SAFETY: the stub was called by generated code, which holds no reference to the
-    // store. The registers lie in the stub's frame.
+    // SAFETY: generated code called the stub, and holds no reference to the store. The registers
+    // are in the stub's frame.
     let (store, registers) = unsafe { (Store::from_context(context), &*registers) };
     let outcome = store.pause(registers);
     let outcome = match store.options.stress.check_stacks && outcome.ended == GO_ON {

@@ -1,4 +1,4 @@
-//! Asking the limiter of a store before something grows.
+//! Asks the limiter of a store before something grows.
 
 use crate::embedder::{
     Answers, AsyncLimiter, Decision, Growth, Limiter, Refused, ResourceLimiter,
@@ -15,12 +15,12 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 impl Store {
-    /// Has somebody decide how much there may be.
+    /// Sets a limiter that decides at once.
     pub fn set_limiter(&mut self, limiter: Box<dyn ResourceLimiter>) {
         self.embedder.limiter = Limiter::AtOnce(limiter);
     }
 
-    /// Has somebody decide it who may wait.
+    /// Sets a limiter that may wait.
     pub fn set_limiter_async(&mut self, limiter: Arc<dyn ResourceLimiterAsync>) {
         self.embedder.limiter = Limiter::Waits(AsyncLimiter::new(limiter));
     }
@@ -39,18 +39,21 @@ impl Store {
         }
     }
 
-    /// Asks whether something may grow. A limiter that panics has refused.
+    /// Asks the limiter about a growth. A limiter that panics has refused.
     pub(crate) fn ask(&mut self, growth: Growth) -> Decision {
-        let poller = if self.budget.is_asking { self.poller() } else { NOBODY };
+        let poller = match &self.embedder.limiter {
+            Limiter::Waits(limiter) if limiter.can_wait() => self.poller(),
+            _ => NOBODY,
+        };
         let asked = self.embedder.ask(|limiter| match poller.is_null() {
             true => limiter.ask(growth, &mut Context::from_waker(Waker::noop())),
-            // SAFETY: whoever polls an activation is there as long as that runs.
+            // SAFETY: the poller is valid as long as its activation runs.
             false => limiter.ask(growth, unsafe { &mut *(*poller).context }),
         });
         asked.unwrap_or(Decision::No)
     }
 
-    /// Whether a memory or table may grow, where it can be an error that nobody knows yet.
+    /// As [`ask`](Self::ask), for a memory or table. An undecided limiter is an error.
     fn may_grow(&mut self, growth: Growth) -> Result<bool> {
         match self.ask(growth) {
             Decision::Yes => Ok(true),
@@ -60,19 +63,19 @@ impl Store {
         }
     }
 
-    /// What a limiter is asked when a memory grows by so many pages.
+    /// The growth of a memory by `delta` pages.
     pub fn memory_growth(&self, index: usize, delta: u64) -> Growth {
         let ty = self.objects.memories[index].ty();
         Growth::of_memory(&ty, ty.minimum, ty.minimum.saturating_add(delta))
     }
 
-    /// What a limiter is asked when a table grows by so many elements.
+    /// The growth of a table by `delta` elements.
     pub fn table_growth(&self, index: usize, delta: u64) -> Growth {
         let ty = self.objects.tables[index].ty();
         Growth::of_table(&ty, ty.minimum, ty.minimum.saturating_add(delta))
     }
 
-    /// Grows a memory; returns the old size in pages, or nothing if it cannot grow.
+    /// Grows a memory. Returns the old size in pages, or `None` if it cannot grow.
     pub fn grow_memory(&mut self, index: usize, delta: u64) -> Result<Option<u64>> {
         if !self.may_grow(self.memory_growth(index, delta))? {
             return Ok(None);
@@ -85,7 +88,7 @@ impl Store {
         Ok(grown)
     }
 
-    /// Grows a table; returns the old size, or nothing if it cannot grow.
+    /// Grows a table. Returns the old size, or `None` if it cannot grow.
     pub fn grow_table(&mut self, index: usize, delta: u64, init: u64) -> Result<Option<u64>> {
         match self.may_grow(self.table_growth(index, delta))? {
             true => Ok(self.grow_table_in_total(index, delta, init)),
@@ -105,7 +108,7 @@ impl Store {
         self.objects.totals.has_room_for_elements(&self.objects.tables, more, maximum)
     }
 
-    /// Grows a memory if there is room; returns the old size in pages.
+    /// Grows a memory within the limit of all memories. Returns the old size in pages.
     pub(crate) fn grow_memory_in_total(&mut self, index: usize, delta: u64) -> Option<u64> {
         if !self.has_room_for_pages(delta) {
             return None;
@@ -115,7 +118,7 @@ impl Store {
         Some(grown)
     }
 
-    /// Grows a table if there is room; returns the old size.
+    /// Grows a table within the limit of all tables. Returns the old size.
     pub(crate) fn grow_table_in_total(
         &mut self,
         index: usize,
@@ -130,7 +133,6 @@ impl Store {
         Some(grown)
     }
 
-    /// Fails unless one more instance may be made.
     pub(crate) fn check_new_instance(&mut self) -> Result<()> {
         let count = self.objects.instances.len();
         if !self.may_grow(Growth::Instances { from: count, to: count + 1 })? {
@@ -139,7 +141,6 @@ impl Store {
         Ok(())
     }
 
-    /// Fails unless a new memory may be made.
     pub(crate) fn check_new_memory(&mut self, ty: &MemoryType) -> Result<()> {
         if !self.may_grow(Growth::of_memory(ty, 0, ty.minimum))? {
             bail!(Refused(format!("a memory of {} bytes", bytes(ty.minimum))));
@@ -150,7 +151,6 @@ impl Store {
         Ok(())
     }
 
-    /// Fails unless a new table may be made.
     pub(crate) fn check_new_table(&mut self, ty: &TableType) -> Result<()> {
         if !self.may_grow(Growth::of_table(ty, 0, ty.minimum))? {
             bail!(Refused(format!("a table of {} elements", ty.minimum)));
@@ -164,8 +164,8 @@ impl Store {
 }
 
 impl Store {
-    /// Asks a limiter that may wait about all of these, until it says no; other limiters
-    /// are asked later.
+    /// Asks a limiter that may wait about all growths, until it refuses one. Other limiters are
+    /// asked later.
     pub fn ask_first(
         &self,
         growths: Vec<Growth>,
@@ -188,7 +188,7 @@ impl Store {
         }
     }
 
-    /// What the limiter is asked from now on is answered already.
+    /// Sets decisions that the limiter has already made.
     pub fn expect_answers(&mut self, answers: Answers) {
         if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
             let before = std::mem::replace(&mut limiter.answers, answers);
@@ -196,7 +196,7 @@ impl Store {
         }
     }
 
-    /// What was asked is done, or has failed.
+    /// Drops the remaining decisions, after the operation has ended.
     pub fn forget_answers(&mut self) {
         if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
             let answers = limiter.take_answers();

@@ -1,4 +1,4 @@
-//! Imports: what is given must fit what is asked for.
+//! Links imports: checks that the given values have the expected types.
 
 use crate::code::LoadedModule;
 use crate::code::types::{TypeRegistry, is_subtype};
@@ -9,16 +9,16 @@ use ropewalk_abi::module::{Import, Item};
 use ropewalk_abi::{ExternType, GlobalType, MemoryType, TableType, TagType, TypeInfo};
 use std::fmt;
 
-/// An import that is missing or does not fit.
+/// An import that is missing or has the wrong type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkError {
-    /// The module that is imported from.
+    /// The module name of the import.
     pub module: String,
     /// The name of the import.
     pub name: String,
-    /// What the module asks for.
+    /// The type that the module expects.
     pub expected: ExternType,
-    /// What it was given, if anything.
+    /// The type of the given value, or `None` if the import is missing.
     pub found: Option<ExternType>,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for LinkError {
 
 impl std::error::Error for LinkError {}
 
-/// The error for an import that nothing is given for.
+/// The error for a missing import.
 pub fn missing(module: &LoadedModule, import: &Import) -> LinkError {
     LinkError {
         module: import.module.clone(),
@@ -48,7 +48,7 @@ pub fn missing(module: &LoadedModule, import: &Import) -> LinkError {
     }
 }
 
-/// Checks that a function of the host fits an import, before there is a store.
+/// Checks that a host function fits an import, before there is a store.
 pub fn check_host(
     types: &TypeRegistry,
     module: &LoadedModule,
@@ -68,7 +68,7 @@ pub fn check_host(
     Err(Box::new(LinkError { found, ..missing(module, import) }))
 }
 
-/// Checks that what is given fits what the module asks for.
+/// Checks that the given values fit the imports of a module.
 pub(crate) fn check(
     store: &Store,
     module: &LoadedModule,
@@ -122,9 +122,8 @@ fn function_fits(module: &LoadedModule, expected: u32, found: *const TypeInfo) -
     unsafe { is_subtype(&*found, &*module.type_infos[expected as usize].0) }
 }
 
-/// Whether a function of the host can be called as one of a type. It has no supertypes,
-/// since Rust has no types for the defined types of modules; so it fits if it takes what
-/// it would be given, and gives what is expected.
+/// Whether a host function can be called with a type. It has no declared supertypes, because Rust
+/// has no types for the defined types of modules. So its parameters and results are compared.
 fn host_fits(
     types: &TypeRegistry,
     module: &LoadedModule,
@@ -163,7 +162,7 @@ fn limits_fit(found: (u64, Option<u64>), expected: (u64, Option<u64>)) -> bool {
     found.0 >= expected.0 && maximum_fits
 }
 
-/// What can be set must have the very type; what cannot may have a subtype.
+/// A mutable global must have the same type. An immutable one can have a subtype.
 fn global_fits(store: &Store, found: &GlobalType, expected: &GlobalType) -> bool {
     match (found.mutable, expected.mutable) {
         (true, true) => found.content == expected.content,
@@ -192,8 +191,7 @@ fn type_of(store: &Store, value: &ImportValue) -> ExternType {
 }
 
 impl LoadedModule {
-    /// Whether there is address space for its memories, of which some are given, to be used
-    /// by its code.
+    /// Whether there is address space for the memories of this module. Some may be imported.
     pub fn has_space(&self, store: &Store, imports: &[ImportValue]) -> bool {
         let count = self.count_memories32();
         self.checks_memories
@@ -201,7 +199,7 @@ impl LoadedModule {
                 && (count == 0 || store.options.memories.has_space(count))
     }
 
-    /// Whether its code can use the memories that are given.
+    /// Whether its code can use the imported memories.
     pub(crate) fn can_use(&self, store: &Store, imports: &[ImportValue]) -> bool {
         self.checks_memories
             || imports.iter().all(|import| match import {

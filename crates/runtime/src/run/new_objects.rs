@@ -9,7 +9,7 @@ use ropewalk_abi::{TrapCode, ValType};
 use std::any::Any;
 
 impl Store {
-    /// A new memory that belongs to no instance.
+    /// Makes a memory that belongs to no instance.
     pub fn add_memory(&mut self, ty: ropewalk_abi::MemoryType) -> anyhow::Result<usize> {
         self.embedder.check_counts(0, self.objects.memories.len() + 1, 0)?;
         self.check_new_memory(&ty)?;
@@ -19,7 +19,7 @@ impl Store {
         Ok(self.objects.memories.len() - 1)
     }
 
-    /// A new table that belongs to no instance.
+    /// Makes a table that belongs to no instance.
     pub fn add_table(&mut self, ty: ropewalk_abi::TableType, init: u64) -> anyhow::Result<usize> {
         self.embedder.check_counts(0, 0, self.objects.tables.len() + 1)?;
         self.check_new_table(&ty)?;
@@ -29,14 +29,14 @@ impl Store {
         Ok(self.objects.tables.len() - 1)
     }
 
-    /// A reference to a host value.
+    /// Makes a reference to a host value.
     pub fn add_extern(&mut self, value: Box<dyn Any + Send + Sync>) -> Result<u64, TrapCode> {
-        if !self.embedder.host_values_growing(self.heap.host_values()) {
+        if !self.embedder.host_values_growing(self.heap.externs.count()) {
             return Err(self.heap.refuse(NoMemory::Limiter));
         }
-        self.heap.make_room_for_extern()?;
+        self.heap.externs.make_room()?;
         let object = self.allocate(self.options.types.extern_info(), u64::from(EXTERN_SIZE))?;
-        let number = self.heap.add_extern(value);
+        let number = self.heap.externs.add(value);
         object.set_extern_number(number);
         Ok(object.reference())
     }

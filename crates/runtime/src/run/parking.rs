@@ -1,10 +1,10 @@
-//! Parking stacks that are idle, and unparking those that are continued.
+//! Decides when stacks are parked and unparked.
 //!
-//! [`park`](crate::stack) says how the frames of a stack are packed,
-//! [`idle`](crate::stack) which stacks are chosen. Here is when: before there are more
-//! slots than the store needs, at collections, and when the host says so.
+//! [`park`](crate::stack) packs the frames of a stack, and [`idle`](crate::stack) chooses stacks.
+//! Stacks are parked before the store gets more slots than it needs, at collections, and at the
+//! host's request.
 
-use crate::stack::{LeftAt, Park};
+use crate::stack::{Park, SavedPosition, members};
 use crate::store::Store;
 use crate::store::running::Ending;
 use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
@@ -12,23 +12,22 @@ use std::collections::TryReserveError;
 use std::{iter, ptr};
 
 impl Store {
-    /// Parks stacks that are suspended or new; returns how many. None if there is no
-    /// memory for the lists of a look.
+    /// Parks suspended and new stacks. Returns how many were parked: none if there is no memory for
+    /// the scan.
     pub(crate) fn park_stacks(&mut self, which: Park) -> usize {
         let Ok(busy) = self.busy_stacks() else { return 0 };
         let Ok(mut chosen) = self.stacks.begin_look(busy.len()) else { return 0 };
         busy.into_iter().for_each(|stack| self.stacks.leave_alone(stack));
         self.stacks.choose_idle(which, &mut chosen);
-        let (before, _) = self.stacks.count_parked();
+        let before = self.stacks.parked;
         for outermost in chosen {
-            // SAFETY: what was chosen is suspended or new.
+            // SAFETY: the chosen stacks are suspended or new.
             unsafe { self.park_group(outermost) };
         }
-        self.stacks.count_parked().0 - before
+        self.stacks.parked - before
     }
 
-    /// The stacks that run or wait, and those that are suspended with a root, which stay
-    /// where they are.
+    /// The stacks that run or wait, and those suspended with a root. They are not parked.
     fn busy_stacks(&self) -> Result<Vec<*const ControlBlock>, TryReserveError> {
         let mut busy = Vec::new();
         for stack in self.stacks_in_host_calls() {
@@ -36,22 +35,18 @@ impl Store {
             busy.push(ptr::from_ref(stack));
         }
         for root in self.roots_in_use() {
-            // SAFETY: blocks of roots are alive; the parents of the innermost of what
-            // is suspended with one lead to it.
-            unsafe {
-                let mut stack = (*root).innermost;
-                while stack != root {
-                    busy.try_reserve(1)?;
-                    busy.push(stack.cast_const());
-                    stack = (*stack).parent;
-                }
+            // SAFETY: blocks of roots are alive. A root is the outermost of the stacks suspended
+            // with it.
+            for stack in unsafe { members(root) }.filter(|stack| *stack != root) {
+                busy.try_reserve(1)?;
+                busy.push(stack.cast_const());
             }
         }
         Ok(busy)
     }
 
-    /// Parks a stack and those that are suspended with it; or none, if the frames of one
-    /// do not fit into a slot, or there is no memory.
+    /// Parks a stack and those suspended with it. Parks none if the frames of one do not fit into a
+    /// slot, or there is no memory.
     ///
     /// # Safety
     ///
@@ -66,24 +61,24 @@ impl Store {
             for (parked, stack) in group().enumerate() {
                 let is_plain = self.is_plain(&*stack);
                 if !self.stacks.park(&mut *stack, is_plain) {
-                    // Those that are parked have left slots.
+                    // The stacks that are already parked have left slots.
                     return group().take(parked).for_each(|stack| self.stacks.unpark(&mut *stack));
                 }
             }
         }
     }
 
-    /// Whether the collector finds nothing on a stack that is suspended or new.
+    /// Whether the collector finds nothing on a suspended or new stack.
     ///
     /// # Safety
     ///
-    /// It must be, and not be parked.
+    /// The stack must be in that state, and not parked.
     unsafe fn is_plain(&mut self, stack: &ControlBlock) -> bool {
         if stack.marks > 0 || stack.owns {
             return false;
         }
         // SAFETY: the caller's promise.
-        let left = unsafe { LeftAt::of(stack) };
+        let left = unsafe { SavedPosition::of(stack) };
         if stack.fp == 0 {
             return stack.sp == stack.top;
         }
@@ -98,18 +93,18 @@ impl Store {
             if !self.is_plain_site(pc) {
                 return false;
             }
-            // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a
-            // return address are there.
+            // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a return address
+            // are there.
             (pc, fp) = unsafe { (*((fp + 8) as *const usize), *(fp as *const usize)) };
         }
         true
     }
 
     fn is_plain_site(&mut self, pc: usize) -> bool {
-        if let Some(is_plain) = self.stacks.known_sites.get(pc) {
+        if let Some(is_plain) = self.stacks.call_sites.get(pc) {
             return is_plain;
         }
-        // A call may be the last instruction of the code.
+        // A call can be the last instruction of the code.
         let site = self.module_at(pc - 1).and_then(|(module, offset)| {
             let tables = module.code.tables();
             Some((tables, tables.site_at(offset + 1)?))
@@ -117,13 +112,13 @@ impl Store {
         let is_plain = site.is_none_or(|(tables, site)| {
             tables.references_of(site).is_empty() && tables.owned_of(site).is_empty()
         });
-        self.stacks.known_sites.set(pc, is_plain);
+        self.stacks.call_sites.set(pc, is_plain);
         is_plain
     }
 
     // ---- unparking
 
-    /// Unparks a stack that is about to run, if it is parked, and its parents that are.
+    /// Unparks a stack that is about to run, and its parents, as far as they are parked.
     ///
     /// # Safety
     ///
@@ -140,7 +135,7 @@ impl Store {
         }
     }
 
-    /// Unparks what is suspended up to a stack, if it is parked.
+    /// Unparks the stacks that are suspended up to one, if it is parked.
     ///
     /// # Safety
     ///
@@ -158,7 +153,7 @@ impl Store {
         }
     }
 
-    /// Unparks a stack and its parents, so many in all.
+    /// Unparks a stack and its parents, `count` stacks in all.
     ///
     /// # Safety
     ///
@@ -183,8 +178,8 @@ impl Store {
         Ok(())
     }
 
-    /// Makes slots ready: those of free stacks first, which are warm, then those of
-    /// stacks that are idle, then others.
+    /// Makes slots ready: first those of free stacks, whose memory is in use, then those of idle
+    /// stacks, then new ones.
     fn make_slots_ready(&mut self, count: usize) -> Result<(), TrapCode> {
         while !self.stacks.has_ready(count) {
             let mut free = self.context().free_stacks;
@@ -198,7 +193,7 @@ impl Store {
         Ok(())
     }
 
-    /// Parks stacks that are idle before there is one more slot, if it is time.
+    /// Parks idle stacks before the store gets another slot, if a scan is due.
     pub(crate) fn park_if_needed(&mut self) {
         if self.stacks.should_park() && !self.stacks.allow_turns() {
             self.park_stacks(Park::Unused);
@@ -207,7 +202,7 @@ impl Store {
         self.park_if_out_of_slots();
     }
 
-    /// Parks all that can be if there is no slot left, and may be none.
+    /// If the store can have no other slot, parks all stacks that can be parked.
     pub(crate) fn park_if_out_of_slots(&mut self) {
         if self.stacks.is_out_of_slots() {
             self.stacks.give_back_unused();
@@ -217,9 +212,7 @@ impl Store {
         }
     }
 
-    // ---- when
-
-    /// After a collection: parks stacks that are idle, if there are many slots.
+    /// After a collection: parks idle stacks, if there are many slots.
     pub(crate) fn park_after_collection(&mut self) {
         if self.stacks.has_many_slots() {
             self.park_stacks(Park::Unused);
@@ -227,8 +220,8 @@ impl Store {
         }
     }
 
-    /// Parks all stacks that are suspended or new, and gives the memory back that they
-    /// had; returns how many.
+    /// Parks all suspended and new stacks, and gives their memory back. Returns how many were
+    /// parked.
     pub fn park_idle(&mut self) -> usize {
         self.free_released();
         if self.is_poisoned() {
@@ -240,26 +233,11 @@ impl Store {
     }
 }
 
-/// The stacks that are suspended up to one, the innermost first.
-///
-/// # Safety
-///
-/// It must be the outermost of suspended stacks, or new, as long as this is used.
-pub(crate) unsafe fn members(
-    outermost: *mut ControlBlock,
-) -> impl Iterator<Item = *mut ControlBlock> {
-    // SAFETY: the caller's promise. The parents of the innermost lead to the outermost.
-    let innermost = unsafe { (*outermost).innermost };
-    // SAFETY: as above.
-    let outside = move |stack: &*mut ControlBlock| unsafe { (**stack).parent };
-    iter::successors(Some(innermost), move |stack| (*stack != outermost).then(|| outside(stack)))
-}
-
 /// Unparks the stack that was switched to. Returns nonzero if the activation ends.
 ///
 /// # Safety
 ///
-/// The stub must have been switched to, for a parked stack of the store.
+/// The stub must have been entered by a switch to a parked stack of the store.
 pub(crate) unsafe extern "C" fn unpark_running(
     context: *mut StoreContext,
     block: *mut ControlBlock,

@@ -1,10 +1,10 @@
 //! Activations that wait for a pending host call.
 //!
-//! A host function whose results come later leaves its call: the stack is then like one
-//! that is suspended, with [what continues the call](crate::arch::stubs) on top. The
-//! activation is *set aside*: its root, the stack that ran, and the base of that are kept,
-//! and the next activation gets another root. When the call is ready, the activation is
-//! *resumed*: a new one begins with what was set aside, and the stack continues.
+//! A host function whose results come later suspends its call: the stack looks like a suspended
+//! one, with [the stub that continues the call](crate::arch::stubs) on top. The activation is *set
+//! aside*: its root, its running stack and the base of that are kept, and the next activation gets
+//! another root. When the call is ready, the activation is *resumed*: a new one begins with the
+//! saved state, and the stack continues.
 //!
 //! ```text
 //!   roots, by depth      waiting                      roots, by depth
@@ -13,11 +13,10 @@
 //!   | 2: idle     |                                   | 2: idle     |
 //! ```
 //!
-//! So any number of activations can wait at the same time, and continue in any order.
-//! A waiting activation is like an outer one in a host call: its stacks are in use, nothing
-//! switches to its root, and the collector visits its frames.
-
-use crate::arch::stubs::{self, Left};
+//! So any number of activations can wait at the same time, and continue in any order. A waiting
+//! activation is like an outer one in a host call: its stacks are in use, nothing switches to its
+//! root, and the collector visits its frames.
+use crate::arch::stubs;
 use crate::embedder::{guarded, resume};
 use crate::report::trap::Trap;
 use crate::run::activation::{Stop, activate_on};
@@ -34,27 +33,24 @@ use ropewalk_abi::{
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// How many idle roots stay ready beside those in use.
+/// The number of idle roots that stay ready beside those in use.
 const READY_ROOTS: usize = 8;
 
-/// How many spare roots keep their memory at least.
+/// The number of spare roots that always keep their memory.
 const WARM_ROOTS: usize = 64;
 
 impl Store {
-    /// Makes sure that there is room on the running stack for what lies there while a
-    /// host call is left.
+    /// Makes room on the running stack for the frame of a suspended host call.
     pub(crate) fn make_room_for_left_call(&mut self) -> Result<(), TrapCode> {
-        // SAFETY: the running stack's block is alive, and the stack is in a call of the
-        // host.
+        // SAFETY: the running stack's block is alive, and the stack is in a host call.
         unsafe { self.make_room(self.context().stack, LEFT_CALL_FRAME) }
     }
 
-    /// Leaves the running call of a host function, which was called with a context and
-    /// arguments, and waits for its results.
+    /// Suspends the running call of a host function, and waits for its results.
     ///
     /// # Safety
     ///
-    /// The arguments must be there, and the context be that of a host function of the store.
+    /// A host function of the store must have been called with the context and `values`.
     pub unsafe fn wait_for_host(
         &mut self,
         call: PendingCall,
@@ -70,22 +66,20 @@ impl Store {
         self.wait(call, awaits, left)
     }
 
-    /// Leaves the running host call, which is pending.
+    /// Suspends the running host call, which is pending.
     pub(crate) fn wait(
         &mut self,
         call: PendingCall,
         awaits: AwaitedCall,
         left: LeftCall,
     ) -> Outcome {
-        // What has called the function is not continued, and nothing lies on its stack any more.
+        // The caller of the function does not continue, and its stack is empty.
         if let Err(error) = self.check_usable() {
-            self.set_ending(Ending::Error(error));
-            return Outcome::END;
+            return self.end_with(Ending::Error(error));
         }
         let room = self.make_room_for_left_call().and_then(|()| self.make_room_to_set_aside());
         if let Err(code) = room {
-            self.set_ending(Ending::Trap(code));
-            return Outcome::END;
+            return self.end_with(code);
         }
         let context = self.context_mut();
         context.passage = Passage::NONE;
@@ -97,10 +91,10 @@ impl Store {
         Outcome::SUSPEND
     }
 
-    /// Makes room in the lists for one more activation that waits.
+    /// Makes room in the lists for one more waiting activation.
     pub(crate) fn make_room_to_set_aside(&mut self) -> Result<(), TrapCode> {
         if !self.running.free_numbers.is_empty() {
-            // There was one more before.
+            // There was one more waiting before.
             return Ok(());
         }
         let count = self.running.waiting.len() + 1;
@@ -114,7 +108,7 @@ impl Store {
     /// Sets the newest activation aside, which is left next. There must be
     /// [room](Self::make_room_to_set_aside).
     pub(crate) fn set_activation_aside(&mut self) -> ActivationNumber {
-        // Those after it are idle.
+        // The later roots are idle.
         let root = self.running.roots.swap_remove(self.running.depth - 1);
         let awaits = match &mut self.running.departure {
             Departure::Waits { awaits, .. } => std::mem::take(awaits),
@@ -130,11 +124,11 @@ impl Store {
             }
         };
         self.running.waiting[number] = Some(waiting);
-        // As many blocks there cannot be.
+        // There are fewer blocks than that.
         ActivationNumber(number as u32)
     }
 
-    /// The pending call in which an activation was just left, for the caller to poll.
+    /// The pending call in which an activation was just left. The caller polls it.
     #[inline]
     pub fn take_pending(&mut self, activation: ActivationNumber) -> PendingCall {
         let mut call = self.take_pending_call();
@@ -142,12 +136,11 @@ impl Store {
         call
     }
 
-    /// What may end an activation while it waits.
+    /// The interrupts that can end an activation while it waits.
     fn ending_interrupts(&self) -> Option<Arc<Interrupts>> {
         self.options.interruption.then(|| self.budget.interrupts.clone())
     }
 
-    /// Sets an activation of a snapshot aside, which waits for a call.
     pub(crate) fn restore_waiting_activation(
         &mut self,
         waiting: WaitingActivation,
@@ -160,9 +153,8 @@ impl Store {
         Ok(call)
     }
 
-    /// Makes the root of an activation that was set aside the one for the next
-    /// activation.
-    fn take_activation_back(&mut self, number: usize) -> TakenBack {
+    /// Makes the root of a waiting activation the one for the next activation.
+    fn take_waiting_activation(&mut self, number: usize) -> ResumedActivation {
         let WaitingActivation { root, stack, base, .. } =
             self.running.waiting[number].take().expect("it waits");
         self.running.free_numbers.push(number);
@@ -180,23 +172,22 @@ impl Store {
         if self.warm_roots() > WARM_ROOTS + self.count_pending() {
             self.cool_roots();
         }
-        TakenBack { root: block, stack, base }
+        ResumedActivation { root: block, stack, base }
     }
 
-    /// Keeps few idle roots ready.
+    /// Limits the number of idle roots that are ready.
     fn set_spare_roots_aside(&mut self) {
         while self.running.roots.len() > self.running.depth + 1 + READY_ROOTS {
             self.running.spare_roots.extend(self.running.roots.pop());
         }
     }
 
-    /// How many spare roots have memory.
     fn warm_roots(&self) -> usize {
         self.running.spare_roots.len() - self.running.cold_roots
     }
 
-    /// Takes the memory of half of the spare roots, when there are more of them than
-    /// activations that wait. Those that were used last are used next.
+    /// Takes the memory of half of the spare roots, when there are more of them than waiting
+    /// activations. The roots that were used last are used next.
     #[cold]
     fn cool_roots(&mut self) {
         let cold = self.running.cold_roots + self.warm_roots() / 2;
@@ -206,14 +197,12 @@ impl Store {
         self.running.cold_roots = cold;
     }
 
-    /// A spare root.
     pub(crate) fn spare_root(&mut self) -> Option<RootStack> {
         let root = self.running.spare_roots.pop();
         self.running.cold_roots = self.running.cold_roots.min(self.running.spare_roots.len());
         root
     }
 
-    /// Finishes a call that is ready.
     fn finish(&mut self, call: PendingCall) -> Outcome {
         let scope = call.scope();
         let outcome = call.finish(self);
@@ -224,20 +213,20 @@ impl Store {
     }
 }
 
-/// The activation that a new one continues.
-struct TakenBack {
+/// The state of an activation that is resumed.
+struct ResumedActivation {
     root: *mut ControlBlock,
     stack: *mut ControlBlock,
     base: *mut ControlBlock,
 }
 
-/// Resumes an activation whose pending call is ready; returns the result of what was
+/// Resumes an activation whose pending call is ready. Returns the result of a function that was
 /// called [with words](crate::call_with_words).
 ///
 /// # Safety
 ///
-/// The activation must be one of the store, and the poller be valid until this returns.
-/// Nothing but the store may be borrowed.
+/// The activation must be one of the store, and the poller be valid until this returns. Nothing but
+/// the store may be borrowed.
 pub unsafe fn resume_activation(
     mut store: NonNull<Store>,
     call: PendingCall,
@@ -252,20 +241,18 @@ pub unsafe fn resume_activation(
         unsafe { give_up(store, number, call.scope()) };
         return Err(Stop::Failed(Trap::from_code(TrapCode::CallStackExhausted).into()));
     }
-    let TakenBack { root, stack, base } = inner.take_activation_back(number);
+    let ResumedActivation { root, stack, base } = inner.take_waiting_activation(number);
     if inner.running.state != State::Plain {
         inner.trace_enter(root);
     }
-    // SAFETY: the stack was left in a host call, of which these are the results.
+    // SAFETY: the stack was suspended in a host call, and these are the call's results.
     unsafe {
         activate_on(store, root, poller, |context, _| {
             (*context).stack = stack;
             (*context).base = base;
             let store = Store::from_context(context);
-            let outcome = guarded(|| store.finish(call)).unwrap_or_else(|panic| {
-                store.set_ending(Ending::Panic(panic));
-                Outcome::END
-            });
+            let outcome = guarded(|| store.finish(call))
+                .unwrap_or_else(|panic| store.end_with(Ending::Panic(panic)));
             if outcome.ended == GO_ON {
                 if store.running.state != State::Plain {
                     store.trace_host_return();
@@ -274,7 +261,7 @@ pub unsafe fn resume_activation(
                 (*context).passage = Passage { to: stack, signal: 0, reference };
             }
             match outcome.ended {
-                END => Left::ENDED,
+                END => Outcome::END,
                 CATCH => stubs::enter_landing(context, outcome.value),
                 GO_ON | SUSPEND => {
                     let Passage { to, signal, reference } = (*context).passage;
@@ -289,14 +276,14 @@ pub unsafe fn resume_activation(
     }
 }
 
-/// Gives an activation up that waits: frees its stacks.
+/// Cancels a waiting activation: frees its stacks.
 ///
 /// # Safety
 ///
 /// As for [`resume_activation`].
 pub unsafe fn cancel(store: NonNull<Store>, call: PendingCall) {
     let (number, scope) = (call.activation(), call.scope());
-    // Its future may use the store, and wait for activations of its own.
+    // The future's `drop` can use the store, and can wait for activations of its own.
     let dropped = guarded(|| drop(call));
     // SAFETY: the caller's promise.
     unsafe { give_up(store, number, scope) };
@@ -312,32 +299,31 @@ unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {
     if let Some(begin) = scope.begin() {
         inner.close_scope(begin);
     }
-    let TakenBack { root, stack, base } = inner.take_activation_back(number);
+    let ResumedActivation { root, stack, base } = inner.take_waiting_activation(number);
     inner.trace_enter(root);
     // SAFETY: nothing runs.
     let given_up = unsafe {
         activate_on(store, root, ptr::null_mut(), |context, _| {
             (*context).stack = stack;
             (*context).base = base;
-            Store::from_context(context).set_ending(Ending::Cancelled);
-            Left::ENDED
+            Store::from_context(context).end_with(Ending::Cancelled)
         })
     };
     debug_assert!(given_up.is_err());
 }
 
 impl AwaitedCall {
-    /// A host function that was called with a context and these arguments.
+    /// A call of a host function, with its arguments unless some are references.
     ///
     /// # Safety
     ///
-    /// The arguments must be there, and the context be that of a host function of the store.
+    /// A host function of the store must have been called with the context and `values`.
     unsafe fn host(
         store: &Store,
         context: *const HostContext,
         values: *const RawVal,
     ) -> AwaitedCall {
-        // SAFETY: the caller's promise; types live as long as the engine.
+        // SAFETY: the caller's promise. Types live as long as the engine.
         let arguments = unsafe {
             let ty = store.options.types.shared_func_type((*(*context).ty).id);
             let has_references = ty.params().iter().any(|ty| matches!(ty, ValType::Ref(_)));

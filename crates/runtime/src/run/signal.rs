@@ -1,13 +1,15 @@
-//! Faults of generated code become traps.
+//! The signal handler, which turns faults of generated code into traps.
 //!
-//! The handler runs on an alternate stack. [`fault`] tells what a fault is. Where the
-//! stack has no room, the thread is made to continue on the host's stack, where the stack
-//! [grows](crate::run::grow); then the instruction is executed again. So is one of
-//! [code](crate::code::precompiled) that is executed for the first time, when the code was checked. A
-//! trap is noted in the store, and the thread made to continue at
-//! [`leave`](crate::arch::stubs::leave). A fault that must not happen ends the process. What is
-//! not ours, and every signal that a process has sent, goes to the handler that was
-//! there before.
+//! It runs on an alternate stack. [`fault`] classifies the fault:
+//!
+//! * For a trap, the store records the reason, and the thread continues at
+//!   [`leave`](crate::arch::stubs::leave).
+//! * If the stack has no room, the thread continues on the host's stack, where the stack
+//!   [grows](crate::run::grow). Then it executes the instruction again.
+//! * If [code](crate::code::precompiled) is executed for the first time, it is validated. Then the
+//!   thread executes the instruction again.
+//! * A bug of the engine aborts the process.
+//! * Faults of other code, and all signals that processes send, go to the previous handler.
 //!
 //! The handler never jumps out, allocates nothing, and calls no code of the embedder.
 
@@ -17,7 +19,7 @@ use crate::os::mapping::{Map, PAGE};
 use crate::run::fatal;
 use crate::run::fault::{self, Verdict};
 use crate::run::grow;
-use crate::stack::LeavePoint;
+use crate::stack::TopFrame;
 use crate::store::Store;
 use crate::store::running::Ending;
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
@@ -30,7 +32,6 @@ use std::sync::OnceLock;
 
 const SIGNALS: [c_int; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
 
-/// The handlers that were there before ours.
 static PREVIOUS: OnceLock<Result<[libc::sigaction; 4], i32>> = OnceLock::new();
 
 thread_local! {
@@ -39,13 +40,13 @@ thread_local! {
     static ALTERNATE_STACK: AlternateStack = AlternateStack::new();
 }
 
-/// Nothing runs on a thread, which has no alternate stack of ours.
+/// The thread has no alternate stack of ours, so nothing runs on it.
 const UNPREPARED: *mut StoreContext = ptr::dangling_mut();
 
 /// Installs the handlers of the process, once.
 pub fn install() -> io::Result<()> {
     let result = PREVIOUS.get_or_init(|| {
-        // SAFETY: the handler allocates nothing, and takes a lock only if it has interrupted
+        // SAFETY: the handler allocates nothing. It takes a lock only if it has interrupted
         // generated code, which holds none.
         unsafe { install_handlers() }.map_err(|error| error.raw_os_error().unwrap_or(0))
     });
@@ -59,11 +60,11 @@ unsafe fn install_handlers() -> io::Result<[libc::sigaction; 4]> {
     // SAFETY: all zeroes is a valid action.
     let mut previous: [libc::sigaction; 4] = unsafe { std::mem::zeroed() };
     for (signal, previous) in SIGNALS.into_iter().zip(&mut previous) {
-        // SAFETY: as above.
+        // SAFETY: all zeroes is a valid action.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = handle as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-        // SAFETY: both actions are valid; the handler is what the flags say.
+        // SAFETY: both actions are valid, and the flags describe the handler.
         if unsafe { libc::sigaction(signal, &action, previous) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -71,8 +72,8 @@ unsafe fn install_handlers() -> io::Result<[libc::sigaction; 4]> {
     Ok(previous)
 }
 
-/// Gives the thread an alternate stack for signals, if it has none of ours, for as long as what
-/// this returns is kept.
+/// Gives the thread an alternate stack for signals, if it has none of ours. The stack lives at
+/// least as long as the returned value.
 #[inline]
 pub(crate) fn prepare_thread() -> Option<Prepared> {
     if RUNNING.get() == UNPREPARED { prepare_new_thread() } else { None }
@@ -81,30 +82,29 @@ pub(crate) fn prepare_thread() -> Option<Prepared> {
 #[cold]
 fn prepare_new_thread() -> Option<Prepared> {
     let lasts = ALTERNATE_STACK.try_with(|_| ()).is_ok();
-    // The thread is about to end, and destroys its thread-local values: one of them is used by
-    // the destructor of another.
+    // The thread is ending, and the destructor of one of its thread-local values calls WebAssembly.
     let prepared = (!lasts).then(|| Prepared(AlternateStack::new()));
     RUNNING.set(ptr::null_mut());
     prepared
 }
 
-/// A thread has an alternate stack until the outermost of its activations has ended.
+/// A thread that is ending has an alternate stack until its outermost activation ends.
 pub(crate) struct Prepared(#[expect(dead_code, reason = "it is dropped")] AlternateStack);
 
-/// Whether no activation runs on this thread, which is prepared for one.
+/// Whether the thread is prepared, and no activation runs on it.
 #[inline]
 pub(crate) fn nothing_runs() -> bool {
     RUNNING.get().is_null()
 }
 
-/// Notes whose activation runs on this thread; returns whose did before.
+/// Sets the store whose activation runs on this thread. Returns the previous one.
 #[inline]
 pub(crate) fn set_running(store: *mut StoreContext) -> *mut StoreContext {
     RUNNING.replace(store)
 }
 
-/// The alternate stack of a thread, for as long as the thread lives. A guard lies
-/// below it: handlers of the embedder run there too.
+/// The alternate stack of a thread. It has a guard, because handlers of the embedder also run on
+/// it.
 struct AlternateStack {
     _memory: Option<Map>,
 }
@@ -118,12 +118,12 @@ impl AlternateStack {
             Ok(memory)
         });
         let Ok(memory) = memory else {
-            // The thread keeps the one it has, if any.
+            // The thread keeps the stack that it has, if any.
             return AlternateStack { _memory: None };
         };
         let base = memory.base().wrapping_add(PAGE).cast();
         let stack = libc::stack_t { ss_sp: base, ss_flags: 0, ss_size: ALTERNATE_STACK_SIZE };
-        // SAFETY: the memory lives until the thread's end, when `drop` disables it.
+        // SAFETY: the memory lives until `drop` disables the stack.
         unsafe { libc::sigaltstack(&stack, ptr::null_mut()) };
         AlternateStack { _memory: Some(memory) }
     }
@@ -149,9 +149,8 @@ unsafe extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c
     }
 }
 
-/// Makes the thread leave WebAssembly if the fault is a trap, or execute the
-/// instruction again if the stack has grown; returns whether it is one of these. Does
-/// not return if it is a bug.
+/// Handles a fault of generated code: makes the thread leave WebAssembly, or execute the
+/// instruction again. Returns false for other faults. Does not return if it is a bug.
 unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t) -> bool {
     let running = RUNNING.get();
     if running.is_null() || running == UNPREPARED || was_sent(info) {
@@ -164,51 +163,45 @@ unsafe fn become_trap(signal: c_int, info: &siginfo_t, context: &mut ucontext_t)
     let fault = Fault {
         signal,
         code: info.si_code,
-        // SAFETY: these signals carry an address, if the kernel raised them.
+        // SAFETY: these signals have an address, if the kernel raised them.
         address: unsafe { info.si_addr() } as usize,
         exception: thread.exception(),
         was_writing: thread.was_writing(),
         pc: thread.pc(),
         sp: thread.sp(),
     };
-    // SAFETY: the store is alive while its activation runs. If the fault is ours,
-    // the thread was in generated code, which holds no reference to the store; if
-    // not, it is only looked at.
+    // SAFETY: the store is alive while its activation runs. If the fault is ours, the thread was in
+    // generated code, which holds no reference to the store. If not, it is only read.
     let store = unsafe { &*(*running).store.cast::<Store>() };
-    let code = match fault::judge(store, &fault) {
-        Verdict::Trap(code) => code,
+    let ending = match fault::judge(store, &fault) {
+        Verdict::Trap(code) => {
+            // SAFETY: the running stack's block is alive.
+            let fp = grow::first_link(unsafe { &*(*running).stack }, &thread);
+            let left = TopFrame { pc: fault.pc, fp, sp: fault.sp, distance: 0, at_fault: true };
+            Ending::Fault(code, left)
+        }
+        Verdict::NoCode(code) => Ending::NoCode(code, fault.address),
         Verdict::NoRoom => {
             // SAFETY: the fault is ours, so generated code of the store was interrupted.
             unsafe { thread.call_host(running, fault::used_below_host(store, fault.pc), fault) };
             return true;
         }
         Verdict::Checked => return true,
-        Verdict::NoCode(code) => {
-            // SAFETY: as above, and it is ours.
-            let store = unsafe { Store::from_context(running) };
-            store.set_ending(Ending::NoCode(code, fault.address));
-            thread.leave(running);
-            return true;
-        }
         Verdict::Foreign => return false,
         Verdict::Bug => fatal::abort(store, &fault),
     };
-    // SAFETY: as above, and it is ours.
-    unsafe {
-        let fp = grow::first_link(&*(*running).stack, &thread);
-        let left = LeavePoint { pc: fault.pc, fp, sp: fault.sp, distance: 0, at_fault: true };
-        (*(*running).store.cast::<Store>()).set_ending(Ending::Fault(code, left));
-    }
+    // SAFETY: as above, and the fault is ours.
+    unsafe { Store::from_context(running) }.set_ending(ending);
     thread.leave(running);
     true
 }
 
-/// Whether a process has sent the signal: then it is no fault.
+/// Whether a process has sent the signal. Then it is not a fault.
 fn was_sent(info: &siginfo_t) -> bool {
     info.si_code <= 0
 }
 
-/// Does what the process would have done without us.
+/// Does what the process would do without our handler.
 unsafe fn forward(signal: c_int, info: *mut siginfo_t, context: *mut ucontext_t) {
     let index = SIGNALS.iter().position(|s| *s == signal);
     let previous = PREVIOUS.get().and_then(|previous| previous.as_ref().ok());
@@ -222,20 +215,20 @@ unsafe fn forward(signal: c_int, info: *mut siginfo_t, context: *mut ucontext_t)
         libc::SIG_DFL if was_sent => {
             restore_default(signal);
             // No instruction would raise it again.
-            // SAFETY: it may be called anywhere.
+            // SAFETY: raising a signal is always allowed.
             unsafe { libc::raise(signal) };
         }
         libc::SIG_DFL | libc::SIG_IGN => restore_default(signal),
         handler if previous.sa_flags & libc::SA_SIGINFO != 0 => {
             type Handler = unsafe extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
-            // SAFETY: the flags say that it is such a handler.
+            // SAFETY: the flags say that the handler has this type.
             unsafe {
                 let handler: Handler = std::mem::transmute(handler);
                 handler(signal, info, context.cast());
             }
         }
         handler => {
-            // SAFETY: the flags say that it is such a handler.
+            // SAFETY: the flags say that the handler has this type.
             unsafe {
                 let handler: unsafe extern "C" fn(c_int) = std::mem::transmute(handler);
                 handler(signal);
@@ -244,7 +237,7 @@ unsafe fn forward(signal: c_int, info: *mut siginfo_t, context: *mut ucontext_t)
     }
 }
 
-/// The instruction is executed again and ends the process.
+/// Restores the default action. The instruction is executed again and ends the process.
 fn restore_default(signal: c_int) {
     // SAFETY: the default action is always valid.
     unsafe {

@@ -1,24 +1,20 @@
-//! Instructions that wait for a limiter.
+//! Builtins that wait for a limiter.
 //!
-//! A [builtin](crate::builtins) that cannot go on before the limiter has decided has changed
-//! nothing yet. Its call is left like that of a host function that waits. When the answer is
-//! there, the builtin is called again, with the same operands, and finds it when it asks.
+//! A [builtin](crate::builtins) that needs the limiter's decision has not changed anything yet. Its
+//! call is suspended like a call of a host function. When there is a decision, the builtin is called
+//! again with the same operands, and finds the decision when it asks.
 
 use crate::embedder::{Answers, Limiter, Question, Undecided};
 use crate::heap::OwnedRoot;
 use crate::os::try_box::try_box;
 use crate::store::Store;
-use crate::store::pending::AwaitedCall;
-use crate::store::pending::PendingCall;
-use crate::store::pending::Scope;
-use crate::store::pending::{AnyHostFuture, HostFuture};
+use crate::store::pending::{AnyHostFuture, AwaitedCall, HostFuture, PendingCall, Scope};
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{Builtin, InstanceHeader, LeftCall, RawVal, TrapCode, TypeInfo, ValType};
 use std::task::{Context, Poll};
 
-/// A builtin and its operands.
 #[derive(Clone, Copy)]
 pub(crate) struct BuiltinCall {
     pub builtin: Builtin,
@@ -34,29 +30,28 @@ impl BuiltinCall {
     }
 }
 
-/// What a builtin that waits needs beside its operands: they may move meanwhile, and
-/// others use the transfer area.
-struct Kept {
-    /// What the transfer area begins with.
+/// The operands that can change while a builtin waits: references can move, and others use the
+/// transfer area.
+struct SavedOperands {
+    /// The first value of the transfer area.
     transferred: RawVal,
-    /// The reference among the operands, if there is one.
     reference: Option<OwnedRoot>,
 }
 
-/// A builtin that waits.
-struct Again {
+/// A builtin that is called again when the limiter has decided.
+struct WaitingBuiltin {
     call: BuiltinCall,
-    kept: Kept,
+    saved: SavedOperands,
     question: Question,
     answers: Answers,
-    /// The limiter has failed instead of answering.
+    /// The limiter's error, if it failed.
     failure: Option<anyhow::Error>,
 }
 
-// SAFETY: the instance is used only together with its store, with which this is sent.
-unsafe impl Send for Again {}
+// SAFETY: the instance is only used together with its store, with which this is sent.
+unsafe impl Send for WaitingBuiltin {}
 
-impl HostFuture for Again {
+impl HostFuture for WaitingBuiltin {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.question.poll(context).map(|answer| match answer {
             Ok(answer) => self.answers.add(self.question.growth, answer),
@@ -65,14 +60,13 @@ impl HostFuture for Again {
     }
 
     fn finish(self, store: &mut Store) -> Outcome {
-        let Again { call, kept, answers, failure, .. } = self;
+        let WaitingBuiltin { call, saved, answers, failure, .. } = self;
         if let Some(error) = failure {
-            store.set_ending(Ending::Error(error));
-            return Outcome::END;
+            return store.end_with(Ending::Error(error));
         }
-        let words = store.put_operands_back(&call, kept);
+        let words = store.restore_operands(&call, saved);
         store.expect_answers(answers);
-        // SAFETY: generated code has called it with these operands, and does not run.
+        // SAFETY: generated code has called the builtin with these operands, and is not running.
         let outcome =
             unsafe { (store.entry_points.call_again)(call.builtin, call.instance, words) };
         store.forget_answers();
@@ -82,7 +76,7 @@ impl HostFuture for Again {
                 store.transfer(0, RawVal::from_u64(outcome.value));
                 Outcome::returned(0)
             }
-            // It waits again, and was left already.
+            // It waits again, and is already suspended.
             SUSPEND => Outcome::END,
             _ => outcome,
         }
@@ -90,9 +84,8 @@ impl HostFuture for Again {
 }
 
 impl Store {
-    /// A builtin begins that can be left if the limiter has to wait.
+    /// Begins a builtin that can be suspended if the limiter has to wait.
     pub(crate) fn begin_asking(&mut self) {
-        self.budget.is_asking = true;
         let can_wait = !self.poller().is_null();
         if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
             let question = limiter.let_wait(can_wait);
@@ -100,9 +93,8 @@ impl Store {
         }
     }
 
-    /// It has ended. If it has failed because the limiter has not decided, its call is left.
+    /// Ends the builtin. If it has failed because the limiter has not decided, suspends its call.
     pub(crate) fn end_asking(&mut self, call: BuiltinCall, has_failed: bool) -> Option<Outcome> {
-        self.budget.is_asking = false;
         let Limiter::Waits(limiter) = &mut self.embedder.limiter else { return None };
         let question = limiter.let_wait(false)?;
         let answers = limiter.take_answers();
@@ -112,20 +104,20 @@ impl Store {
         }
         self.heap.refusal = None;
         self.stacks.take_refusal();
-        let kept = self.keep_operands(&call);
-        let rest = kept
-            .and_then(|kept| try_box(Again { call, kept, question, answers, failure: None }).ok());
-        let Some(rest) = rest else {
-            self.set_ending(Ending::Trap(TrapCode::OutOfMemory));
-            return Some(Outcome::END);
+        let saved = self.save_operands(&call);
+        let waiting = saved.and_then(|saved| {
+            try_box(WaitingBuiltin { call, saved, question, answers, failure: None }).ok()
+        });
+        let Some(waiting) = waiting else {
+            return Some(self.end_with(TrapCode::OutOfMemory));
         };
-        let rest = AnyHostFuture::new(rest);
+        let waiting = AnyHostFuture::new(waiting);
         let left = LeftCall { results: 1, array: 0 };
-        Some(self.wait(PendingCall::polled(rest, Scope::NONE), AwaitedCall::Unknown, left))
+        Some(self.wait(PendingCall::polled(waiting, Scope::NONE), AwaitedCall::Unknown, left))
     }
 
-    /// None if there is no memory for it.
-    fn keep_operands(&mut self, call: &BuiltinCall) -> Option<Kept> {
+    /// Saves the operands. Returns `None` if there is no memory.
+    fn save_operands(&mut self, call: &BuiltinCall) -> Option<SavedOperands> {
         let transferred = self.transferred(0);
         let reference = match call.builtin {
             Builtin::table_grow => {
@@ -145,12 +137,12 @@ impl Store {
             Some(word) => Some(self.heap.roots.own(word)?),
             None => None,
         };
-        Some(Kept { transferred, reference })
+        Some(SavedOperands { transferred, reference })
     }
 
-    /// Puts back what was kept; returns the operands as they are now.
-    fn put_operands_back(&mut self, call: &BuiltinCall, kept: Kept) -> [u64; 4] {
-        let Kept { mut transferred, reference } = kept;
+    /// Restores the saved operands. Returns the current ones.
+    fn restore_operands(&mut self, call: &BuiltinCall, saved: SavedOperands) -> [u64; 4] {
+        let SavedOperands { mut transferred, reference } = saved;
         let mut words = call.words;
         if let Some(reference) = reference {
             match call.builtin {
@@ -164,7 +156,7 @@ impl Store {
 }
 
 impl Undecided {
-    /// What it says where a trap has it as its detail.
+    /// The detail of a trap with this cause.
     pub(crate) const DETAIL: &str = "the limiter of the store has not decided yet, and cannot be \
                                      waited for here";
 }

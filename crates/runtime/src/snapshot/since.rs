@@ -96,7 +96,7 @@ impl Since {
             begins_anew: false,
             smallest: if store.options.stress.watch_always { 0 } else { COPIED },
             counts,
-            collections: store.heap.collections(),
+            collections: store.heap.collections,
             symbols: Vec::new(),
             types: Vec::new(),
             first_objects: Vec::new(),
@@ -108,7 +108,7 @@ impl Since {
 
     /// Which of the bases is meant, if what has changed since then is known.
     pub(super) fn base(&self, store: &Store, base: Base<'_>) -> Option<usize> {
-        let lies_there = self.collections == store.heap.collections()
+        let lies_there = self.collections == store.heap.collections
             || self.first_objects.is_empty() && store.objects().is_empty();
         if !lies_there || self.counts != counts(store) || self.places.are_mostly_unused() {
             return None;

@@ -14,8 +14,8 @@ use super::take::{BLOCKS, FRAMES, Running, Writer};
 use super::words::{OnStack, Shape, Words};
 use crate::arch::stubs;
 use crate::os::dirty_pages::Region;
-use crate::stack::LeftAt;
-use crate::stack::mark::{Mark, MarkKind, Taken};
+use crate::stack::SavedPosition;
+use crate::stack::walk_mark::{EnteredStack, Mark, MarkKind};
 use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::code::TrampolineKind;
@@ -186,11 +186,11 @@ impl<'a> Writer<'a> {
         }
         // They may be suspended, while something else runs in their activations.
         note(&mut self.image.calls.iter().map(|call| call.root), IS_ROOT);
-        note(&mut stacks.retired_numbers(), IS_RETIRED);
+        note(&mut stacks.retired.iter().copied(), IS_RETIRED);
         // They wait for the end of a call whose root was freed.
         let inside = |call: &CallImage| spent_with(store, call.root);
         note(&mut self.image.calls.iter().flat_map(inside), ENDS_WITH_CALL);
-        note(&mut stacks.held.numbers(), IS_HELD);
+        note(&mut stacks.host_owned.numbers(), IS_HELD);
         // SAFETY: the running stack's block is alive.
         let running =
             unsafe { store.context().stack.as_ref() }.filter(|_| self.take.running.is_some());
@@ -309,7 +309,7 @@ impl<'a> Writer<'a> {
             function,
             entry,
             is_active,
-            is_held: store.stacks.held.has(number),
+            is_held: store.stacks.host_owned.contains(number),
             fp,
             frames,
             marks,
@@ -344,7 +344,7 @@ impl<'a> Writer<'a> {
     fn frames_of(&mut self, stack: &ControlBlock, bytes: &mut Vec<u8>) -> Result<u32> {
         // SAFETY: the stack is in use, and does not run: as many bytes lie there.
         let (left, on_stack) = unsafe {
-            let left = LeftAt::of(stack);
+            let left = SavedPosition::of(stack);
             (left, std::slice::from_raw_parts(left.sp as *const u8, count_bytes(stack)))
         };
         let len = on_stack.len();
@@ -421,12 +421,12 @@ impl<'a> Writer<'a> {
         Ok(MarkImage { depth: (mark.depth - above) as u64, serial: mark.serial, kind })
     }
 
-    fn taken(&mut self, taken: &Taken) -> Result<TakenImage> {
+    fn taken(&mut self, taken: &EnteredStack) -> Result<TakenImage> {
         Ok(match *taken {
-            Taken::FromBox { boxed, stack } => {
+            EnteredStack::FromBox { boxed, stack } => {
                 TakenImage::FromBox { boxed: self.reference(boxed)?, stack }
             }
-            Taken::FromFunction { taker, env, stack, mark } => TakenImage::FromFunction {
+            EnteredStack::FromFunction { taker, env, stack, mark } => TakenImage::FromFunction {
                 taker: self.function_number(taker as usize)?,
                 env: self.reference(env)?,
                 stack,
@@ -462,7 +462,7 @@ fn count_bytes(stack: &ControlBlock) -> usize {
 /// How far the highest address of a stack is above the end of its frames.
 fn above_frames(stack: &ControlBlock) -> usize {
     // SAFETY: the stack is in use, and does not run.
-    unsafe { LeftAt::depth(stack) - count_bytes(stack) }
+    unsafe { SavedPosition::depth(stack) - count_bytes(stack) }
 }
 
 /// The numbers of the stacks that wait for the end of the call whose root was freed, the

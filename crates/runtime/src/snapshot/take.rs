@@ -18,7 +18,7 @@ use crate::os::dirty_pages::DirtyPages;
 use crate::os::dirty_pages::Region;
 use crate::report::backtrace::Backtrace;
 use crate::report::trap::Trap;
-use crate::stack::LeavePoint;
+use crate::stack::TopFrame;
 use crate::store::Store;
 use crate::store::pending::AwaitedCall;
 use crate::vm::instance::Instance;
@@ -134,7 +134,7 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
         count => return Err(SnapshotError::Limiter(count)),
     }
     let named = held_by_name(store, take)?;
-    match store.stacks.held.numbers().filter(|number| !named.contains_key(number)).count() {
+    match store.stacks.host_owned.numbers().filter(|number| !named.contains_key(number)).count() {
         0 => Ok(()),
         count => Err(SnapshotError::Unnamed(count)),
     }
@@ -153,7 +153,7 @@ fn held_by_name<'a>(
             _ => continue,
         };
         let number = block_number(reference);
-        if store.stacks.valid(reference).is_none() || !store.stacks.held.has(number) {
+        if store.stacks.valid(reference).is_none() || !store.stacks.host_owned.contains(number) {
             return Err(SnapshotError::Gone { what, name: name.clone() });
         }
         if let Some(before) = names.insert(number, name.as_str()) {
@@ -171,7 +171,7 @@ fn caller_of_host(store: &Store, take: &Take<'_>) -> Option<String> {
     let newest = newest.filter(|_| take.running.is_none());
     let stack = newest.into_iter().chain(store.outer_stacks()).next()?;
     // SAFETY: the stack is in a call of the host.
-    let backtrace = unsafe { Backtrace::capture(store, &LeavePoint::in_host_call(stack)) };
+    let backtrace = unsafe { Backtrace::capture(store, &TopFrame::in_host_call(stack)) };
     Some(backtrace.frames().first()?.function_name()?.to_string())
 }
 
@@ -316,9 +316,9 @@ impl<'a> Writer<'a> {
         let store = self.symbols.store();
         let context = store.context();
         (self.image.captures, self.image.newest_mark) =
-            (context.captures, store.stacks.newest_mark());
+            (context.captures, store.stacks.newest_mark);
         self.image.stacks_instance = store.objects.stacks_instance;
-        self.image.limits = store.stacks.limits();
+        self.image.limits = store.stacks.limits.list();
         for (name, named) in &self.take.names {
             let named = self.named(named)?;
             self.image.names.push((name.clone(), named));
@@ -540,8 +540,7 @@ impl<'a> Writer<'a> {
 
     fn host_values(&mut self) -> Result<()> {
         let store = self.symbols.store();
-        for number in 0..store.heap.extern_count() {
-            let value = store.heap.extern_value(number as u64);
+        for value in store.heap.externs.iter() {
             let written = value.map(|value| (self.take.host_value)(value)).transpose();
             let written = written
                 .map_err(|error| SnapshotError::HostValue(text(format_args!("{error:#}"))))?;

@@ -1,6 +1,5 @@
-//! What the stores of an engine hand on to each other: the memory of root stacks, and the
-//! address space of tables of blocks. A store that is made and dropped for each request asks
-//! the kernel for neither.
+//! Memory that the stores of an engine reuse: root stacks, and the address space of block tables. A
+//! store that is made for each request rarely asks the kernel for either.
 //!
 //! The memory of a root stack is one mapping with a guard at its low end:
 //!
@@ -10,8 +9,8 @@
 //!             ^ ControlBlock::limit                          ^ high
 //! ```
 //!
-//! Roots belong to one store until it dies, so a store takes and returns them
-//! without a lock; the arena is shared by the stores of an engine.
+//! A store keeps its roots until it is dropped, so it takes and returns them without a lock. The
+//! stores of an engine share the arena.
 
 use crate::os::limits;
 use crate::os::mapping::{Map, PAGE};
@@ -20,16 +19,16 @@ use ropewalk_abi::stack::Purpose;
 use std::io;
 use std::sync::{Mutex, MutexGuard};
 
-/// The size of the guard below a stack. Generated code touches at least every
-/// page that it lowers the stack pointer by.
+/// The size of the guard below a stack. Generated code touches every page by which it lowers the
+/// stack pointer.
 pub(crate) const GUARD: usize = PAGE;
 
-/// How root stacks are.
+/// Options for root stacks.
 #[derive(Clone, Copy, Debug)]
 pub struct ArenaOptions {
-    /// How many bytes a root stack begins with.
+    /// The initial size of a root stack in bytes.
     pub root_size: usize,
-    /// For how many later stores to keep what earlier ones had.
+    /// The number of root stacks and tables that are kept for later stores.
     pub keep: usize,
 }
 
@@ -39,28 +38,26 @@ impl Default for ArenaOptions {
     }
 }
 
-/// How many unused root stacks keep all the memory that they have. Those beyond keep what
-/// few calls need.
+/// The number of unused root stacks that keep all their memory. The others keep [`FEW_CALLS`].
 const WARM: usize = 32;
-/// How much that is.
+/// The memory that a few calls need.
 const FEW_CALLS: usize = 16 << 10;
 
-/// What no store of an engine has any more.
+/// Memory that no store of an engine uses now.
 #[derive(Debug)]
 pub struct Arena {
     options: ArenaOptions,
-    free: Mutex<Free>,
+    free: Mutex<FreeMemory>,
 }
 
 #[derive(Debug, Default)]
-struct Free {
+struct FreeMemory {
     roots: Vec<Map>,
     /// All blocks are blank.
     tables: Vec<Map>,
 }
 
-/// A root stack: its control block, which lies in the table of the store and
-/// never moves, and its memory.
+/// A root stack: its memory, and its block in the table of the store.
 #[derive(Debug)]
 pub(crate) struct RootStack {
     pub block: *mut ControlBlock,
@@ -68,28 +65,27 @@ pub(crate) struct RootStack {
 }
 
 impl Arena {
-    /// An arena without any stacks.
+    /// Makes an empty arena.
     pub fn new(options: ArenaOptions) -> Arena {
         let root_size = options.root_size.max(PAGE).next_multiple_of(PAGE);
         Arena { options: ArenaOptions { root_size, ..options }, free: Mutex::default() }
     }
 
-    fn free(&self) -> MutexGuard<'_, Free> {
-        self.free.lock().expect("nobody panics with it")
+    fn free(&self) -> MutexGuard<'_, FreeMemory> {
+        self.free.lock().expect("no panic while it is locked")
     }
 
-    /// The memory for the stack of an activation.
     pub(crate) fn take_root(&self) -> io::Result<Map> {
         let free = self.free().roots.pop();
         free.map_or_else(|| root_memory(self.options.root_size), Ok)
     }
 
-    /// Address space for the blocks of a store, if there is any.
+    /// Address space for the blocks of a store, if the arena has any.
     pub(crate) fn take_table(&self) -> Option<Map> {
         self.free().tables.pop()
     }
 
-    /// Takes back what a store had.
+    /// Takes back the memory of a store.
     pub(crate) fn put(&self, table: Option<Map>, roots: impl IntoIterator<Item = RootStack>) {
         let mut free = self.free();
         let kept = free.roots.len();
@@ -98,7 +94,7 @@ impl Arena {
         free.roots.extend(roots.by_ref().take(room.min(warm)).map(|root| root.memory));
         let (mut table, has_room) = (table, free.tables.len() < self.options.keep);
         free.tables.extend(table.take_if(|_| has_room));
-        // The kernel is asked without the lock.
+        // The lock is released before the kernel is asked.
         drop(free);
         drop(table);
         for root in roots.take(room.saturating_sub(warm)) {
@@ -117,7 +113,7 @@ fn root_memory(size: usize) -> io::Result<Map> {
 }
 
 impl RootStack {
-    /// Gives a block memory, and thereby the life of a root.
+    /// Makes a block a root with this memory.
     pub fn new(block: *mut ControlBlock, reference: u64, memory: Map) -> RootStack {
         let (limit, high) = bounds(&memory);
         let root = ControlBlock {
@@ -130,8 +126,7 @@ impl RootStack {
             high,
             ..ControlBlock::BLANK
         };
-        // SAFETY: the block lies in the table of the store, which lives as long
-        // as this.
+        // SAFETY: the block is in the table of the store, which outlives this.
         unsafe { block.write(root) };
         RootStack { block, memory }
     }
@@ -141,13 +136,12 @@ impl RootStack {
         self.memory.give_back(GUARD, self.memory.len() - GUARD);
     }
 
-    /// The same, but for what few calls need.
     fn cool(&self) {
         let rest = (self.memory.len() - GUARD).saturating_sub(FEW_CALLS);
         self.memory.give_back(GUARD, rest);
     }
 
-    /// Gives the stack new memory of the same size; returns the old one.
+    /// Gives the stack new memory of the same size. Returns the old memory.
     pub fn replace_memory(&mut self, new: Option<Map>) -> io::Result<Map> {
         let size = self.memory.len() - GUARD;
         let new = new.map_or_else(|| root_memory(size), Ok)?;
@@ -158,8 +152,7 @@ impl RootStack {
     }
 }
 
-/// The lowest usable address of a stack's memory, and the one after the
-/// highest.
+/// The lowest usable address of a stack's memory, and its end.
 fn bounds(memory: &Map) -> (usize, usize) {
     let base = memory.base() as usize;
     (base + GUARD, base + memory.len())

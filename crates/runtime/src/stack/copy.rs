@@ -1,8 +1,8 @@
-//! Copies of what lies on a stack.
+//! Copies the frames of suspended stacks.
 //!
 //! ```text
 //!   a stack                    its copy, in other memory
-//!   | colour        | high     | colour          | high
+//!   | color         | high     | color           | high
 //!   | frames        | top      | frames          | top'
 //!   |   link -------|--+       |   link + d -----|--+
 //!     ^ sp                       ^ sp'
@@ -10,27 +10,27 @@
 //!   d = top' - top
 //! ```
 //!
-//! What lies on a stack refers to nothing of the stack but by its links, so it can be
-//! copied as it can be [moved](super::relocate). The frames of one that is
-//! [parked](super::park) are copied from where they are packed.
+//! Only links refer to the stack itself, so frames can be copied as they can be
+//! [moved](super::relocate). The frames of a [parked](super::park) stack are copied from where they
+//! are packed.
 
-use super::left::LeftAt;
 use super::relocate::move_links;
+use super::saved_position::SavedPosition;
 use super::table::Stacks;
-use crate::stack::mark::Mark;
+use crate::stack::walk_mark::Mark;
 use ropewalk_abi::ControlBlock;
 use std::collections::TryReserveError;
 use std::ptr;
 
-/// What lies on a stack that is suspended or new.
+/// The frames of a suspended or new stack.
 #[derive(Clone, Copy, Debug)]
 struct Contents {
-    /// Where it lies.
+    /// Where the frames are.
     from: usize,
-    /// Where it would lie if the stack were not parked.
+    /// Where the frames would be if the stack were not parked.
     sp: usize,
     len: usize,
-    /// How far the highest address of the stack is above its `top`.
+    /// The distance from `top` to the highest address.
     above: usize,
 }
 
@@ -41,7 +41,7 @@ impl Contents {
     #[inline]
     unsafe fn of(stack: &ControlBlock) -> Contents {
         // SAFETY: the caller's promise.
-        let (left, depth) = unsafe { (LeftAt::of(stack), LeftAt::depth(stack)) };
+        let (left, depth) = unsafe { (SavedPosition::of(stack), SavedPosition::depth(stack)) };
         let sp = left.sp.wrapping_sub(left.distance);
         let below = stack.top - sp;
         Contents { from: left.sp, sp, len: below + size_of::<usize>(), above: depth - below }
@@ -49,11 +49,11 @@ impl Contents {
 }
 
 impl Stacks {
-    /// Whether a free stack has room for what lies on another that is suspended or new.
+    /// Whether a free stack has room for the frames of a suspended or new one.
     ///
     /// # Safety
     ///
-    /// They must be.
+    /// The stacks must be in these states.
     #[inline]
     pub unsafe fn fits(&self, stack: &ControlBlock, free: &ControlBlock) -> bool {
         // SAFETY: the caller's promise.
@@ -61,27 +61,26 @@ impl Stacks {
         free.top + size_of::<usize>() - free.limit >= len
     }
 
-    /// Has what lies on a free stack begin where it does on another that is suspended or
-    /// new. Returns how many bytes it needs then.
+    /// Makes a free stack begin at the same offset as a suspended or new one. Returns the size that
+    /// it needs then.
     ///
     /// # Safety
     ///
-    /// They must be.
+    /// The stacks must be in these states.
     pub unsafe fn begin_alike(&self, stack: &ControlBlock, free: &mut ControlBlock) -> usize {
         // SAFETY: the caller's promise.
         let Contents { len, above, .. } = unsafe { Contents::of(stack) };
         free.top = free.high - above;
         (free.sp, free.fp) = (free.top, 0);
-        // The first word lies at the top, and not below it.
+        // The first word is at the top, not below it.
         above + len - size_of::<usize>()
     }
 
-    /// Copies what lies on a stack to another.
+    /// Copies the frames of a stack to another.
     ///
     /// # Safety
     ///
-    /// The first must be suspended or new, and the other be free and
-    /// [have room](Self::fits).
+    /// The first must be suspended or new. The other must be free and [have room](Self::fits).
     #[inline]
     pub unsafe fn copy_contents(&self, stack: &ControlBlock, to: &mut ControlBlock) {
         // SAFETY: the caller's promise.
@@ -89,19 +88,19 @@ impl Stacks {
         let distance = to.top.wrapping_sub(stack.top);
         to.sp = sp.wrapping_add(distance);
         debug_assert!(to.sp >= to.limit);
-        // SAFETY: what lies there is so long, there is room for it, and nothing else lies
-        // in the memory of a free stack.
+        // SAFETY: the frames have this size, and nothing else is in the memory of a free stack,
+        // which has room for them.
         unsafe { ptr::copy_nonoverlapping(from as *const u8, to.sp as *mut u8, len) };
         to.fp = 0;
         if stack.fp != 0 {
             to.fp = stack.fp.wrapping_add(distance);
-            // SAFETY: the chain was copied along with everything else.
+            // SAFETY: the chain was copied with the frames.
             unsafe { move_links(to.fp, distance) };
         }
     }
 
-    /// Copies the marks of a stack to its copy; returns them. They have the serial numbers of
-    /// the others until they [get their own](Self::take_serials).
+    /// Copies the marks of a stack to its copy, and returns them. They keep their serial numbers
+    /// until they [get their own](Self::take_serials).
     ///
     /// # Safety
     ///
@@ -111,8 +110,7 @@ impl Stacks {
         stack: &ControlBlock,
         copy: &ControlBlock,
     ) -> Result<&mut [Mark], TryReserveError> {
-        let number = |block| self.number_of(block).expect("a block of the table");
-        let (from, to) = (number(stack), number(copy));
+        let (from, to) = (self.number(stack), self.number(copy));
         // SAFETY: the caller's promise.
         let (above, above_copy) = unsafe { (Contents::of(stack).above, Contents::of(copy).above) };
         let marks = self.marks.copy(from, to, stack.marks.into())?;
@@ -122,7 +120,7 @@ impl Stacks {
         Ok(marks)
     }
 
-    /// Takes serial numbers for so many new marks; returns the first.
+    /// Reserves serial numbers for `count` new marks. Returns the first.
     pub fn take_serials(&mut self, count: usize) -> u64 {
         let first = self.newest_mark + 1;
         self.newest_mark += count as u64;

@@ -1,6 +1,6 @@
-//! Bugs that can be put back, to show that the check of all stacks finds them.
+//! Bugs that tests put back, to show that the check of stacks finds them.
 
-/// A bug: what a transition forgets.
+/// A bug: what a transition forgets to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
     /// The start of a rout leaves the extender in the base.
@@ -9,16 +9,16 @@ pub enum Mutation {
     LandingKeepsExtender,
     /// Marks that were removed are counted again.
     MarksComeBack,
-    /// A stack that gets another block leaves its marks after.
+    /// A stack that gets another block does not take its marks along.
     MarksStayBehind,
-    /// Values that are bound to a stack come after the other arguments.
+    /// Bound values come after the other arguments.
     BoundValuesLast,
-    /// The engine panics while it frees what a trap has left.
+    /// The engine panics while it frees the stacks that a trap has left.
     EndingPanics,
 }
 
-/// The bug that was put back, if one was. Only tests of the check of stacks are compiled with the
-/// feature `mutations`; in any other build there is none.
+/// The bug that was put back. Only the tests of the check enable the feature `mutations`; without
+/// it there is no bug.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PutBack(#[cfg(feature = "mutations")] Option<Mutation>);
 
@@ -29,13 +29,11 @@ impl PutBack {
         PutBack(Some(mutation))
     }
 
-    /// Whether it is this one.
     #[cfg(feature = "mutations")]
     pub(crate) fn is(self, mutation: Mutation) -> bool {
         self.0 == Some(mutation)
     }
 
-    /// Whether it is this one.
     #[cfg(not(feature = "mutations"))]
     pub(crate) fn is(self, _: Mutation) -> bool {
         false

@@ -1,5 +1,5 @@
-//! Stacks of a store that is written as a [snapshot](crate::snapshot), or read from one: blocks
-//! get the numbers that they had, since references name them.
+//! Reads and restores the table of stacks for [snapshots](crate::snapshot). Blocks keep their
+//! numbers, because references name them.
 
 use super::arena::RootStack;
 use super::growth::NoRoom;
@@ -7,36 +7,20 @@ use super::park::{PackedHead, parked_sp};
 use super::table::Stacks;
 use crate::os::dirty_pages::Region;
 use crate::os::mapping::Map;
-use crate::stack::mark::Mark;
+use crate::stack::walk_mark::Mark;
 use anyhow::Result;
 use ropewalk_abi::stack::{GROUPED, NEXT_GENERATION, Purpose};
 use ropewalk_abi::{ControlBlock, PARKED};
 use std::ptr;
 
 impl Stacks {
-    /// The numbers of the blocks for which no reference may be valid.
-    pub fn retired_numbers(&self) -> impl Iterator<Item = usize> {
-        self.retired.iter().copied()
-    }
-
-    /// Where the blocks lie that may be used.
+    /// The memory of the blocks that may be in use.
     pub fn region(&self) -> Option<Region> {
         let table = self.blocks.as_ref()?;
         let first = self.base() as usize + size_of::<ControlBlock>();
         Some(Region::new(table.addresses(), first..first + self.len() * size_of::<ControlBlock>()))
     }
 
-    /// The serial number of the newest mark.
-    pub fn newest_mark(&self) -> u64 {
-        self.newest_mark
-    }
-
-    /// The same, of a store that is restored.
-    pub fn restore_newest_mark(&mut self, serial: u64) {
-        self.newest_mark = serial;
-    }
-
-    /// Makes so many blocks, each of no stack yet.
     pub fn restore_blocks(&mut self, count: usize) -> Result<()> {
         debug_assert_eq!(self.len(), 0, "the store is new");
         for _ in 0..count {
@@ -47,30 +31,24 @@ impl Stacks {
         Ok(())
     }
 
-    /// A block without a stack, which goes on with a reference, unless that is the last one:
-    /// a free stack has it until it is used again, but somebody may have it too.
+    /// Restores a block without a stack, and the reference that it continues with. If that is the
+    /// last one, the block is retired. Until the block is reused, a reference to it may exist.
     pub fn restore_vacant(&mut self, number: usize, reference: u64) {
         if reference.checked_add(NEXT_GENERATION).is_none() {
-            return self.restore_retired(number);
+            return self.retired.push(number);
         }
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         unsafe { (*self.block(number)).reference = reference };
         self.spare.push(number);
     }
 
-    /// A block for which no reference is valid.
-    pub fn restore_retired(&mut self, number: usize) {
-        self.retired.push(number);
-    }
-
-    /// Whether so many bytes of frames fit into a slot.
     pub fn fits_slot(&self, bytes: usize) -> bool {
-        // The highest cache lines are used by none.
-        bytes + super::table::COLOURS * 64 + super::table::ABOVE_TOP <= self.slots.usable()
+        // The highest cache lines are never used.
+        bytes + super::table::COLORS * 64 + super::table::ABOVE_TOP <= self.slots.usable()
     }
 
-    /// Makes a block a stack that is parked, with frames whose links lead to where they
-    /// would be if the frames ended at an address.
+    /// Restores a parked stack. The links of its frames lead to where they would be if the frames
+    /// ended at `end`.
     pub fn restore_parked(
         &mut self,
         number: usize,
@@ -82,7 +60,7 @@ impl Stacks {
         let head = PackedHead::new(end - frames.len(), frames.len() as u32, above as u32);
         let piece = self.packed.take(head.size());
         let piece = piece.ok_or_else(|| no_room(NoRoom::Machine(head.size())))?;
-        // SAFETY: the piece has room for both.
+        // SAFETY: the piece has room for the header and the frames.
         unsafe {
             piece.cast().write(head);
             let place = piece.as_ptr().add(size_of::<PackedHead>());
@@ -101,29 +79,29 @@ impl Stacks {
             is_grouped,
             ..block
         };
-        // SAFETY: the block lies in the table.
+        // SAFETY: the block is in the table.
         unsafe { self.block(number).write(block) };
         self.parked += 1;
         self.check_room()
     }
 
-    /// Makes a block a stack with memory of its own and nothing on it.
+    /// Restores a stack with memory of its own and no frames.
     pub fn restore_slot(&mut self, number: usize, block: ControlBlock) -> Result<()> {
         let (limit, high) = self.take_slot().map_err(no_room)?;
         let top = high - self.above_top(number);
         let block = ControlBlock { sp: top, top, limit, high, ..block };
-        // SAFETY: the block lies in the table.
+        // SAFETY: the block is in the table.
         unsafe { self.block(number).write(block) };
         self.has_memory(number);
         Ok(())
     }
 
-    /// Makes a block a root with nothing on it.
+    /// Restores a root without frames.
     pub fn restore_root(&mut self, number: usize, block: ControlBlock, memory: Map) -> RootStack {
         let place = self.block(number);
         let root = RootStack::new(place, block.reference, memory);
         self.roots += 1;
-        // SAFETY: the block lies in the table, and has just got its memory.
+        // SAFETY: the block is in the table, and has just got its memory.
         unsafe {
             let ControlBlock { sp, top, limit, high, .. } = *place;
             place.write(ControlBlock { sp, top, limit, high, ..block });
@@ -131,19 +109,17 @@ impl Stacks {
         root
     }
 
-    /// Leaves marks on a stack.
     pub fn restore_marks(&mut self, number: usize, marks: Vec<Mark>) -> Result<()> {
         let count = u16::try_from(marks.len()).map_err(|_| no_room(NoRoom::Marks))?;
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         unsafe { (*self.block(number)).marks = count };
         self.marks.restore(number, marks)?;
         self.check_room()
     }
 
-    /// Fails if stacks have more bytes than they may.
     fn check_room(&self) -> Result<()> {
-        match self.taken() > self.memory {
-            true => Err(no_room(NoRoom::Sum(self.memory))),
+        match self.taken() > self.options.memory {
+            true => Err(no_room(NoRoom::Sum(self.options.memory))),
             false => Ok(()),
         }
     }

@@ -1,5 +1,4 @@
-//! The memory of the stacks that references name: slots of equal size in
-//! chunks.
+//! Slots: memory of equal size for the stacks that references name.
 //!
 //! ```text
 //!   chunk | slot | slot | slot | ...
@@ -11,29 +10,23 @@ use crate::os::mapping::{Map, PAGE};
 use std::collections::VecDeque;
 use std::io;
 
-/// How many slots a chunk has.
 const SLOTS_PER_CHUNK: usize = 256;
-/// How many slots that stacks were moved away from stay closed, so that a stale
-/// address faults.
+/// The number of slots that stay closed after a stack moved away, so that a stale address faults.
 const QUARANTINE: usize = 64;
 
-/// All slots of a store.
 #[derive(Debug)]
 pub(super) struct Slots {
-    /// In the order of their addresses.
+    /// Sorted by address.
     chunks: Vec<Map>,
-    /// Where the newest chunk begins.
+    /// The address of the newest chunk.
     newest: usize,
-    /// How many of its slots are in use.
     used: usize,
-    /// How many bytes of address space a slot has, with its guard.
     size: usize,
-    /// Closed slots, the oldest first, and from where on each is inaccessible.
+    /// Closed slots, the oldest first, with the offset of the inaccessible part.
     closed: VecDeque<(usize, usize)>,
 }
 
 impl Slots {
-    /// Slots of at least this many usable bytes.
     pub fn new(usable: usize) -> Slots {
         let size = usable.next_multiple_of(PAGE).max(2 * PAGE) + GUARD;
         Slots {
@@ -45,8 +38,8 @@ impl Slots {
         }
     }
 
-    /// The lowest usable address of an unused slot, whose guard is in place,
-    /// and the address after the highest.
+    /// Takes an unused slot, whose guard is in place. Returns its lowest usable address and its
+    /// end.
     pub fn take(&mut self) -> io::Result<(usize, usize)> {
         let slot = match self.closed.len() > QUARANTINE {
             true => self.reopen()?,
@@ -78,20 +71,20 @@ impl Slots {
         Ok(slot)
     }
 
-    /// Makes the part of a slot inaccessible that a stack was moved away from, by
-    /// whole pages; it is used again later.
+    /// Makes the pages of a slot inaccessible that a stack was moved away from. The slot is reused
+    /// later.
     pub fn close(&mut self, limit: usize, sp: usize) -> io::Result<()> {
         let slot = limit - GUARD;
         let from = (sp - slot) / PAGE * PAGE;
         let (chunk, offset) = self.find(slot);
-        // One guard more needs no mapping of its own, of which there may be few.
+        // The kernel limits the number of mappings. A larger guard needs no mapping of its own.
         chunk.guard(offset + from, self.size - from)?;
         self.closed.push_back((slot, from));
         Ok(())
     }
 
-    /// Gives the memory of slots back to the kernel; it is zero afterwards. Those
-    /// that lie side by side go together: guards stay in place.
+    /// Gives the memory of slots back to the kernel; it reads as zero afterwards. Adjacent slots go
+    /// back in one call, and guards stay in place.
     pub fn give_back(&self, mut limits: Vec<usize>) {
         limits.sort_unstable();
         let begins_chunk = |slot: usize| self.find(slot).1 == 0;
@@ -102,49 +95,44 @@ impl Slots {
         }
     }
 
-    /// How many chunks begin at an address or before.
+    /// The number of chunks that begin at an address or below.
     fn count_up_to(&self, address: usize) -> usize {
         self.chunks.partition_point(|chunk| chunk.base() as usize <= address)
     }
 
-    /// The chunk that a slot lies in, and where in it.
+    /// The chunk of a slot, and the slot's offset in it.
     fn find(&self, slot: usize) -> (&Map, usize) {
         let chunk = &self.chunks[self.count_up_to(slot) - 1];
         (chunk, slot - chunk.base() as usize)
     }
 
-    /// How many bytes a stack has, without its guard.
+    /// The size of a stack without its guard.
     pub fn usable(&self) -> usize {
         self.size - GUARD
     }
 
-    /// How many bytes of address space a chunk has.
     pub fn chunk(&self) -> usize {
         SLOTS_PER_CHUNK * self.size
     }
 
-    /// The address after the highest usable one of the slot whose lowest is given.
+    /// The end of the slot with this lowest usable address.
     pub fn end(&self, limit: usize) -> usize {
         limit + self.usable()
     }
 
-    /// How many slots there are, used or closed.
     pub fn count(&self) -> usize {
         let chunks = self.chunks.len();
         (chunks * SLOTS_PER_CHUNK + self.used).saturating_sub(SLOTS_PER_CHUNK)
     }
 
-    /// How many of them are closed.
     pub fn count_closed(&self) -> usize {
         self.closed.len()
     }
 
-    /// How many bytes of address space the slots have.
     pub fn reserved(&self) -> usize {
         self.chunks.iter().map(Map::len).sum()
     }
 
-    /// How many bytes of memory they have.
     pub fn committed(&self) -> usize {
         self.chunks.iter().map(Map::committed).sum()
     }
@@ -154,7 +142,7 @@ impl Slots {
 mod tests {
     use super::*;
 
-    /// Whether the byte at an address can be read, as the kernel sees it.
+    /// Whether the kernel can read the byte at an address.
     fn is_readable(address: usize) -> bool {
         let (_reader, writer) = io::pipe().expect("a pipe");
         // SAFETY: the kernel checks the address itself.
@@ -173,7 +161,7 @@ mod tests {
             // SAFETY: the word below the end of a slot is usable.
             unsafe { *((high - 8) as *mut u64) = 7 };
         }
-        // All but one, in no order, over several chunks.
+        // All but one, unsorted, in several chunks.
         let kept = taken[300];
         let mut limits: Vec<_> = taken.iter().map(|(limit, _)| *limit).collect();
         limits.swap_remove(300);

@@ -1,32 +1,32 @@
-//! The stacks that references name: their blocks, their memory, their lives.
+//! The table of stacks: their blocks, memory and lives.
 //!
-//! Blocks lie in a table that never moves, behind the [transfer
-//! area](ropewalk_abi::transfer), which thereby takes no memory of the machine unless it is
-//! used. Block 0 is never used, so that null names a block too, and fails the same comparison
-//! as a stale reference.
+//! The table never moves. It begins with the [transfer area](ropewalk_abi::transfer), which takes
+//! no memory unless it is used. Block 0 is unused: null names it, and fails the same comparison as
+//! a stale reference.
 //!
-//! A stack keeps its slot when it becomes free, and continues the list of free
-//! stacks from which generated code takes it, last in, first out. The first
-//! frames of neighbouring stacks begin at different cache lines: were they all
-//! alike, they would compete for the same few places in the caches.
+//! A freed stack keeps its slot and goes to the list of free stacks. Generated code takes stacks
+//! from that list, last in, first out. Each stack begins at one of several cache lines, its
+//! *color*. If all began at the same one, their first frames would compete for the same cache sets.
 //!
-//! A stack that is [parked](super::park) has no slot. If it is freed, its block is
-//! spare, and keeps its generation.
+//! A [parked](super::park) stack has no slot. When it is freed, its block becomes spare and keeps
+//! its generation.
 
-use super::NotCopied;
+use super::CopyRefusal;
 use super::arena::RootStack;
+use super::block_set::BlockSet;
+use super::call_site_cache::CallSiteCache;
+use super::frame_slabs::FrameSlabs;
+use super::group::members;
 use super::growth::{Grown, NoRoom};
-use super::holding::Holding;
 use super::idle::Idle;
-use super::known_sites::KnownSites;
-use super::marks::MarkLists;
+use super::mark_lists::MarkLists;
 use super::mutation::{Mutation, PutBack};
-use super::packed::Packed;
 use super::slots::Slots;
+use super::stack_limits::StackLimits;
 use crate::os::mapping::{Map, PAGE};
 use crate::os::memory_size::machine_memory;
-use crate::stack::mark::{Mark, MarkKind};
-use crate::stack::notes::{Note, Notes};
+use crate::stack::stack_events::{StackEvent, StackEvents};
+use crate::stack::walk_mark::{Mark, MarkKind};
 use ropewalk_abi::stack::{
     KIND_MASK, MAX_BLOCKS, NEXT_GENERATION, Purpose, block_number, first_reference,
 };
@@ -36,35 +36,33 @@ use std::collections::TryReserveError;
 use std::io;
 use std::ptr;
 
-/// How many different places first frames begin at, a cache line apart.
-pub(super) const COLOURS: usize = 29;
+/// The number of colors: different cache lines at which first frames begin.
+pub(super) const COLORS: usize = 29;
 
-/// How many bytes above the first word of a stack are not used. The stub that starts a
-/// stack pops that word, and then wants the stack pointer aligned to 16 bytes. With as many
-/// as these, what a small function needs when it is suspended and continued lies in one line
-/// of the cache: its frame on top of that of the stack trampoline.
+/// The unused bytes above the first word of a stack. The stub that starts a stack pops that word,
+/// and then needs the stack pointer aligned to 16 bytes. With this value, the frames of the stack
+/// trampoline and of a small function that suspends share one cache line.
 pub(super) const ABOVE_TOP: usize = 40;
 
-/// How all stacks but roots are.
+/// Options for all stacks but roots.
 #[derive(Clone, Copy, Debug)]
 pub struct StackOptions {
-    /// How many bytes each begins with, without its guard.
+    /// The initial size of a stack in bytes, without its guard.
     pub size: usize,
-    /// How many bytes each may have, and a root too.
+    /// The maximum size of a stack or root.
     pub limit: usize,
-    /// Whether none ever gets more than it begins with, for testing.
+    /// Disables growth, for testing.
     pub fails_to_grow: bool,
-    /// How many there may be.
+    /// The maximum number of stacks.
     pub maximum: usize,
-    /// How many bytes all together may have, with what roots have grown by. Half of what the
-    /// machine has, if nothing is said.
+    /// The maximum size of all stacks together, including the growth of roots. By default half of
+    /// the machine's memory.
     pub memory: usize,
-    /// How many are made ready at a time, and kept ready at least.
+    /// The number of stacks made at a time, and kept ready.
     pub pool: usize,
-    /// How many blocks the table has room for; for tests of what happens when it is full.
+    /// The size of the table, for tests of what happens when it is full.
     pub blocks: usize,
-    /// The generation that references to new ones begin with; for tests of what
-    /// happens at the last one.
+    /// The generation of new references, for tests of the last generation.
     pub first_generation: u64,
     /// A bug to put back, for tests of the check.
     pub mutation: PutBack,
@@ -72,7 +70,7 @@ pub struct StackOptions {
 
 impl Default for StackOptions {
     fn default() -> Self {
-        // A thousand frames of a function that switches, and the colours.
+        // Room for a thousand frames of a function that switches, and for the colors.
         StackOptions {
             size: 112 << 10,
             limit: 64 << 20,
@@ -87,125 +85,101 @@ impl Default for StackOptions {
     }
 }
 
-/// The stacks of a store that references name.
+/// The stacks of a store, except the memory of roots.
 #[derive(Debug)]
 pub(crate) struct Stacks {
+    pub options: StackOptions,
     pub(super) blocks: Option<Map>,
-    /// How many blocks there is room for, counting block 0.
-    most_blocks: usize,
-    /// Whether these are few, since there was no address space for more.
+    /// Whether the table is small because address space ran out.
     is_table_short: bool,
-    /// How many blocks were ever used, counting block 0.
+    /// The number of blocks ever used, including block 0.
     count: usize,
-    /// How many of them are those of roots.
     pub(super) roots: usize,
     pub(super) slots: Slots,
     pub(super) grown: Grown,
-    /// Which call sites leave frames without references.
-    pub known_sites: KnownSites,
-    /// Why the last copy was not made, unless somebody has asked before.
-    pub not_copied: Option<NotCopied>,
-    /// Whether stacks have grown that may shrink.
+    pub growths: u64,
+    pub limits: StackLimits,
+    pub call_sites: CallSiteCache,
+    /// Why the last copy failed, until it is reported.
+    pub copy_refusal: Option<CopyRefusal>,
+    /// Whether grown stacks may shrink.
     pub(super) shrink_due: bool,
-    /// The frames of parked stacks.
-    pub(super) packed: Packed,
-    /// How many stacks are parked.
-    pub(super) parked: usize,
-    /// How often one was.
-    pub(super) parkings: u64,
-    /// Which stacks have slots, and when some give theirs up.
+    pub(super) packed: FrameSlabs,
+    pub parked: usize,
+    pub parkings: u64,
     pub(super) idle: Idle,
-    /// How many free stacks are kept ready at least.
-    pool: usize,
-    /// How many were in use at the same time when that was last counted.
+    /// The last known maximum of stacks in use at the same time.
     peak: usize,
-    /// How many were made since memory was given back.
+    /// The number of stacks made since memory was given back.
     made_since_trim: usize,
-    /// How many stacks there may be.
-    maximum: usize,
-    /// How many bytes blocks, slots, what stacks have grown by, packed frames and marks may
-    /// have together.
-    pub(super) memory: usize,
-    /// The generation that new blocks begin with.
-    first_generation: u64,
-    mutation: PutBack,
-    /// From how many stacks and retired blocks on a collection comes before new
-    /// stacks.
+    /// The number of stacks and retired blocks from which on a collection comes before new stacks.
     threshold: usize,
-    /// Which of them the host has.
-    pub held: Holding,
-    /// What a recorder wants to know.
-    pub notes: Notes,
-    /// The marks of stacks.
+    /// The suspended and new stacks that the host owns, each the outermost of its group.
+    pub host_owned: BlockSet,
+    pub events: StackEvents,
     pub marks: MarkLists,
-    /// The serial number of the newest mark.
-    pub(super) newest_mark: u64,
-    /// Blocks whose generations are used up, until a collection has shown that
-    /// no reference to them is left.
-    pub(super) retired: Vec<usize>,
-    /// Blocks without memory that can be used again. Their references go on where they
-    /// were, or begin if they are zero.
+    pub newest_mark: u64,
+    /// Blocks whose generations are used up. A collection has yet to show that no reference to them
+    /// is left.
+    pub retired: Vec<usize>,
+    /// Blocks without memory that can be used again. Each continues with its reference, or begins
+    /// with the first one if that is zero.
     pub(super) spare: Vec<usize>,
 }
 
-/// What a collection has found out about a block.
+/// What a collection found out about a block.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Reached {
-    /// Some reference names it, valid or not.
+pub(crate) struct ReachedStack {
+    /// A reference names it, valid or not.
     pub is_named: bool,
-    /// Its stack runs, or is suspended and can be continued.
+    /// Its stack is running, or is suspended and can be continued.
     pub is_live: bool,
-    /// It is a task or fiber that is in use, and a reference to it is valid. It
-    /// stays what it is, even if what it is suspended with cannot be continued.
+    /// It is a task or fiber in use to which a valid reference exists. It keeps its identity, even
+    /// if the stacks that it is suspended with cannot be continued.
     pub is_kept: bool,
 }
 
-/// What was done after a collection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Swept {
+pub(crate) struct SweepCounts {
     pub in_use: usize,
     pub freed: usize,
 }
 
 const FIRST_THRESHOLD: usize = 4096;
-/// How many bytes a block takes, with its places in lists.
+/// The bytes that a block takes, including its entries in lists.
 const BYTES_PER_BLOCK: usize = size_of::<ControlBlock>() + 32;
-/// After how many new stacks memory is given back.
+/// The number of new stacks after which memory is given back.
 const GROWTH: usize = 1024;
-/// The stack pointer of a free stack that has not been used since it had no
-/// memory.
+/// The stack pointer of a free stack that was not used since it got its memory.
 const NEVER_USED: usize = 0;
 
 impl Stacks {
-    /// None yet, with the address space for the blocks if there is any.
+    /// Makes an empty table, in this address space if there is any.
     pub fn new(options: &StackOptions, table: Option<Map>) -> Stacks {
-        let StackOptions { size, limit, fails_to_grow, maximum, memory, .. } = *options;
-        let StackOptions { pool, blocks, first_generation, mutation, .. } = *options;
+        let maximum = options.maximum.min(MAX_BLOCKS - 1);
+        let StackOptions { size, limit, fails_to_grow, .. } = *options;
         Stacks {
+            options: StackOptions { maximum, ..*options },
             blocks: table.inspect(prepare_table),
-            most_blocks: blocks,
             is_table_short: false,
             count: 1,
             roots: 0,
             slots: Slots::new(size.min(limit)),
             grown: Grown::new(limit, fails_to_grow),
-            known_sites: KnownSites::default(),
-            not_copied: None,
+            growths: 0,
+            limits: StackLimits::default(),
+            call_sites: CallSiteCache::default(),
+            copy_refusal: None,
             shrink_due: false,
-            packed: Packed::default(),
+            packed: FrameSlabs::default(),
             parked: 0,
             parkings: 0,
             idle: Idle::default(),
-            pool,
             peak: 0,
             made_since_trim: 0,
-            maximum: maximum.min(MAX_BLOCKS - 1),
-            memory,
-            first_generation,
-            mutation,
             threshold: FIRST_THRESHOLD,
-            held: Holding::default(),
-            notes: Notes::default(),
+            host_owned: BlockSet::default(),
+            events: StackEvents::default(),
             marks: MarkLists::default(),
             newest_mark: 0,
             retired: Vec::new(),
@@ -213,82 +187,77 @@ impl Stacks {
         }
     }
 
-    /// The first block, or null before there are any.
     #[inline]
     pub fn base(&self) -> *mut ControlBlock {
         self.blocks.as_ref().map_or(ptr::null_mut(), first_block)
     }
 
-    /// The transfer area, or null before there are any blocks. Nobody uses it before there is
-    /// a stack. Whoever reads a place, or its tag, knows that it was written since the store
-    /// has it; so it is not cleared for the next store.
+    /// The transfer area, or null before there are blocks. It is not cleared for the next store:
+    /// every value that is read was written by the same store.
     pub fn transfer_area(&self) -> *mut RawVal {
         self.blocks.as_ref().map_or(ptr::null_mut(), |table| table.base().cast())
     }
 
-    /// How many blocks there are, with those of roots and of no stack.
+    /// The number of blocks, including roots and those without stacks.
     pub fn len(&self) -> usize {
         self.count - 1
     }
 
-    /// How many stacks there are, free or not, without roots.
+    /// The number of stacks, free or not, without roots.
     pub fn count_stacks(&self) -> usize {
         self.without_roots() - self.retired.len() - self.spare.len()
     }
 
-    /// How many blocks there are, with those of no stack, without those of
-    /// roots.
     pub fn without_roots(&self) -> usize {
         self.len() - self.roots
     }
 
-    /// Why there may be no more stacks, if so.
+    /// Why there can be no more stacks.
     fn full(&self) -> Option<NoRoom> {
-        match self.count_stacks() >= self.maximum {
-            true => Some(NoRoom::Count(self.maximum)),
+        match self.count_stacks() >= self.options.maximum {
+            true => Some(NoRoom::Count(self.options.maximum)),
             false => self.is_table_full().then(|| self.no_blocks()),
         }
     }
 
-    /// How many bytes stacks have at most: their blocks, in slots, packed, grown, and marks.
+    /// An upper bound of the memory of all stacks: blocks, slots, packed frames, growth and marks.
     pub(super) fn taken(&self) -> usize {
         let slots = self.count_warm() * self.slots.usable();
         let beside = self.without_roots() * BYTES_PER_BLOCK + self.marks.bytes();
         slots + self.packed.touched() + self.grown.added() + beside
     }
 
-    /// How many more bytes they may have.
     pub(super) fn room_left(&self) -> usize {
-        self.memory.saturating_sub(self.taken())
+        self.options.memory.saturating_sub(self.taken())
     }
 
-    /// Whether there is no block left.
     pub fn is_table_full(&self) -> bool {
-        self.spare.is_empty() && self.count >= self.most_blocks
+        self.spare.is_empty() && self.count >= self.options.blocks
     }
 
-    /// Whether a collection comes before new stacks.
     pub fn should_collect(&self) -> bool {
         let is_full = self.full().is_some() || self.is_out_of_slots();
         self.count_stacks() + self.retired.len() >= self.threshold || is_full
     }
 
-    /// The block with a number.
     #[inline]
     pub fn block(&self, number: usize) -> *mut ControlBlock {
         assert!(number < self.count);
         self.base().wrapping_add(number)
     }
 
-    /// The number of a block, if it belongs to the table.
     pub fn number_of(&self, block: *const ControlBlock) -> Option<usize> {
         let offset = (block as usize).checked_sub(self.base() as usize)?;
         let number = offset / size_of::<ControlBlock>();
         (!self.base().is_null() && number < self.count).then_some(number)
     }
 
-    /// The block that a reference names, if the reference, of whatever kind, is
-    /// valid.
+    /// The number of a block, which must belong to the table.
+    pub fn number(&self, block: *const ControlBlock) -> usize {
+        self.number_of(block).expect("a block of the table")
+    }
+
+    /// The block that a valid reference of any kind names.
     #[inline]
     pub fn valid(&self, reference: u64) -> Option<*mut ControlBlock> {
         let number = block_number(reference);
@@ -296,11 +265,11 @@ impl Stacks {
             return None;
         }
         let block = self.block(number);
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         (unsafe { (*block).reference } == reference & !KIND_MASK).then_some(block)
     }
 
-    /// Makes some stacks ready; returns a list of them.
+    /// Makes stacks and returns them as a list.
     pub fn make_ready(&mut self, count: usize) -> Result<*mut ControlBlock, TrapCode> {
         let mut list: *mut ControlBlock = ptr::null_mut();
         for _ in 0..count {
@@ -309,7 +278,7 @@ impl Stacks {
             }
             match self.make_one() {
                 Ok(block) => {
-                    // SAFETY: just made.
+                    // SAFETY: the block was just made.
                     unsafe { (*block).next_free = list };
                     list = block;
                 }
@@ -318,11 +287,6 @@ impl Stacks {
             }
         }
         Ok(list)
-    }
-
-    /// How many are made at a time.
-    pub fn pool(&self) -> usize {
-        self.pool
     }
 
     fn make_one(&mut self) -> Result<*mut ControlBlock, NoRoom> {
@@ -340,10 +304,10 @@ impl Stacks {
         self.made_since_trim += 1;
         let above = self.above_top(number);
         let block = self.block(number);
-        // SAFETY: the block lies in the table.
+        // SAFETY: the block is in the table.
         unsafe {
             block.write(ControlBlock {
-                // Whether it was ever used.
+                // It says whether the stack was ever used.
                 sp: (*block).sp,
                 reference: self.next_reference(number),
                 innermost: block,
@@ -357,12 +321,11 @@ impl Stacks {
         Ok(block)
     }
 
-    /// How far the highest address of a stack is above the word where its first frame begins.
+    /// The distance from a stack's first word to its highest address.
     pub(super) fn above_top(&self, number: usize) -> usize {
-        number % COLOURS * 64 + ABOVE_TOP
+        number % COLORS * 64 + ABOVE_TOP
     }
 
-    /// Makes a root stack of memory.
     pub fn make_root(&mut self, memory: Map) -> Result<RootStack, NoRoom> {
         let number = self.take_number()?;
         self.roots += 1;
@@ -370,36 +333,35 @@ impl Stacks {
         Ok(RootStack::new(self.block(number), reference, memory))
     }
 
-    /// Takes the block of a root out of use whose generations are used up.
+    /// Retires the block of a root whose generations are used up.
     pub fn retire_root(&mut self, root: &RootStack) {
-        let number = self.number_of(root.block).expect("blocks of roots lie in the table");
-        // SAFETY: blocks of the table are always initialised.
+        let number = self.number(root.block);
+        // SAFETY: blocks of the table are always initialized.
         unsafe { *root.block = ControlBlock::BLANK };
-        self.forget_root(number);
+        self.forget_region(number);
+        self.limits.forget(number);
         self.roots -= 1;
         self.retired.push(number);
     }
 
     fn first_reference(&self, number: usize) -> u64 {
-        let generation = self.first_generation.wrapping_mul(NEXT_GENERATION);
+        let generation = self.options.first_generation.wrapping_mul(NEXT_GENERATION);
         first_reference(number) | generation
     }
 
-    /// The reference that a block without a stack continues with.
+    /// The reference with which a block without a stack continues.
     fn next_reference(&self, number: usize) -> u64 {
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         match unsafe { (*self.block(number)).reference } {
             0 => self.first_reference(number),
             reference => reference,
         }
     }
 
-    /// The numbers of the blocks that have no stack.
     pub fn vacant(&self) -> impl Iterator<Item = usize> {
         self.retired.iter().chain(&self.spare).copied()
     }
 
-    /// How many of the stacks are free.
     pub fn count_free(&self, mut list: *mut ControlBlock) -> usize {
         let mut count = 0;
         // SAFETY: the list of free stacks ends in null.
@@ -410,23 +372,13 @@ impl Stacks {
         count
     }
 
-    /// How many bytes of address space and of memory the stacks have.
+    /// The address space and the memory of all stacks but roots.
     pub fn reserved_and_committed(&self) -> (usize, usize) {
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         let is_no_root = |number| unsafe { (*self.block(number)).purpose != Purpose::Root };
         let (reserved, committed) = self.grown.reserved_and_committed(is_no_root);
         let reserved = reserved + self.slots.reserved() + self.packed.reserved();
         (reserved, committed + self.slots.committed() + self.packed.committed())
-    }
-
-    /// How often a stack has got more room.
-    pub fn growths(&self) -> u64 {
-        self.grown.growths()
-    }
-
-    /// How many stacks are parked, and how often one was.
-    pub fn count_parked(&self) -> (usize, u64) {
-        (self.parked, self.parkings)
     }
 
     fn take_number(&mut self) -> Result<usize, NoRoom> {
@@ -436,23 +388,22 @@ impl Stacks {
         self.next_number()
     }
 
-    /// Why there are no more blocks.
     fn no_blocks(&self) -> NoRoom {
         match self.is_table_short {
-            false => NoRoom::Blocks(self.most_blocks - 1),
+            false => NoRoom::Blocks(self.options.blocks - 1),
             true => NoRoom::Machine(table_size(MAX_BLOCKS)),
         }
     }
 
-    /// Reserves address space for all blocks; for few, where there is not so much.
+    /// Reserves address space for the table. Falls back to a small one.
     fn reserve_table(&mut self) -> Result<(), NoRoom> {
-        let table = match Map::read_write(table_size(self.most_blocks)) {
+        let table = match Map::read_write(table_size(self.options.blocks)) {
             Ok(table) => table,
             Err(_) => {
-                let few = self.most_blocks.min(FEW_BLOCKS);
+                let few = self.options.blocks.min(FEW_BLOCKS);
                 let table = Map::read_write(table_size(few));
                 let table = table.map_err(|_| NoRoom::Machine(table_size(few)))?;
-                (self.is_table_short, self.most_blocks) = (true, few);
+                (self.is_table_short, self.options.blocks) = (true, few);
                 table
             }
         };
@@ -461,12 +412,12 @@ impl Stacks {
         Ok(())
     }
 
-    /// The number of a block that was never used.
+    /// Takes a block that was never used.
     pub(super) fn next_number(&mut self) -> Result<usize, NoRoom> {
         if self.blocks.is_none() {
             self.reserve_table()?;
         }
-        if self.count >= self.most_blocks {
+        if self.count >= self.options.blocks {
             return Err(self.no_blocks());
         }
         let lists = self.make_room_in_lists(self.count + 1);
@@ -475,17 +426,17 @@ impl Stacks {
         Ok(self.count - 1)
     }
 
-    /// Makes room for so many blocks in all lists of blocks.
     fn make_room_in_lists(&mut self, count: usize) -> Result<(), TryReserveError> {
         self.idle.make_room_for_blocks(count)?;
-        self.held.make_room_for_blocks(count)?;
+        self.host_owned.make_room(count)?;
         self.spare.try_reserve(count.saturating_sub(self.spare.len()))?;
         self.retired.try_reserve(count.saturating_sub(self.retired.len()))
     }
 
-    /// Makes room for what is kept of a stack beside its block, under another number.
+    /// Makes room for the entries of a stack under another number.
     fn make_room_to_renew(&mut self) -> Result<(), TryReserveError> {
         self.grown.make_room()?;
+        self.limits.make_room()?;
         self.marks.make_room_for_blocks(self.count + 1)
     }
 
@@ -493,14 +444,14 @@ impl Stacks {
     ///
     /// # Safety
     ///
-    /// The block must be that of a stack that is suspended or new.
+    /// The stack must be suspended or new.
     pub unsafe fn renew(&mut self, old: *mut ControlBlock) -> Result<*mut ControlBlock, TrapCode> {
         let room = self.make_room_to_renew();
         room.map_err(|_| self.refuse(NoRoom::Machine(size_of::<ControlBlock>())))?;
         let number = self.take_number().map_err(|reason| self.refuse(reason))?;
         let (new, reference) = (self.block(number), self.next_reference(number));
-        // SAFETY: both blocks lie in the table; the chain from the innermost
-        // stack leads to the old one.
+        // SAFETY: both blocks are in the table, and the chain from the innermost stack leads to the
+        // old one.
         unsafe {
             ptr::copy_nonoverlapping(old, new, 1);
             (*new).reference = reference;
@@ -519,12 +470,13 @@ impl Stacks {
             }
             *old = ControlBlock::BLANK;
         }
-        let old = self.number_of(old).expect("a block of the table");
-        if !self.mutation.is(Mutation::MarksStayBehind) {
+        let old = self.number(old);
+        if !self.options.mutation.is(Mutation::MarksStayBehind) {
             self.marks.hand_over(old, number);
         }
         self.grown.hand_over(old, number);
-        self.notes.add(Note::Renewed { from: old, to: number });
+        self.limits.hand_over(old, number);
+        self.events.add(StackEvent::Renewed { from: old, to: number });
         self.retired.push(old);
         // SAFETY: as above.
         if unsafe { !(*new).is_parked() && (*new).purpose != Purpose::Root } {
@@ -533,46 +485,43 @@ impl Stacks {
         Ok(new)
     }
 
-    /// Gives the first of the free stacks, whose generations are used up,
-    /// another block; returns it.
+    /// Gives the first free stack, whose generations are used up, another block.
     pub fn renew_free(&mut self, free: &mut *mut ControlBlock) -> Result<(), TrapCode> {
         // SAFETY: a free stack is not in use.
         *free = unsafe { self.renew(*free) }?;
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         let block = unsafe { &mut **free };
         if block.reference.checked_add(NEXT_GENERATION).is_none() {
-            // Where the first generation is set to the last one. Nothing names
-            // the block, so that any will do.
+            // Only when the first generation is configured to be the last one. No reference to the
+            // block exists, so any generation will do.
             block.reference = first_reference(block_number(block.reference));
         }
         Ok(())
     }
 
-    /// After a collection: frees the stacks in use that it has not reached, and
-    /// makes retired blocks usable again that nothing names. Returns how many
-    /// stacks are in use, and how many it has freed. The roots are given, and whether
-    /// there may be first-class stacks.
+    /// After a collection: frees the stacks that it did not reach, and makes retired blocks spare
+    /// that nothing names. The caller passes the roots, and whether first-class stacks may exist.
     pub fn sweep(
         &mut self,
-        mut reached: Vec<Reached>,
+        mut reached: Vec<ReachedStack>,
         no_parent: *mut ControlBlock,
         roots: &[*mut ControlBlock],
         has_first_class: bool,
         free: &mut *mut ControlBlock,
-    ) -> Swept {
-        let mut swept = Swept { in_use: 0, freed: 0 };
+    ) -> SweepCounts {
+        let mut swept = SweepCounts { in_use: 0, freed: 0 };
         if has_first_class {
             self.end_first_class(&mut reached);
         }
         self.prune_roots(&mut reached, roots);
         for (number, reached) in reached.iter().enumerate().skip(1) {
-            // Where millions live, their blocks are not looked at.
+            // With millions of live stacks, reading their blocks would be slow.
             if reached.is_live {
                 swept.in_use += 1;
                 continue;
             }
             let block = self.block(number);
-            // SAFETY: blocks of the table are always initialised.
+            // SAFETY: blocks of the table are always initialized.
             let stack = unsafe { &mut *block };
             match stack.purpose {
                 Purpose::Free | Purpose::Root => continue,
@@ -584,20 +533,20 @@ impl Stacks {
                 _ => {
                     self.free(stack, free);
                     swept.freed += 1;
-                    // If nothing names it, it can begin anew. Else nobody has its
-                    // present reference, which can serve the next computation.
+                    // If nothing names the block, it begins again. Otherwise its present reference
+                    // is not in use, and serves the next computation.
                     if !reached.is_named && stack.reference != 0 {
                         stack.reference = self.first_reference(number);
                     }
                 }
             }
         }
-        let number = |root: &&*mut ControlBlock| self.number_of(**root).expect("of the table");
+        let number = |root: &&*mut ControlBlock| self.number(**root);
         swept.in_use -= roots.iter().filter(|root| reached[number(root)].is_live).count();
         let spare = &mut self.spare;
         self.retired.retain(|&number| {
             if !reached[number].is_named {
-                // There is room for all blocks.
+                // The list has room for all blocks.
                 spare.push(number);
             }
             reached[number].is_named
@@ -606,42 +555,37 @@ impl Stacks {
         swept
     }
 
-    /// A first-class stack that cannot be continued is freed with the tasks and fibers
-    /// on it, even if something names them: they are moribund.
-    fn end_first_class(&self, reached: &mut [Reached]) {
+    /// Marks the tasks and fibers on first-class stacks that cannot be continued: they are freed
+    /// too, even if named, and become moribund.
+    fn end_first_class(&self, reached: &mut [ReachedStack]) {
         for number in 1..self.count {
             let base = self.block(number);
-            // SAFETY: blocks of the table are always initialised, and a chain leads
-            // from the innermost stack to the base.
+            // SAFETY: blocks of the table are always initialized, and a chain leads from the
+            // innermost stack to the base.
             unsafe {
                 if (*base).purpose != Purpose::FirstClass || reached[number].is_live {
                     continue;
                 }
-                let mut stack = (*base).innermost;
-                while stack != base {
-                    let number = self.number_of(stack).expect("a block of the table");
-                    reached[number].is_kept = false;
-                    stack = (*stack).parent;
+                for stack in members(base).filter(|stack| *stack != base) {
+                    reached[self.number(stack)].is_kept = false;
                 }
             }
         }
     }
 
-    /// Whether there are first-class stacks.
     pub fn has_first_class(&self) -> bool {
         let mut blocks = (1..self.count).map(|number| self.block(number));
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         blocks.any(|block| unsafe { (*block).purpose } == Purpose::FirstClass)
     }
 
-    /// Of what is suspended with a root that cannot be continued, leaves with it
-    /// only tasks and fibers that something names: they end with its activation,
-    /// and not before.
-    fn prune_roots(&mut self, reached: &mut [Reached], roots: &[*mut ControlBlock]) {
+    /// Handles roots that cannot be continued. Of the stacks suspended with them, only named tasks
+    /// and fibers stay. They end with the activation.
+    fn prune_roots(&mut self, reached: &mut [ReachedStack], roots: &[*mut ControlBlock]) {
         for &root in roots {
-            let number = self.number_of(root).expect("a block of the table");
-            // SAFETY: blocks of the table are always initialised, and a chain leads
-            // from the innermost stack to the root.
+            let number = self.number(root);
+            // SAFETY: blocks of the table are always initialized, and a chain leads from the
+            // innermost stack to the root.
             unsafe {
                 if reached[number].is_live {
                     continue;
@@ -651,7 +595,7 @@ impl Stacks {
                 let (mut innermost, mut last) = (root, root);
                 while stack != root {
                     let parent = (*stack).parent;
-                    let number = self.number_of(stack).expect("a block of the table");
+                    let number = self.number(stack);
                     if reached[number].is_kept {
                         reached[number].is_live = true;
                         (*stack).become_lost(root);
@@ -670,13 +614,14 @@ impl Stacks {
         }
     }
 
-    /// Puts a stack on the list of free ones; one that is parked leaves its block.
+    /// Frees a stack. If it is parked, its block becomes spare. Otherwise it goes to the list of
+    /// free stacks.
     pub fn free(&mut self, stack: &mut ControlBlock, free: &mut *mut ControlBlock) {
-        let number = self.number_of(stack).expect("a block of the table");
+        let number = self.number(stack);
         stack.become_free();
         self.marks.forget(number);
-        self.grown.own_limits.forget(number);
-        self.notes.add(Note::Freed(number));
+        self.limits.forget(number);
+        self.events.add(StackEvent::Freed(number));
         if stack.is_parked() {
             self.drop_packed(stack);
             return self.put_block(stack);
@@ -685,11 +630,11 @@ impl Stacks {
         *free = stack;
     }
 
-    /// Puts a block without memory where it is used again.
+    /// Makes a block without memory spare, or retires it.
     fn put_block(&mut self, stack: &mut ControlBlock) {
         debug_assert!(stack.limit == 0 && stack.purpose == Purpose::Free);
         let number = block_number(stack.reference);
-        self.grown.own_limits.forget(number);
+        self.limits.forget(number);
         match stack.reference.checked_add(NEXT_GENERATION) {
             Some(_) => self.spare.push(number),
             None => {
@@ -699,11 +644,9 @@ impl Stacks {
         }
     }
 
-    /// Takes the slot of the first free stack for another; its block can be used again.
-    /// Returns whether it could.
+    /// Takes the slot of the first free stack, and makes its block spare. Returns whether it could.
     pub fn take_from_free(&mut self, free: &mut *mut ControlBlock) -> bool {
-        // SAFETY: the list of free stacks ends in null, and blocks of the table live as
-        // long as it.
+        // SAFETY: the list ends in null, and the table owns its blocks.
         let Some(stack) = (unsafe { free.as_mut() }) else { return false };
         let Some(limit) = self.leave_home(stack) else { return false };
         *free = stack.next_free;
@@ -713,15 +656,13 @@ impl Stacks {
         true
     }
 
-    /// Has the first of a list of free stacks leave their blocks, until one can be used for
-    /// something else.
+    /// Takes slots from free stacks until a block is spare.
     pub fn make_block_spare(&mut self, free: &mut *mut ControlBlock) {
         while self.is_table_full() && self.take_from_free(free) {}
     }
 
-    /// Forgets the marks of a stack.
     pub fn forget_marks(&mut self, block: *const ControlBlock) {
-        let number = self.number_of(block).expect("a block of the table");
+        let number = self.number(block);
         self.marks.forget(number);
     }
 
@@ -731,32 +672,29 @@ impl Stacks {
     ///
     /// # Safety
     ///
-    /// The block must lie in the table.
+    /// The block must be in the table.
     pub unsafe fn marks_of(&mut self, block: *const ControlBlock) -> &mut [Mark] {
-        let number = self.number_of(block).expect("a block of the table");
-        // SAFETY: blocks of the table are always initialised, and nobody else has
-        // a reference to this one.
+        let number = self.number(block);
+        // SAFETY: blocks of the table are always initialized, and this is the only reference.
         let stack = unsafe { &mut *block.cast_mut() };
         self.marks.of(number, stack)
     }
 
-    /// Removes the marks of functions that a stack, which does not run, is not in any more.
+    /// Removes the marks of functions that have returned, on a stack that is not running.
     ///
     /// # Safety
     ///
-    /// The block must lie in the table.
+    /// The block must be in the table.
     pub unsafe fn settle_marks(&mut self, block: *mut ControlBlock) {
-        let number = self.number_of(block).expect("a block of the table");
-        // SAFETY: blocks of the table are always initialised, and nobody else has a
-        // reference to this one.
-        self.marks.settle(number, unsafe { &mut *block });
+        // SAFETY: the caller's promise.
+        unsafe { self.marks_of(block) };
     }
 
-    /// Leaves a mark on a stack, whose computation is in a host call.
+    /// Leaves a mark on a stack that is in a host call. Returns the number of older marks.
     ///
     /// # Safety
     ///
-    /// The block must lie in the table.
+    /// The block must be in the table.
     pub unsafe fn add_mark(
         &mut self,
         block: *mut ControlBlock,
@@ -764,12 +702,12 @@ impl Stacks {
     ) -> Result<usize, TrapCode> {
         self.newest_mark += 1;
         let serial = self.newest_mark;
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         let depth = unsafe { (*block).high - (*block).sp };
-        let number = self.number_of(block).expect("a block of the table");
+        let number = self.number(block);
         let needed = self.marks.needed_for_one_more(number);
         if needed > 0 && needed > self.room_left() {
-            self.refuse(NoRoom::Sum(self.memory));
+            self.refuse(NoRoom::Sum(self.options.memory));
             return Err(TrapCode::CallStackExhausted);
         }
         self.marks.make_room(number)?;
@@ -785,14 +723,13 @@ impl Stacks {
         Ok(older)
     }
 
-    /// Moves a stack that is not running, and is where it began, to another slot.
+    /// Moves a stack to another slot. It must be in a slot, and not running.
     pub fn relocate(&mut self, block: &mut ControlBlock) -> io::Result<()> {
         let (limit, _) = self.slots.take()?;
         debug_assert!(!block.is_parked());
         let (old, sp) = (block.limit, block.sp);
         let distance = limit.wrapping_sub(old);
-        // SAFETY: the live part of the old slot is copied to the same place in
-        // the new one, then its links are moved.
+        // SAFETY: the new slot is as large as the old one, and unused.
         unsafe { super::relocate::copy_and_link(block, distance) };
         block.limit = block.limit.wrapping_add(distance);
         block.high = block.high.wrapping_add(distance);
@@ -800,10 +737,10 @@ impl Stacks {
         self.slots.close(old, sp)
     }
 
-    // ---- memory that is not needed
+    // ---- giving memory back
 
-    /// Gives the memory of free stacks back that are not likely to be used
-    /// soon: those after the first ones of the list.
+    /// Gives back the memory of free stacks that will hardly be used soon: all but the first ones
+    /// of the list.
     pub fn trim(&mut self, free: *mut ControlBlock, keep: usize) {
         self.peak = self.peak();
         self.made_since_trim = 0;
@@ -812,8 +749,8 @@ impl Stacks {
         for number in 0.. {
             // SAFETY: the list of free stacks ends in null.
             let Some(block) = (unsafe { list.as_mut() }) else { break };
-            let is_idle = number >= keep.max(self.pool) && block.sp != NEVER_USED;
-            // What has grown shrinks first.
+            let is_idle = number >= keep.max(self.options.pool) && block.sp != NEVER_USED;
+            // Stacks that have grown shrink first.
             if is_idle && !self.has_moved_out(block) && idle.try_reserve(1).is_ok() {
                 idle.push(block.limit);
                 block.sp = NEVER_USED;
@@ -824,35 +761,34 @@ impl Stacks {
         self.slots.give_back(idle);
     }
 
-    /// How many stacks were in use at the same time at most. They are used last
-    /// in, first out, so a new one is used only if all others are in use.
+    /// The maximum of stacks in use at the same time. Free stacks are reused last in, first out, so
+    /// a new one is used only if all others are in use.
     pub fn peak(&self) -> usize {
         let blocks = (1..self.count).map(|number| self.block(number));
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         let was_used = |block: &*mut ControlBlock| unsafe {
             (**block).purpose != Purpose::Root && (**block).sp != NEVER_USED
         };
         self.peak.max(blocks.filter(was_used).count())
     }
 
-    /// Whether this many stacks were made that some may not be needed any more.
+    /// Whether enough stacks were made that some may not be needed any more.
     pub fn has_idle(&self) -> bool {
         self.made_since_trim > GROWTH
     }
 
-    /// Whether memory may be given back: of stacks that are idle, or that have grown.
     pub fn may_give_back(&self) -> bool {
         self.shrink_due | self.has_idle()
     }
 }
 
 impl Stacks {
-    /// The address space of the blocks, for another store, when no stack is used any more.
+    /// Takes the address space of the table for another store. No stack may be in use.
     pub fn take_table(&mut self) -> Option<Map> {
-        // One that is short belongs to times without address space.
+        // A small table is not reused: address space may be available again.
         let table = self.blocks.take().filter(|_| !self.is_table_short)?;
         match self.count <= CLEARED {
-            // SAFETY: the blocks lie in the table, and nobody uses them any more.
+            // SAFETY: the blocks are in the table, and are not in use any more.
             true => unsafe { ptr::write_bytes(first_block(&table), 0, self.count) },
             false => table.give_back(0, table_size(self.count).next_multiple_of(PAGE)),
         }
@@ -860,10 +796,9 @@ impl Stacks {
     }
 }
 
-/// How many bytes lie before the blocks: the transfer area.
+/// The size of the transfer area, aligned for the blocks.
 const BEFORE_BLOCKS: usize = TRANSFER_SIZE.next_multiple_of(align_of::<ControlBlock>());
 
-/// How many bytes a table of so many blocks has.
 const fn table_size(blocks: usize) -> usize {
     BEFORE_BLOCKS + blocks * size_of::<ControlBlock>()
 }
@@ -873,15 +808,15 @@ fn first_block(table: &Map) -> *mut ControlBlock {
     table.base().wrapping_add(BEFORE_BLOCKS).cast()
 }
 
-/// How many blocks are cleared for the next store by writing to them.
+/// Up to this many blocks are cleared by writing. Beyond, their pages are given back.
 const CLEARED: usize = 256;
 
-/// Readies address space for blocks, all of which are blank.
+/// Prepares a table whose blocks are all blank.
 fn prepare_table(table: &Map) {
-    // SAFETY: the table begins with block 0. No reference is all ones, so nothing that
-    // names this block is valid.
+    // SAFETY: the table has a block 0. No reference is all ones, so a reference to this block is
+    // never valid.
     unsafe { (*first_block(table)).reference = u64::MAX };
 }
 
-/// How many blocks there are at most where there is no address space for all.
+/// The size of the table if address space is short.
 const FEW_BLOCKS: usize = 1 << 16;

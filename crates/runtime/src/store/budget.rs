@@ -14,6 +14,4 @@ pub(crate) struct Budget {
     pub time_slice: Option<Duration>,
     /// What functions may execute when what they have now is used up.
     pub fuel: Fuel,
-    /// Whether a builtin runs that can be left if the limiter has to wait.
-    pub is_asking: bool,
 }

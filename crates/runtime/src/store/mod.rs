@@ -25,7 +25,7 @@ pub use statistics::StackStatistics;
 use crate::code::types::TypeRegistry;
 use crate::embedder::Embedder;
 use crate::heap::Heap;
-use crate::stack::{self, Bound, RootStack, Stacks};
+use crate::stack::{self, BoundValues, RootStack, Stacks};
 use crate::vm::store_id::StoreId;
 use budget::Budget;
 use entry_points::EntryPoints;
@@ -84,7 +84,7 @@ impl Store {
             budget.interrupts.stop_always();
         }
         let mut stacks = Stacks::new(&options.stacks, options.arena.take_table());
-        stacks.notes.enable(options.trace);
+        stacks.events.enable(options.trace);
         let mut store = Box::new(Store {
             context: UnsafeCell::new(context::new(&options, &entry_points, running.no_parent())),
             id,
@@ -170,10 +170,10 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// As for [`Bound::of`].
-    pub(crate) unsafe fn bound(&self, stack: &ControlBlock) -> Option<Bound> {
+    /// As for [`BoundValues::of`].
+    pub(crate) unsafe fn bound(&self, stack: &ControlBlock) -> Option<BoundValues> {
         // SAFETY: the caller's promise.
-        unsafe { Bound::of(stack, self.context().deliver) }
+        unsafe { BoundValues::of(stack, self.context().deliver) }
     }
 
     /// Moves a stack that does not run, or is in a host call, to other memory.

@@ -176,7 +176,7 @@ impl Store {
         // SAFETY: the caller's promise.
         let object = unsafe { Object::from_reference(reference) }?;
         match object.ty().kind {
-            TypeKind::Extern => self.heap.extern_value(object.extern_number()),
+            TypeKind::Extern => self.heap.externs.get(object.extern_number()),
             _ => None,
         }
     }

@@ -2,7 +2,6 @@
 
 use super::Store;
 use super::interrupts::Interrupts;
-use super::running::Ending;
 use crate::stack::RootStack;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::clauses::List;
@@ -355,8 +354,7 @@ impl HostFuture for Ends {
     }
 
     fn finish(self, store: &mut Store) -> Outcome {
-        store.set_ending(Ending::Trap(TrapCode::Interrupt));
-        Outcome::END
+        store.end_with(TrapCode::Interrupt)
     }
 }
 

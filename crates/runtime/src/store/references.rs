@@ -20,8 +20,8 @@ impl Store {
     /// scope had ended.
     pub fn root_for_host(&mut self, reference: u64) -> Root {
         match self.heap.roots.make_room(1) {
-            true => self.root(reference),
-            false => self.heap.roots.ended(),
+            Ok(()) => self.root(reference),
+            Err(_) => self.heap.roots.ended(),
         }
     }
 
@@ -77,7 +77,7 @@ impl Store {
 
     /// How many collections there were.
     pub fn collections(&self) -> u64 {
-        self.heap.collections()
+        self.heap.collections
     }
 
     /// How many bytes the objects of the heap take, with garbage.

@@ -7,10 +7,11 @@ use super::stress::Stress;
 use crate::arch::stubs;
 use crate::heap::OwnedRoot;
 use crate::report::backtrace::Backtrace;
-use crate::stack::LeavePoint;
+use crate::stack::TopFrame;
 use crate::stack::{self, Quarantine, RootStack};
 use crate::vm::released::Released;
 use crate::vm::store_id::StoreId;
+use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
 use std::any::Any;
 use std::ffi::c_void;
@@ -187,7 +188,7 @@ pub enum Ending {
     /// The same, and what more is known.
     DetailedTrap(TrapCode, String),
     /// An instruction faulted.
-    Fault(TrapCode, LeavePoint),
+    Fault(TrapCode, TopFrame),
     /// The code at an address was to be executed for the first time, and cannot be. The
     /// instruction before it may have left links between stacks half changed.
     NoCode(TrapCode, usize),
@@ -200,6 +201,12 @@ pub enum Ending {
     Panic(Box<dyn Any + Send>),
     /// Whoever waited for it has given it up.
     Cancelled,
+}
+
+impl From<TrapCode> for Ending {
+    fn from(code: TrapCode) -> Ending {
+        Ending::Trap(code)
+    }
 }
 
 impl Store {
@@ -337,6 +344,13 @@ impl Store {
     /// Says why the newest activation is about to end.
     pub fn set_ending(&mut self, ending: Ending) {
         self.replace_departure(Departure::Ends(ending));
+    }
+
+    /// Records why the newest activation ends. Returns the outcome that ends it.
+    #[cold]
+    pub(crate) fn end_with(&mut self, ending: impl Into<Ending>) -> Outcome {
+        self.set_ending(ending.into());
+        Outcome::END
     }
 
     /// Says that the newest activation is about to be left, and what it waits for.

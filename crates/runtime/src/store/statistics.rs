@@ -1,6 +1,7 @@
 //! How many stacks a store has, and how much memory they take.
 
 use super::Store;
+use crate::stack::Stacks;
 use ropewalk_abi::stack::Purpose;
 
 /// How many stacks, but roots, a store has.
@@ -39,7 +40,7 @@ impl Store {
         let pooled = self.stacks.count_free(self.context().free_stacks) + self.count_released();
         let (reserved_bytes, committed_bytes) = self.stacks.reserved_and_committed();
         let live = total - pooled;
-        let (parked, parkings) = self.stacks.count_parked();
+        let Stacks { parked, parkings, growths, .. } = self.stacks;
         let running = self.stacks_in_host_calls();
         let running = running.filter(|stack| stack.purpose != Purpose::Root).count();
         StackStatistics {
@@ -52,7 +53,7 @@ impl Store {
             pooled,
             committed_bytes,
             reserved_bytes,
-            growths: self.stacks.growths(),
+            growths,
         }
     }
 }

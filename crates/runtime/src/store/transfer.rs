@@ -1,6 +1,6 @@
 //! The transfer area, as the runtime reads and writes it.
 
-use crate::stack::{Bound, Mutation};
+use crate::stack::{BoundValues, Mutation};
 use crate::store::Store;
 use ropewalk_abi::signature::TRANSFER_SLOTS;
 use ropewalk_abi::transfer::{TAGS, ValueClass};
@@ -36,7 +36,7 @@ impl Store {
 
     /// Puts the values that are bound to a stack, which is being continued, before
     /// the others in the area.
-    pub(crate) fn deliver(&mut self, bound: Bound) {
+    pub(crate) fn deliver(&mut self, bound: BoundValues) {
         // SAFETY: types live as long as the engine.
         let ty = self.options.types.get(unsafe { (*bound.ty()).id });
         let ty = ty.ty().composite.as_func().expect("continuations are made of functions");

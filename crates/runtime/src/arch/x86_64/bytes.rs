@@ -1,13 +1,51 @@
-//! Copying and filling a few bytes, without leaving WebAssembly's stack.
+//! Copying and filling memory without leaving WebAssembly's stack.
 //!
-//! These run on a WebAssembly stack, which code of the host never does; so they
-//! are written here, use no stack, and are called only for ranges that were
-//! checked. Up to 128 bytes everything is loaded before anything is stored, so
-//! that overlapping does not matter; each size class loads its beginning and
-//! its end, which may overlap too. Longer ranges are copied 64 bytes at a time,
-//! from the end that does not overwrite what is still to be copied.
+//! These functions run on a WebAssembly stack, which no Rust code may use. So they are assembly,
+//! use no stack, and are called only for ranges that were checked. Up to 128 bytes, all loads come
+//! before all stores, so overlapping ranges are no problem. Each size class loads the beginning
+//! and the end of the range, which can overlap too. Longer ranges are copied 64 bytes at a time,
+//! from the end that does not overwrite bytes that are still to be copied.
 
-/// Copies `rdx` bytes from `rsi` to `rdi`; they may overlap.
+/// Loads 64 bytes from an address into the low or the high four of eight registers.
+macro_rules! load_64 {
+    (low $place:literal) => {
+        load_64!($place, "xmm0" "xmm1" "xmm2" "xmm3")
+    };
+    (high $place:literal) => {
+        load_64!($place, "xmm4" "xmm5" "xmm6" "xmm7")
+    };
+    ($place:literal, $a:literal $b:literal $c:literal $d:literal) => {
+        concat!(
+            concat!("movups ", $a, ", [", $place, "]\n"),
+            concat!("movups ", $b, ", [", $place, " + 16]\n"),
+            concat!("movups ", $c, ", [", $place, " + 32]\n"),
+            concat!("movups ", $d, ", [", $place, " + 48]"),
+        )
+    };
+}
+
+/// Stores 64 bytes from the low or the high four of eight registers, or one register four times.
+macro_rules! store_64 {
+    (low $place:literal) => {
+        store_64!($place, "xmm0" "xmm1" "xmm2" "xmm3")
+    };
+    (high $place:literal) => {
+        store_64!($place, "xmm4" "xmm5" "xmm6" "xmm7")
+    };
+    (same $place:literal) => {
+        store_64!($place, "xmm0" "xmm0" "xmm0" "xmm0")
+    };
+    ($place:literal, $a:literal $b:literal $c:literal $d:literal) => {
+        concat!(
+            concat!("movups [", $place, "], ", $a, "\n"),
+            concat!("movups [", $place, " + 16], ", $b, "\n"),
+            concat!("movups [", $place, " + 32], ", $c, "\n"),
+            concat!("movups [", $place, " + 48], ", $d),
+        )
+    };
+}
+
+/// Copies `rdx` bytes from `rsi` to `rdi`. The ranges can overlap.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn copy() {
     core::arch::naked_asm!(
@@ -67,58 +105,30 @@ pub(crate) unsafe extern "C" fn copy() {
         "7:",
         "cmp rdx, 128",
         "ja 8f",
-        "movups xmm0, [rsi]",
-        "movups xmm1, [rsi + 16]",
-        "movups xmm2, [rsi + 32]",
-        "movups xmm3, [rsi + 48]",
-        "movups xmm4, [rsi + rdx - 64]",
-        "movups xmm5, [rsi + rdx - 48]",
-        "movups xmm6, [rsi + rdx - 32]",
-        "movups xmm7, [rsi + rdx - 16]",
-        "movups [rdi], xmm0",
-        "movups [rdi + 16], xmm1",
-        "movups [rdi + 32], xmm2",
-        "movups [rdi + 48], xmm3",
-        "movups [rdi + rdx - 64], xmm4",
-        "movups [rdi + rdx - 48], xmm5",
-        "movups [rdi + rdx - 32], xmm6",
-        "movups [rdi + rdx - 16], xmm7",
+        load_64!(low "rsi"),
+        load_64!(high "rsi + rdx - 64"),
+        store_64!(low "rdi"),
+        store_64!(high "rdi + rdx - 64"),
         "ret",
-        // more: the last 64 bytes are kept aside when going up, the first 64
-        // when going down
+        // more: going up, the last 64 bytes are loaded first, going down, the first 64
         "8:",
         "mov rax, rdi",
         "sub rax, rsi",
         "cmp rax, rdx",
         "jb 9f",
-        "movups xmm4, [rsi + rdx - 64]",
-        "movups xmm5, [rsi + rdx - 48]",
-        "movups xmm6, [rsi + rdx - 32]",
-        "movups xmm7, [rsi + rdx - 16]",
+        load_64!(high "rsi + rdx - 64"),
         "lea rcx, [rdi + rdx - 64]",
         "12:",
-        "movups xmm0, [rsi]",
-        "movups xmm1, [rsi + 16]",
-        "movups xmm2, [rsi + 32]",
-        "movups xmm3, [rsi + 48]",
-        "movups [rdi], xmm0",
-        "movups [rdi + 16], xmm1",
-        "movups [rdi + 32], xmm2",
-        "movups [rdi + 48], xmm3",
+        load_64!(low "rsi"),
+        store_64!(low "rdi"),
         "add rsi, 64",
         "add rdi, 64",
         "cmp rdi, rcx",
         "jb 12b",
-        "movups [rcx], xmm4",
-        "movups [rcx + 16], xmm5",
-        "movups [rcx + 32], xmm6",
-        "movups [rcx + 48], xmm7",
+        store_64!(high "rcx"),
         "ret",
         "9:",
-        "movups xmm4, [rsi]",
-        "movups xmm5, [rsi + 16]",
-        "movups xmm6, [rsi + 32]",
-        "movups xmm7, [rsi + 48]",
+        load_64!(high "rsi"),
         "13:",
         "movups xmm0, [rsi + rdx - 16]",
         "movups xmm1, [rsi + rdx - 32]",
@@ -131,15 +141,12 @@ pub(crate) unsafe extern "C" fn copy() {
         "sub rdx, 64",
         "cmp rdx, 64",
         "ja 13b",
-        "movups [rdi], xmm4",
-        "movups [rdi + 16], xmm5",
-        "movups [rdi + 32], xmm6",
-        "movups [rdi + 48], xmm7",
+        store_64!(high "rdi"),
         "ret",
     )
 }
 
-/// Fills `rdx` bytes from `rdi` on with the lowest byte of `rsi`.
+/// Fills `rdx` bytes at `rdi` with the lowest byte of `rsi`.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn fill() {
     core::arch::naked_asm!(
@@ -182,17 +189,11 @@ pub(crate) unsafe extern "C" fn fill() {
         "3:",
         "lea rcx, [rdi + rdx - 64]",
         "8:",
-        "movups [rdi], xmm0",
-        "movups [rdi + 16], xmm0",
-        "movups [rdi + 32], xmm0",
-        "movups [rdi + 48], xmm0",
+        store_64!(same "rdi"),
         "add rdi, 64",
         "cmp rdi, rcx",
         "jb 8b",
-        "movups [rcx], xmm0",
-        "movups [rcx + 16], xmm0",
-        "movups [rcx + 32], xmm0",
-        "movups [rcx + 48], xmm0",
+        store_64!(same "rcx"),
         "ret",
     )
 }
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn every_length_and_overlap_is_copied() {
-        // SAFETY: that is how it is to be called.
+        // SAFETY: the signature is that of the stub.
         let copy: Copy = unsafe { std::mem::transmute(super::copy as *const ()) };
         let original: Vec<u8> = (0..2000).map(|i| (i * 7 % 251) as u8).collect();
         for len in (0..300).chain([511, 512, 513, 640]) {
@@ -223,7 +224,7 @@ mod tests {
 
     #[test]
     fn every_length_is_filled() {
-        // SAFETY: that is how it is to be called.
+        // SAFETY: the signature is that of the stub.
         let fill: Fill = unsafe { std::mem::transmute(super::fill as *const ()) };
         for len in 0..400 {
             let mut found = vec![1; 600];

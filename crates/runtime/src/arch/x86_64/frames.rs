@@ -1,11 +1,10 @@
-//! How functions look to whoever interrupts them.
+//! Recognizes instructions of interrupted functions.
 
-/// The return address of a function that was interrupted before its frame was in
-/// the chain of frame pointers, as an offset from the stack pointer. `offset` says
-/// how far into the function it was, or nothing for the stub that probes frames.
-/// None if its frame is in the chain.
+/// The offset from the stack pointer to the return address of a function that was interrupted
+/// before its frame was in the chain of frame pointers. `offset` is the position in the function,
+/// or `None` in the stub that probes frames. Returns `None` if the frame is in the chain.
 pub(crate) fn unlinked_return_address(offset: Option<u32>) -> Option<usize> {
-    // `push rbp` is one byte long, `mov rbp, rsp` follows it.
+    // `push rbp` is one byte long. `mov rbp, rsp` follows it.
     match offset {
         None | Some(0) => Some(0),
         Some(1) => Some(size_of::<usize>()),
@@ -13,14 +12,14 @@ pub(crate) fn unlinked_return_address(offset: Option<u32>) -> Option<usize> {
     }
 }
 
-/// Whether the instruction at an address is the one that generated code traps by.
+/// Whether generated code traps with the instruction at an address.
 ///
 /// # Safety
 ///
-/// An instruction must be there that was executed.
+/// It must be the address of an instruction that was executed.
 pub(crate) unsafe fn is_trap_instruction(pc: usize) -> bool {
     const UD2: [u8; 2] = [0x0f, 0x0b];
-    // SAFETY: the caller's promise; what begins so has a second byte.
+    // SAFETY: the caller's promise. Instructions with this first byte have a second one.
     unsafe { byte(pc, 0) == UD2[0] && byte(pc, 1) == UD2[1] }
 }
 
@@ -28,23 +27,23 @@ pub(crate) unsafe fn is_trap_instruction(pc: usize) -> bool {
 ///
 /// # Safety
 ///
-/// The instruction must have been executed, and be so long: what follows it may be code that
-/// nobody can read [yet](crate::code::precompiled).
+/// The instruction must have been executed, and have this byte. The code after it may not be
+/// readable [yet](crate::code::precompiled).
 unsafe fn byte(pc: usize, number: usize) -> u8 {
     // SAFETY: the caller's promise.
     unsafe { *((pc + number) as *const u8) }
 }
 
-/// The number of the register `base`, if the instruction at an address is
-/// `mov register, [base - 8]`.
+/// The number of the register `base`, if the instruction at an address is `mov register, [base -
+/// 8]`.
 ///
 /// # Safety
 ///
-/// An instruction must be there that was executed.
+/// It must be the address of an instruction that was executed.
 pub(crate) unsafe fn loads_from(pc: usize) -> Option<u8> {
     const MOV: u8 = 0x8b;
     const MINUS_8: u8 = 0xf8;
-    /// Says that one more byte says which register.
+    /// The value that announces another byte with the base.
     const SIB: u8 = 4;
     // SAFETY: the caller's promise. Each byte says whether there is another.
     let byte = |number| unsafe { byte(pc, number) };
@@ -59,7 +58,7 @@ pub(crate) unsafe fn loads_from(pc: usize) -> Option<u8> {
         return None;
     }
     let (low, distance) = match mode & 7 {
-        // No index, and the base in the lowest bits.
+        // There is no index, and the low bits are the base.
         SIB if byte(3) >> 3 == 0b00_100 => (byte(3) & 7, byte(4)),
         SIB => return None,
         low => (low, byte(3)),
@@ -72,12 +71,12 @@ mod tests {
     use super::*;
     use crate::os::mapping::{Map, PAGE};
 
-    /// The base of a load whose bytes are the last that can be read.
+    /// The base of a load whose bytes are the last readable ones.
     fn base_of_load(bytes: &[u8]) -> Option<u8> {
         let map = Map::read_write(2 * PAGE).unwrap();
         map.guard(PAGE, PAGE).unwrap();
         let pc = map.base() as usize + PAGE - bytes.len();
-        // SAFETY: there is room for it, before what nobody can read.
+        // SAFETY: there is room for the bytes before the inaccessible page.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), pc as *mut u8, bytes.len());
             assert!(!is_trap_instruction(pc));

@@ -1,5 +1,4 @@
-//! A thread that a signal has interrupted: its registers, as the kernel has saved
-//! them.
+//! The registers of a thread that a signal has interrupted.
 
 use super::frames::loads_from;
 use super::stubs;
@@ -8,20 +7,18 @@ use libc::{c_int, ucontext_t};
 use ropewalk_abi::StoreContext;
 use ropewalk_abi::access::PAGE;
 
-/// The processor's exception for an access that no page could allow.
+/// The processor exception for an access to an address that cannot be mapped.
 pub(crate) const GENERAL_PROTECTION: i64 = 13;
 
-/// The bit of a page fault's code that is set if something was written.
+/// The bit of a page fault's error code for writes.
 const WRITING: i64 = 2;
 
-/// The registers of an interrupted thread, but those for floats and vectors.
+/// The registers of an interrupted thread, except floating-point and vector registers.
 type Registers = [libc::greg_t; 23];
 
-/// The registers of an interrupted thread.
 pub(crate) struct Interrupted<'a>(&'a mut Registers);
 
-/// What lies on the host's stack while the host runs for an interrupted thread: what that
-/// continues with, and why it was interrupted.
+/// The state of an interrupted thread, on the host's stack while the runtime handles the fault.
 #[repr(C, align(16))]
 pub(crate) struct Saved {
     registers: Registers,
@@ -39,23 +36,22 @@ impl Interrupted<'_> {
         Interrupted(&mut context.uc_mcontext.gregs)
     }
 
-    /// Makes the thread continue at [`make_room`](stubs::make_room), on the host's stack, below
-    /// what is in use there.
+    /// Makes the thread continue at [`make_room`](stubs::make_room), on the host's stack.
     ///
     /// # Safety
     ///
-    /// It must have been interrupted in generated code of the store, and no more bytes than
-    /// `used` be in use below the stack pointer that the host has left.
+    /// The thread must have been interrupted in generated code of the store. At most `used` bytes
+    /// may be in use below the saved stack pointer of the host.
     pub unsafe fn call_host(&mut self, store: *mut StoreContext, used: usize, fault: Fault) {
         // SAFETY: the store is alive while its activation runs.
         let top = unsafe { (*store).host_sp } - used;
         for page in (top..top + used).step_by(PAGE).rev() {
-            // SAFETY: it is the host's stack. Where that has no room, the highest page that is
-            // missing is its guard, and this faults there, as a call would.
+            // SAFETY: this is the host's stack. If it has no room, the highest missing page is its
+            // guard, and this faults as a call would.
             unsafe { (page as *const u8).read_volatile() };
         }
         let place = (top - size_of::<Saved>()) & !(align_of::<Saved>() - 1);
-        // SAFETY: the caller's promise; as above, in the next page at most.
+        // SAFETY: the caller's promise. As above, this reaches the next page at most.
         unsafe { (place as *mut Saved).write(Saved { registers: *self.0, fault }) };
         self.0[libc::REG_RIP as usize] = stubs::make_room as *const () as i64;
         self.0[libc::REG_RSP as usize] = place as i64;
@@ -63,19 +59,19 @@ impl Interrupted<'_> {
         self.0[libc::REG_RSI as usize] = place as i64;
     }
 
-    /// Makes the thread continue where it was interrupted, if it is at
-    /// [`go_back`](stubs::go_back). Returns whether it is.
+    /// If the thread is at [`go_back`](stubs::go_back), makes it continue where it was interrupted.
+    /// Returns whether it is.
     pub fn go_back(&mut self) -> bool {
         let is_there = self.pc() == stubs::go_back as *const () as usize;
         if is_there {
             let saved = self.register(libc::REG_RSI) as *const Saved;
-            // SAFETY: the stub has it in this register, and nothing was written there since.
+            // SAFETY: the stub has the address in this register, and nothing has written there
+            // since.
             *self.0 = unsafe { (*saved).registers };
         }
         is_there
     }
 
-    /// The instruction that it was at.
     pub fn pc(&self) -> usize {
         self.register(libc::REG_RIP)
     }
@@ -88,18 +84,18 @@ impl Interrupted<'_> {
         self.register(libc::REG_RBP)
     }
 
-    /// Where a function that makes room for a tail call has its caller's frame
-    /// pointer before it saves that.
+    /// The caller's frame pointer in a function that makes room for a tail call and has not saved
+    /// it yet.
     pub fn saved_fp(&self) -> usize {
         self.register(libc::REG_R11)
     }
 
-    /// The number of the processor's exception, the last one if this is none.
+    /// The number of the last processor exception.
     pub fn exception(&self) -> i64 {
         self.0[libc::REG_TRAPNO as usize]
     }
 
-    /// Whether a page fault, which the last exception was, is of something that was written.
+    /// Whether the last exception, a page fault, was a write.
     pub fn was_writing(&self) -> bool {
         self.0[libc::REG_ERR as usize] & WRITING != 0
     }
@@ -110,7 +106,7 @@ impl Interrupted<'_> {
         self.0[libc::REG_R10 as usize] = store as i64;
     }
 
-    /// Makes the thread continue on its stack, which has moved.
+    /// Adjusts the thread's registers to its stack, which has moved.
     pub fn move_stack(&mut self, distance: usize) {
         self.add(libc::REG_RSP, distance);
         if self.fp() != 0 {
@@ -118,18 +114,17 @@ impl Interrupted<'_> {
         }
     }
 
-    /// Moves [`saved_fp`](Self::saved_fp).
     pub fn move_saved_fp(&mut self, distance: usize) {
         self.add(libc::REG_R11, distance);
     }
 
-    /// Moves an address in a register, which has this number in instructions.
+    /// Adjusts the register with this number in instructions.
     pub fn move_register(&mut self, number: u8, distance: usize) {
         self.add(NUMBERED[number as usize], distance);
     }
 
-    /// The number of the register that the instruction loads a word from below, if it
-    /// is such an instruction, and the register a copy of the stack pointer.
+    /// The register from below which the current instruction loads a word, if it has the value of
+    /// the stack pointer.
     pub fn loads_below_copy_of_sp(&self) -> Option<u8> {
         // SAFETY: the thread is executing generated code there.
         let register = unsafe { loads_from(self.pc()) }?;

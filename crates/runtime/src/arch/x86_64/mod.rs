@@ -1,19 +1,18 @@
-//! x86-64: the few instructions between the host's stack and WebAssembly's.
+//! x86-64: the code between the host's stack and WebAssembly's.
 //!
 //! | register | in generated code | in the stubs |
 //! | --- | --- | --- |
-//! | `rsp`, `rbp` | the frame on a WebAssembly stack | those of the block, or the host's |
+//! | `rsp`, `rbp` | the frame on a WebAssembly stack | as in generated code, or those of the host |
 //! | `rdi` | the first argument: the context, whose first word is the store | the same |
-//! | `rax`, `rdx` | results | the outcome of what the host was called for |
+//! | `rax`, `rdx` | results | the outcome of a host call |
 //! | `r10` | | the store's context |
 //! | `r11` | the old frame pointer, before a tail call | the block of the running stack |
 //! | `rbx`, `r12` to `r15` | values; the host preserves them | the same |
 //!
-//! What a switch does with registers is in `arch` of the compiler.
+//! `arch` in the compiler describes the registers of a switch.
 //!
-//! Entering. `enter` saves what the host's convention wants preserved on the
-//! host's stack, notes that place in the store, and calls the entry trampoline
-//! on a root stack:
+//! Entering. `enter` saves the registers that the host's calling convention preserves, and stores
+//! the host's stack pointer in the store. Then it calls the entry trampoline on a root stack:
 //!
 //! ```text
 //!   host's stack                        root stack
@@ -24,9 +23,9 @@
 //!     ^ StoreContext::host_sp             ^ rsp
 //! ```
 //!
-//! Calling the host. The stub notes where WebAssembly was left in the control
-//! block of the running stack, goes to the host's stack below `host_sp` (for a
-//! host function below its values, which the trampoline put there), and calls:
+//! Calling the host. The stub saves the stack pointer and frame pointer in the control block of the
+//! running stack. Then it goes to the host's stack and calls. For a host function, the trampoline
+//! has put the values below `host_sp`, and the call is below them:
 //!
 //! ```text
 //!   | store                  | host_sp  | functions ...        |
@@ -37,22 +36,20 @@
 //!     ^ rsp
 //! ```
 //!
-//! When it returns, rsp and rbp come from the control block again, wherever the
-//! memory of the stack is by then. The host preserves the registers that its
-//! convention wants preserved, so WebAssembly's values in them survive.
+//! When the host returns, `rsp` and `rbp` come from the control block again, so the stack can have
+//! moved. The host preserves its callee-saved registers, so the values in them survive.
 //!
-//! Ending. `leave` goes back to `host_sp` and returns from `enter`, whatever is
-//! left on any WebAssembly stack. A builtin or host function that does not want
-//! WebAssembly to continue returns that, and the handler of signals makes it the place
-//! where the thread continues.
+//! Ending. `leave` goes back to `host_sp` and returns from `enter`, whatever is on the WebAssembly
+//! stacks. A stub jumps to it if a builtin or host function returns
+//! [`END`](ropewalk_abi::builtin::END). A signal handler makes the thread continue there.
 //!
-//! Switching. Generated code leaves one WebAssembly stack and continues another
-//! by itself; both are left like in a host call, with the address to continue
-//! at on top. A new stack continues at `start`, and ends in `finish`.
+//! Switching. Generated code switches between WebAssembly stacks by itself. A suspended stack looks
+//! as in a host call, with the address to continue at on top. A new stack continues at `start`, and
+//! ends in `finish`.
 //!
-//! Catching. One that throws an exception says so after it has written into
-//! the control block where the handler's frame is and its code; the stub goes
-//! on there.
+//! Catching. The code that throws an exception writes the handler's frame into the control block
+//! and its address into the store, and returns [`CATCH`](ropewalk_abi::builtin::CATCH). The stub
+//! continues there.
 
 pub(crate) mod bytes;
 pub(crate) mod frames;

@@ -1,22 +1,22 @@
-//! How debuggers leave frames (call frame information, DWARF).
+//! Unwind information for native debuggers (DWARF call frame information).
 //!
-//! A function's is left by its frame pointer. At the stubs, stacks change, so the rules for their
-//! frames are programs: expressions for a machine with a stack of words, which the debugger runs.
-//! They read the records of stores:
+//! The frames of functions are unwound by frame pointer. At a stub the stack changes, so its rules
+//! are DWARF expressions, programs for a stack machine that the debugger runs. They read the
+//! records of stores:
 //!
-//! * [where the host was called](called_host), the running stack of the activation says where it was
-//!   left: `ControlBlock::sp` and `fp`. The activation is the innermost one that lies above the
-//!   frame on the host's stack; its store is in a word that the stub has pushed.
-//! * [where a stack begins](begun), or a root does, the frames of its parent follow, or those of the
-//!   host at `host_sp`. Which stack it is, is looked for by the address of its frames among those
-//!   that run or wait. A debugger stops anywhere, also where no register leads to the store, so all
-//!   [known stores](crate::store::known_stores) are searched.
+//! * [Where the host was called](called_host), the frames continue on the running stack of the
+//!   activation, at `ControlBlock::sp` and `fp`. The activation is the innermost one above the
+//!   stub's frame on the host's stack. Its store is in a word that the stub has pushed.
+//! * [Where a stack or root begins](begun), the frames continue on its parent, or on the host's
+//!   stack at `host_sp`. The program finds the stack by the address of its frames, among those that
+//!   are running or waiting. A debugger can stop anywhere, also where no register leads to the
+//!   store, so the program searches all [known stores](crate::store::known_stores).
 //!
-//! What comes before the call in a stub, and after it, is the same for the debugger as far as it
-//! can be told from `rsp`; a stub that is stepped through may look odd for an instruction or two.
+//! A program cannot tell where in the stub the debugger stopped, only what `rsp` is. While a user
+//! steps through a stub, the backtrace may be wrong for an instruction or two.
 //!
-//! gdb ends a backtrace where the stack seems to go the wrong way, but not at the frame of a
-//! handler of signals. So the stubs' are marked as such, and it says `<signal handler called>`.
+//! gdb ends a backtrace where the stack seems to go the wrong way, except at the frame of a signal
+//! handler. So the stubs are marked as such, and gdb shows `<signal handler called>`.
 
 use super::stubs;
 use gimli::write::{
@@ -31,7 +31,7 @@ use ropewalk_abi::{ControlBlock, StoreContext};
 use std::mem::offset_of;
 use std::ops::Range;
 
-// What a debugger sets its breakpoint on.
+// Debuggers set a breakpoint on this function.
 core::arch::global_asm!(
     ".pushsection .text.__jit_debug_register_code, \"ax\", @progbits",
     ".weak __jit_debug_register_code",
@@ -42,36 +42,35 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-/// Where in a function its frame is there: after `push rbp`, and after `mov rbp, rsp`.
+/// Offsets in a function after `push rbp` and after `mov rbp, rsp`.
 const PUSHED: u32 = 1;
 const LINKED: u32 = 4;
 
-/// `pop rbp`, `ret`. Where these bytes are part of other instructions, no instruction begins at
-/// the second, so the rule for it does no harm.
+/// `pop rbp`, `ret`. These bytes can also be part of other instructions. Then no instruction begins
+/// at the second byte, so the rule there does no harm.
 const EPILOGUE: [u8; 2] = [0x5d, 0xc3];
 
-/// How long a stub is at most, up to where it has called.
+/// An upper bound of a stub's size up to its call.
 const LONGEST_STUB: usize = 512;
 
-/// Where a debugger finds the activations of all stores: offsets in records of layers above.
+/// Offsets in the records of higher layers, from which a debugger finds the activations of all
+/// stores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoreRecords {
-    /// The address of the first node of the list of stores.
+    /// The address of the first node in the list of stores.
     pub first: usize,
     /// In a node: the context of its store, and the next node.
     pub node_context: usize,
     pub node_next: usize,
     /// In a store: its newest activation.
     pub newest: usize,
-    /// In an activation: the one outside of it, the stack that ran there, and the host's stack
-    /// pointer there.
+    /// In an activation: the outer activation, with its running stack and its host stack pointer.
     pub outer: usize,
     pub outer_stack: usize,
     pub outer_sp: usize,
 }
 
-/// The frames of functions, by the ranges of their code, which are in their order, in code that
-/// begins at an address.
+/// Unwind information for functions, given by the sorted ranges of their code.
 pub(crate) fn frames_of(start: usize, code: &[u8], functions: &[Range<usize>]) -> Vec<u8> {
     let mut table = FrameTable::default();
     let cie = table.add_cie(entry(false));
@@ -81,7 +80,7 @@ pub(crate) fn frames_of(start: usize, code: &[u8], functions: &[Range<usize>]) -
         function_rules(&mut fde, &code[function.clone()]);
         table.add_fde(cie, fde);
     }
-    // After the functions is code that runs in their frames: mostly that of switches.
+    // Code after the functions runs in their frames. It is mostly code of switches.
     let end = functions.last().map_or(0, |function| function.end);
     let rest = code.len() - end;
     if rest > 0 {
@@ -111,19 +110,19 @@ fn in_frame(fde: &mut FrameDescriptionEntry, offset: u32) {
     fde.add_instruction(offset, CallFrameInstruction::Offset(X86_64::RBP, -16));
 }
 
-/// Whether the instruction before an offset may be a call, or the jump to a switch.
+/// Whether the instruction before an offset may be a call, or the jump of a switch.
 pub(crate) fn may_follow_call(code: &[u8], offset: usize) -> bool {
     let before = |count: usize| offset.checked_sub(count).map(|at| code[at]);
     let is_call = |byte: Option<u8>, mode: u8| byte.is_some_and(|byte| byte & 0xf8 == mode);
-    // `call` and `jmp` by a distance; then through a register, and through a word at an address
-    // with a distance of none, one and four bytes.
+    // `call` and `jmp` with a displacement; a register; a word in memory with a displacement of
+    // zero, one and four bytes.
     matches!(before(5), Some(0xe8 | 0xe9))
         || before(2) == Some(0xff) && (is_call(before(1), 0xd0) || is_call(before(1), 0x10))
         || before(3) == Some(0xff) && is_call(before(2), 0x50)
         || before(6) == Some(0xff) && is_call(before(5), 0x90)
 }
 
-/// What frames have in common: the return address lies on top.
+/// The rule that all frames share: the return address is on top.
 fn entry(changes_stacks: bool) -> CommonInformationEntry {
     let encoding = Encoding { format: Format::Dwarf32, version: 1, address_size: 8 };
     let mut entry = CommonInformationEntry::new(encoding, 1, -8, X86_64::RA);
@@ -141,65 +140,68 @@ fn bytes_of(table: &FrameTable) -> Vec<u8> {
     bytes
 }
 
-/// How the frame of a stub is left.
+/// How to unwind the frame of a stub.
 #[derive(Clone, Copy, PartialEq)]
 enum Rule {
     CalledHost,
     Begun,
-    /// Not at all: it only ends where another begins.
+    /// There is no rule. The stub only ends the range of another.
     None,
 }
 
-/// All stubs with their rules.
+macro_rules! addresses {
+    ($($stub:ident),*) => {
+        [$(stubs::$stub as *const () as usize),*]
+    };
+}
+
 fn all_stubs() -> Vec<(usize, Rule)> {
-    let called_host = [
-        stubs::call_builtin as *const () as usize,
-        stubs::call_builtin_moving as *const () as usize,
-        stubs::call_host as *const () as usize,
-        stubs::call_host_moving as *const () as usize,
-        stubs::call_host_traced as *const () as usize,
-        stubs::host_words(false, false) as usize,
-        stubs::host_words(true, false) as usize,
-        stubs::host_words(false, true) as usize,
-        stubs::pause as *const () as usize,
-        stubs::finish_with_traced as *const () as usize,
+    let called_host = addresses![
+        call_builtin,
+        call_builtin_moving,
+        call_host,
+        call_host_moving,
+        call_host_traced,
+        pause,
+        finish_with_traced
     ];
-    // A stack can be left so that it continues at the beginning of one of these. Debuggers look
-    // for the rule of an address after a call one byte before it.
-    let begun = [
-        stubs::enter as *const () as usize,
-        stubs::enter_words as *const () as usize,
-        stubs::enter_words_for_float as *const () as usize,
-        stubs::begin_words as *const () as usize,
-        stubs::begin_words_for_float as *const () as usize,
-        stubs::start as *const () as usize,
-        stubs::come_back as *const () as usize - 1,
-        stubs::ground as *const () as usize - 1,
+    let host_words = [(false, false), (true, false), (false, true)];
+    let host_words = host_words.map(|(moving, traced)| stubs::host_words(moving, traced) as usize);
+    // A stack can continue at the first instruction of the last two. For a return address,
+    // debuggers look up the rule of the byte before it.
+    let begun = addresses![
+        enter,
+        enter_words,
+        enter_words_for_float,
+        begin_words,
+        begin_words_for_float,
+        start
     ];
-    let others = [
-        stubs::enter_stack as *const () as usize,
-        stubs::enter_landing as *const () as usize,
-        stubs::leave as *const () as usize,
-        stubs::continue_call as *const () as usize,
-        stubs::continue_paused as *const () as usize,
-        stubs::make_room as *const () as usize,
-        stubs::go_back as *const () as usize,
-        stubs::deliver as *const () as usize,
-        stubs::deliver_checked as *const () as usize,
-        stubs::unpark as *const () as usize,
-        stubs::finish as *const () as usize,
-        stubs::finish_with as *const () as usize,
-        stubs::finish_traced as *const () as usize,
+    let continued = addresses![come_back, ground].map(|stub| stub - 1);
+    let others = addresses![
+        enter_stack,
+        enter_landing,
+        leave,
+        continue_call,
+        continue_paused,
+        make_room,
+        go_back,
+        deliver,
+        deliver_checked,
+        unpark,
+        finish,
+        finish_with,
+        finish_traced
     ];
-    let called_host = called_host.into_iter().map(|stub| (stub, Rule::CalledHost));
-    let begun = begun.into_iter().map(|stub| (stub, Rule::Begun));
+    let called_host =
+        called_host.into_iter().chain(host_words).map(|stub| (stub, Rule::CalledHost));
+    let begun = begun.into_iter().chain(continued).map(|stub| (stub, Rule::Begun));
     let others = others.into_iter().map(|stub| (stub, Rule::None));
     let mut all: Vec<_> = called_host.chain(begun).chain(others).collect();
     all.sort_by_key(|(start, _)| *start);
     all
 }
 
-/// The frames of the stubs.
 pub(crate) fn frames_of_stubs(records: StoreRecords) -> Vec<u8> {
     let mut table = FrameTable::default();
     let cie = table.add_cie(entry(true));
@@ -209,21 +211,18 @@ pub(crate) fn frames_of_stubs(records: StoreRecords) -> Vec<u8> {
         let end = stubs.get(i + 1).map_or(end, |(next, _)| end.min(*next));
         let mut fde =
             FrameDescriptionEntry::new(Address::Constant(*start as u64), (end - start) as u32);
-        let rule_of: fn(StoreRecords, Answer) -> Expression = match rule {
+        let rule_of: fn(StoreRecords, Query) -> Expression = match rule {
             Rule::CalledHost => called_host,
             Rule::Begun => begun,
             Rule::None => continue,
         };
-        fde.add_instruction(
-            0,
-            CallFrameInstruction::CfaExpression(rule_of(records, Answer::Frame)),
-        );
+        fde.add_instruction(0, CallFrameInstruction::CfaExpression(rule_of(records, Query::Frame)));
         let registers: &[_] = match rule {
             Rule::CalledHost => &[X86_64::RBP],
             _ => &SAVED_FOR_HOST,
         };
         for register in registers {
-            let value = rule_of(records, Answer::Register(*register));
+            let value = rule_of(records, Query::Register(*register));
             fde.add_instruction(0, CallFrameInstruction::ValExpression(*register, value));
         }
         table.add_fde(cie, fde);
@@ -231,28 +230,26 @@ pub(crate) fn frames_of_stubs(records: StoreRecords) -> Vec<u8> {
     bytes_of(&table)
 }
 
-/// What the stubs that enter WebAssembly push, and then the store, which is at
-/// `StoreContext::host_sp`.
+/// The registers that the entering stubs push. Below is the store, at `StoreContext::host_sp`.
 const SAVED_FOR_HOST: [Register; 6] =
     [X86_64::RBP, X86_64::RBX, X86_64::R12, X86_64::R13, X86_64::R14, X86_64::R15];
 
-/// What a program is to find out of the frame outside of a stub's.
+/// What a program computes about the caller's frame.
 #[derive(Clone, Copy)]
-enum Answer {
+enum Query {
     /// The address after its return address.
     Frame,
-    /// What is in a register.
     Register(Register),
 }
 
-/// Where a jump goes.
+/// The target of jumps.
 #[derive(Default)]
 struct Label {
     jumps: Vec<usize>,
     target: Option<usize>,
 }
 
-/// A program. What is on the machine's stack is said behind each line, the top last.
+/// A DWARF program. The comment after each line shows the machine's stack, its top last.
 struct Program(Expression, StoreRecords);
 
 impl Program {
@@ -261,19 +258,19 @@ impl Program {
         self
     }
 
-    /// Pushes the address that `rsp` has in the stub's frame, and some more bytes.
+    /// Pushes the value of `rsp` in the stub's frame, plus an offset.
     fn rsp(&mut self, offset: i64) -> &mut Self {
         self.0.op_breg(X86_64::RSP, offset);
         self
     }
 
-    /// The address on top becomes that of a field of what is there.
+    /// Replaces the address on top by the address of a field.
     fn field(&mut self, offset: usize) -> &mut Self {
         self.0.op_plus_uconst(offset as u64);
         self
     }
 
-    /// The address on top becomes the word that is there.
+    /// Replaces the address on top by the word there.
     fn load(&mut self) -> &mut Self {
         self.0.op_deref();
         self
@@ -284,7 +281,7 @@ impl Program {
         self
     }
 
-    /// Pushes the first of the stores.
+    /// Pushes the first node of the list of stores.
     fn stores(&mut self) -> &mut Self {
         self.0.op_constu(self.1.first as u64);
         self.load()
@@ -295,7 +292,7 @@ impl Program {
         self.link(jump, label);
     }
 
-    /// Jumps if the word on top, which is taken, is not zero.
+    /// Pops a word, and jumps if it is not zero.
     fn jump_if(&mut self, label: &mut Label) {
         let jump = self.0.op_bra();
         self.link(jump, label);
@@ -316,7 +313,7 @@ impl Program {
         }
     }
 
-    /// Whether `rsp` points into the stack whose block is on top, which stays there.
+    /// Pushes whether `rsp` is in the stack whose block is on top.
     fn is_on_stack(&mut self) {
         self.op(DW_OP_dup).field(offset_of!(ControlBlock, limit)).load(); // block limit
         self.rsp(0).op(DW_OP_lt); // block above
@@ -324,28 +321,28 @@ impl Program {
         self.rsp(0).op(DW_OP_ge).op(DW_OP_and); // block whether
     }
 
-    /// The stub is not where its rule is for: it was just called.
-    fn was_called(&mut self, answer: Answer) {
-        match answer {
-            Answer::Frame => {
+    /// For a stub that was just called, so that its rule does not apply yet.
+    fn was_called(&mut self, query: Query) {
+        match query {
+            Query::Frame => {
                 self.rsp(8);
             }
-            Answer::Register(register) => self.0.op_breg(register, 0),
+            Query::Register(register) => self.0.op_breg(register, 0),
         }
     }
 }
 
-/// How many words above `rsp` the stubs have the store at most.
+/// The maximum number of words from `rsp` up to the store.
 const WORDS_TO_STORE: i64 = 16;
 
-/// The frame is that of a stub that has called the host: outside of it is the function that called
-/// the stub, on the stack that then ran.
-fn called_host(records: StoreRecords, answer: Answer) -> Expression {
+/// The program for a stub that has called the host. Its caller is the function on the stack that
+/// was running.
+fn called_host(records: StoreRecords, query: Query) -> Expression {
     let mut p = Program(Expression::default(), records);
     let [mut word, mut node, mut is_node, mut found] = [const { LABEL }; 4];
     let [mut outwards, mut is_inner, mut is_that, mut elsewhere, mut end] = [const { LABEL }; 5];
 
-    // The store is the first word above that is one.
+    // The store is the first word above that is one of the known stores.
     p.rsp(0); // place
     p.place(&mut word);
     p.stores(); // place node
@@ -360,7 +357,7 @@ fn called_host(records: StoreRecords, answer: Answer) -> Expression {
     p.op(DW_OP_eq).jump_if(&mut found); // place node
     p.field(records.node_next).load().jump(&mut node);
 
-    // Activations that lie below the stub's frame are those of what the host called in turn.
+    // Inner activations, whose frames are below the stub's, belong to the called host function.
     p.place(&mut found); // place node
     p.field(records.node_context).load(); // place store
     p.op(DW_OP_dup).field(offset_of!(StoreContext, stack)).load(); // place store block
@@ -378,10 +375,10 @@ fn called_host(records: StoreRecords, answer: Answer) -> Expression {
     p.op(DW_OP_drop); // block
     p.is_on_stack();
     p.jump_if(&mut elsewhere);
-    p.left_at(answer);
+    p.left_at(query);
     p.jump(&mut end);
     p.place(&mut elsewhere);
-    p.was_called(answer);
+    p.was_called(query);
     p.place(&mut end);
     p.0
 }
@@ -389,24 +386,24 @@ fn called_host(records: StoreRecords, answer: Answer) -> Expression {
 const LABEL: Label = Label { jumps: Vec::new(), target: None };
 
 impl Program {
-    /// The store on top becomes its newest activation.
+    /// Replaces the store on top by its newest activation.
     fn newest_activation(&mut self) {
         self.field(offset_of!(StoreContext, store)).load();
         let newest = self.1.newest;
         self.field(newest).load();
     }
 
-    /// The answer for a stack that was left, whose block is on top.
-    fn left_at(&mut self, answer: Answer) {
-        match answer {
-            Answer::Frame => self.field(offset_of!(ControlBlock, sp)).load().field(8),
-            Answer::Register(_) => self.field(offset_of!(ControlBlock, fp)).load(),
+    /// The result for a stack that was left, whose block is on top.
+    fn left_at(&mut self, query: Query) {
+        match query {
+            Query::Frame => self.field(offset_of!(ControlBlock, sp)).load().field(8),
+            Query::Register(_) => self.field(offset_of!(ControlBlock, fp)).load(),
         };
     }
 }
 
-/// The frame is that of a stub in which a stack begins: outside of it is its parent, or the host.
-fn begun(records: StoreRecords, answer: Answer) -> Expression {
+/// The program for a stub where a stack begins. Its caller is on the parent, or the host.
+fn begun(records: StoreRecords, query: Query) -> Expression {
     let mut p = Program(Expression::default(), records);
     let [mut store, mut is_store, mut block, mut is_block, mut found] = [const { LABEL }; 5];
     let [mut is_outer, mut is_waiting, mut elsewhere, mut end] = [const { LABEL }; 4];
@@ -441,25 +438,25 @@ fn begun(records: StoreRecords, answer: Answer) -> Expression {
     p.jump(&mut block);
 
     p.place(&mut found); // node store activation host block
-    if let Answer::Frame | Answer::Register(X86_64::RBP) = answer {
+    if let Query::Frame | Query::Register(X86_64::RBP) = query {
         p.outside(); // .. host outside
         p.op(DW_OP_dup).jump_if(&mut is_waiting);
     }
     p.op(DW_OP_drop); // .. host
-    p.left_by_host(answer);
+    p.left_by_host(query);
     p.jump(&mut end);
     p.place(&mut is_waiting); // .. host outside
-    p.left_at(answer);
+    p.left_at(query);
     p.jump(&mut end);
     p.place(&mut elsewhere);
-    p.was_called(answer);
+    p.was_called(query);
     p.place(&mut end);
     p.0
 }
 
 impl Program {
-    /// Below are the store, two other words, and the block on top. That becomes the block of who
-    /// waits for it, or null.
+    /// Replaces the block on top by the stack that waits for it, or null. The store is three words
+    /// below.
     fn outside(&mut self) {
         let mut is_base = LABEL;
         let mut end = LABEL;
@@ -472,12 +469,12 @@ impl Program {
         self.place(&mut end);
     }
 
-    /// The answer for the host, whose stack pointer is on top.
-    fn left_by_host(&mut self, answer: Answer) {
+    /// The result for the host, whose stack pointer is on top.
+    fn left_by_host(&mut self, query: Query) {
         let saved = SAVED_FOR_HOST.len() + 1; // and the store
-        match answer {
-            Answer::Frame => self.field(8 * (saved + 1)),
-            Answer::Register(register) => {
+        match query {
+            Query::Frame => self.field(8 * (saved + 1)),
+            Query::Register(register) => {
                 let place = SAVED_FOR_HOST.iter().position(|saved| *saved == register);
                 self.field(8 * (saved - 1 - place.expect("one of them"))).load()
             }

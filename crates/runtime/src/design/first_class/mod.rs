@@ -1,12 +1,10 @@
-//! First-class stacks: events that are thrown, stacks that are dropped, extensions;
-//! [marks], and [walks](walk) that find them.
+//! First-class stacks: events, dropping and redirecting stacks, extensions, and [walks](walk).
 
 mod walk;
 
 use crate::heap::write_storage;
-use crate::stack::{LeftAt, Mutation};
+use crate::stack::{Mutation, SavedPosition};
 use crate::store::Store;
-use crate::store::running::Ending;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{ClauseKind, StackKind, kind_bits, tag_of_handler};
 use ropewalk_abi::types::StorageType;
@@ -16,39 +14,25 @@ use std::ptr;
 const KIND: StackKind = StackKind::FirstClass;
 
 impl Store {
-    /// Leaves the running stack, and throws an event where another is
-    /// suspended. Its values are in the transfer area; if the running stack is
-    /// not freed, a reference to it is the last.
+    /// Leaves the running stack, and throws an event on another stack. Its values are in the
+    /// transfer area. If the running stack is not freed, the last value is a reference to it.
     pub(crate) fn event_throw(&mut self, reference: u64, word: u64, frees: bool) -> Outcome {
         let thrown = self.switch_for_event(reference, word, frees);
         self.throw_or_trap(thrown)
     }
 
-    /// Throws an event whose values are in the transfer area at the frame below
-    /// the thunk that called this.
+    /// Throws an event, whose values are in the transfer area, in the frame that called the thunk.
     pub(crate) fn event_return(&mut self, word: u64) -> Outcome {
-        // SAFETY: the running stack's block is alive, and the newest frame on
-        // it is that of the thunk.
+        // SAFETY: the running stack's block is alive, and its newest frame is that of the thunk.
         let below = unsafe { *(((*self.context().stack).fp + size_of::<usize>()) as *const usize) };
         if below == self.context().ground as usize {
-            self.set_ending(Ending::Trap(TrapCode::EventReachedGround));
-            return Outcome::END;
+            return self.end_with(TrapCode::EventReachedGround);
         }
         let thrown = self.event_exception(word, None, 0);
         self.throw_or_trap(thrown)
     }
 
-    fn throw_or_trap(&mut self, thrown: Result<u64, TrapCode>) -> Outcome {
-        match thrown {
-            Ok(exception) => self.throw(exception),
-            Err(code) => {
-                self.set_ending(Ending::Trap(code));
-                Outcome::END
-            }
-        }
-    }
-
-    /// Switches to a stack; returns the exception to throw there.
+    /// Switches to a stack. Returns the exception to throw there.
     fn switch_for_event(
         &mut self,
         reference: u64,
@@ -70,7 +54,7 @@ impl Store {
         // SAFETY: a valid reference named the base of suspended stacks.
         unsafe { self.unpark_group(target) }?;
         let tag = tag_of_handler(word) as *const TagDef;
-        // SAFETY: the base is a parent of the running stack, or that itself.
+        // SAFETY: the base is the running stack or one of its parents.
         unsafe {
             match frees {
                 true => {
@@ -90,13 +74,14 @@ impl Store {
 
     /// Whether a suspended stack is blank.
     fn is_at_ground(&self, stack: *const ControlBlock) -> bool {
-        // SAFETY: suspended stacks have the address where they continue on top.
-        unsafe { *(LeftAt::of(&*stack).sp as *const usize) == self.context().ground as usize }
+        // SAFETY: the address to continue at is on top of a suspended stack.
+        unsafe {
+            *(SavedPosition::of(&*stack).sp as *const usize) == self.context().ground as usize
+        }
     }
 
-    /// The exception for an event with the values in the transfer area, and
-    /// perhaps one more. If a collection is needed, what a reference names is
-    /// needed afterwards.
+    /// Makes the exception of an event, from the values in the transfer area and perhaps one more.
+    /// If it collects, the stack that `reference` names is kept alive.
     fn event_exception(
         &mut self,
         word: u64,
@@ -104,8 +89,8 @@ impl Store {
         reference: u64,
     ) -> Result<u64, TrapCode> {
         let tag = (word - ClauseKind::Event as u64) as *mut TagDef;
-        // SAFETY: events are tags, which live as long as the store, and types as
-        // long as the engine.
+        // SAFETY: events are tags, which live as long as the store, and types live as long as the
+        // engine.
         let ty = unsafe { &*(*tag).ty };
         let registered = self.options.types.get(ty.id);
         let layout = registered.layout();
@@ -123,7 +108,7 @@ impl Store {
                 Some(last) if i == given => RawVal::from_u64(last),
                 _ => self.transferred(i),
             };
-            // SAFETY: the layout of the type says that there is room.
+            // SAFETY: the layout of the type has room for the value.
             unsafe { write_storage(object.at(*offset), StorageType::Val(*ty), &value) };
         }
         Ok(object.reference())
@@ -138,7 +123,7 @@ impl Store {
         unsafe { self.release_chain((*block).innermost, self.no_parent()) };
     }
 
-    /// A new reference for a suspended stack, which makes the old one stale.
+    /// Makes a new reference to a suspended stack. The old one becomes stale.
     pub(crate) fn deliver_stack(&mut self, reference: u64) -> u64 {
         match self.consume(reference, KIND) {
             // SAFETY: the block is alive.
@@ -147,8 +132,8 @@ impl Store {
         }
     }
 
-    /// Frees the running stack, and throws an exception where another is
-    /// suspended; with null, throws it here.
+    /// Frees the running stack, and throws an exception on another. If the reference is null,
+    /// throws it here and frees nothing.
     pub(crate) fn redirect(&mut self, exception: u64, reference: u64) -> Outcome {
         let thrown = match reference {
             0 => Ok(exception),
@@ -161,8 +146,7 @@ impl Store {
         self.check_target(reference, KIND)?;
         let target = self.consume(reference, KIND)?;
         let base = self.base_of_running();
-        // SAFETY: blocks in use are alive, and the base is a parent of the
-        // running stack.
+        // SAFETY: blocks in use are alive, and the base is the running stack or one of its parents.
         unsafe {
             self.unpark_group(target)?;
             self.trace_last_switch((*target).innermost, ptr::null());
@@ -174,8 +158,8 @@ impl Store {
 
     // ---- extensions
 
-    /// Suspends what was extended; returns the stack that has extended it, and
-    /// leaves the base in the context.
+    /// Suspends the stacks that a rout has extended. Returns the extender, and leaves the base in
+    /// the context.
     pub(crate) fn extension_end(&mut self) -> Result<*mut ControlBlock, TrapCode> {
         let running = self.context().stack;
         let base = self.base_of_running();

@@ -1,14 +1,13 @@
 //! Walks through stacks, for `call_stack`.
 //!
-//! A walk begins at the newest mark of the running stack and goes outwards:
-//! through the marks, then to the parent; at a redirection, to the stack that
-//! it names; at another walk, to where that one has come, since code that runs
-//! for a walk is outside of what the walk has passed. While it lasts, a mark of
-//! its own lies on the stack where it began.
+//! A walk begins at the newest mark of the running stack and goes outward through its marks, then
+//! to the parent. A redirection leads to another stack. Another walk's mark leads to where that
+//! walk has stopped, because code that runs for a walk is outside of the marks that it has passed.
+//! An unfinished walk has a mark of its own on the stack where it began.
 
 use crate::heap::Object;
 use crate::stack::Mutation;
-use crate::stack::mark::{Mark, MarkKind, Taken, Walk};
+use crate::stack::walk_mark::{EnteredStack, Mark, MarkKind, Walk};
 use crate::store::Store;
 use ropewalk_abi::builtin::{WALK_ASKS, WALK_FLAGS, WALK_IS_DIRECT};
 use ropewalk_abi::stack::StackKind;
@@ -16,15 +15,15 @@ use ropewalk_abi::{ControlBlock, FuncRef, TagDef, TrapCode};
 use std::collections::TryReserveError;
 use std::ptr;
 
-/// Between two marks of a stack, while nothing runs: how many marks lie below.
+/// A position between two marks of a stack that is not running: the number of marks below it.
 #[derive(Clone, Copy)]
 struct WalkPosition {
     stack: *mut ControlBlock,
     below: usize,
 }
 
-/// What a walk meets.
-enum Met {
+/// How a mark concerns a walk.
+enum MarkEffect {
     Answer(*const FuncRef, u64),
     Nothing,
     Redirect(u64),
@@ -34,14 +33,13 @@ enum Met {
 }
 
 impl Store {
-    /// Leaves a mark on the running stack.
     pub(crate) fn add_mark(&mut self, kind: MarkKind) -> Result<usize, TrapCode> {
         let running = self.context().stack;
-        // SAFETY: the running stack's block lies in the table.
+        // SAFETY: the running stack's block is in the table.
         unsafe { self.stacks.add_mark(running, kind) }
     }
 
-    /// Removes the newest marks of the running stack until this many are left.
+    /// Removes the newest marks of the running stack, until this many remain.
     pub(crate) fn leave_to(&mut self, level: usize) {
         let running = self.context().stack;
         // SAFETY: the running stack's block is alive.
@@ -53,8 +51,7 @@ impl Store {
         };
     }
 
-    /// Begins a walk, and walks on; returns its number among the marks of the
-    /// running stack, and flags.
+    /// Begins a walk. Returns the number of its mark on the running stack, and flags.
     pub(crate) fn walk_begin(&mut self, tag: *const TagDef) -> Result<u64, TrapCode> {
         let number = self.add_mark(MarkKind::Walk(Walk::default()))?;
         let asks = self.walk_on(tag, number)?;
@@ -66,9 +63,8 @@ impl Store {
         Ok((number as u64) << WALK_FLAGS | flags)
     }
 
-    /// Walks until the answer to a call tag is found, or a function must be
-    /// asked where to continue. Either function is left in the store; returns
-    /// whether it must be asked.
+    /// Walks until a mark answers the call tag, or a function must be asked where to continue.
+    /// Leaves the function in the store. Returns whether it must be asked.
     pub(crate) fn walk_on(&mut self, tag: *const TagDef, number: usize) -> Result<bool, TrapCode> {
         let mut at = self.place_of_walk(number)?;
         loop {
@@ -77,20 +73,20 @@ impl Store {
                 continue;
             };
             at.below = below;
-            let Some((met, serial)) = self.met(at, tag) else { continue };
-            match met {
-                Met::Nothing => {}
-                Met::Walk(other) => at = self.place_of_mark(at.stack, other)?,
-                Met::Redirect(boxed) => {
+            let Some((effect, serial)) = self.effect_of_mark(at, tag) else { continue };
+            match effect {
+                MarkEffect::Nothing => {}
+                MarkEffect::Walk(other) => at = self.place_of_mark(at.stack, other)?,
+                MarkEffect::Redirect(boxed) => {
                     if let Some(next) = self.walk_through_box(number, boxed)? {
                         at = next;
                     }
                 }
-                Met::Answer(function, env) => {
+                MarkEffect::Answer(function, env) => {
                     self.stop_walk(number, serial, function, env)?;
                     return Ok(false);
                 }
-                Met::RedirectTo(function, env) => {
+                MarkEffect::RedirectTo(function, env) => {
                     self.stop_walk(number, serial, function, env)?;
                     return Ok(true);
                 }
@@ -98,8 +94,8 @@ impl Store {
         }
     }
 
-    /// Notes the stack that the function has told where a walk has stopped. The
-    /// walk continues in it, or after the mark if that is null.
+    /// Continues a walk in the stack that the function has returned, or after the mark if that is
+    /// null.
     pub(crate) fn walk_target(&mut self, number: usize, stack: u64) -> Result<(), TrapCode> {
         let mark = self.walk(number)?.at.ok_or(TrapCode::NoAnswer)?;
         let at = self.place_of_walk(number)?;
@@ -108,12 +104,12 @@ impl Store {
         else {
             return Err(TrapCode::NoAnswer);
         };
-        self.take(number, Taken::FromFunction { taker, env, stack, mark })?;
+        self.take(number, EnteredStack::FromFunction { taker, env, stack, mark })?;
         Ok(())
     }
 
-    /// Gives back the stack that was taken last; returns whether a function
-    /// must be called for it. After all, the walk is over.
+    /// Returns the stack that was entered last to where it came from. Returns whether a function
+    /// must be called for that. Without further stacks the walk ends.
     pub(crate) fn walk_back(&mut self, number: usize) -> Result<bool, TrapCode> {
         loop {
             match self.walk(number)?.taken.pop() {
@@ -121,8 +117,8 @@ impl Store {
                     self.leave_to(number);
                     return Ok(false);
                 }
-                Some(Taken::FromBox { boxed, stack }) => self.put_back(boxed, stack)?,
-                Some(Taken::FromFunction { taker, env, stack, mark }) => {
+                Some(EnteredStack::FromBox { boxed, stack }) => self.put_back(boxed, stack)?,
+                Some(EnteredStack::FromFunction { taker, env, stack, mark }) => {
                     self.walk(number)?.at = Some(mark);
                     self.found(taker, env, stack);
                     return Ok(true);
@@ -130,8 +126,6 @@ impl Store {
             }
         }
     }
-
-    // ---- the parts
 
     fn found(&mut self, function: *const FuncRef, env: u64, stack: u64) {
         let context = self.context_mut();
@@ -152,31 +146,28 @@ impl Store {
         Ok(())
     }
 
-    /// The marks of a stack.
     fn marks_of(&mut self, stack: *const ControlBlock) -> &mut [Mark] {
         // SAFETY: walks meet stacks that are alive.
         unsafe { self.stacks.marks_of(stack) }
     }
 
-    /// The walk with a number on the running stack.
     fn walk(&mut self, number: usize) -> Result<&mut Walk, TrapCode> {
         let running = self.context().stack;
         match self.marks_of(running).get_mut(number).map(|mark| &mut mark.kind) {
             Some(MarkKind::Walk(walk)) => Ok(walk),
-            // Code that removes marks which are not its own.
+            // Wrong code can remove marks that are not its own.
             _ => Err(TrapCode::NoAnswer),
         }
     }
 
-    /// Where a walk continues: in the stack that it has taken last at the mark at
-    /// which it stopped, or after that mark; if it has not stopped yet, after its
-    /// own.
+    /// The position where a walk continues: in the stack that it has entered last from the mark
+    /// where it stopped, or after that mark. If it has not stopped yet, after its own mark.
     fn place_of_walk(&mut self, number: usize) -> Result<WalkPosition, TrapCode> {
         let running = self.context().stack;
         let walk = self.walk(number)?;
         let Some(at) = walk.at else { return Ok(WalkPosition { stack: running, below: number }) };
         let taken = match walk.taken.last() {
-            Some(Taken::FromFunction { mark, stack, .. }) if *mark == at => *stack,
+            Some(EnteredStack::FromFunction { mark, stack, .. }) if *mark == at => *stack,
             _ => 0,
         };
         match taken {
@@ -185,9 +176,8 @@ impl Store {
         }
     }
 
-    /// The place right after the mark with a serial number. It is on one of the
-    /// stacks that a walk from a stack goes through; else, its stack was moved away
-    /// from here or has ended meanwhile.
+    /// The position after the mark with a serial number, on one of the stacks that a walk goes
+    /// through. It fails if that stack has ended, or is not among them any more.
     fn place_of_mark(
         &mut self,
         from: *mut ControlBlock,
@@ -196,7 +186,7 @@ impl Store {
         let stacks = self.walked_through(from).map_err(|_| TrapCode::OutOfMemory)?;
         for stack in stacks {
             let marks = self.marks_of(stack);
-            // Newer marks have greater numbers.
+            // Marks are sorted by serial number.
             if let Ok(below) = marks.binary_search_by_key(&serial, |mark| mark.serial) {
                 return Ok(WalkPosition { stack, below });
             }
@@ -204,8 +194,8 @@ impl Store {
         Err(TrapCode::NoAnswer)
     }
 
-    /// The stacks that walks from a stack go through: its parents, and the chains
-    /// that walks which continue there have taken.
+    /// The stacks that a walk from a stack goes through: its parents, and the chains of stacks that
+    /// the walks on them have entered.
     fn walked_through(
         &mut self,
         from: *mut ControlBlock,
@@ -221,7 +211,7 @@ impl Store {
             taken.clear();
             for walk in walks {
                 taken.try_reserve(walk.len())?;
-                taken.extend(walk.iter().map(Taken::stack));
+                taken.extend(walk.iter().map(EnteredStack::stack));
             }
             for &reference in &taken {
                 let Ok(innermost) = self.suspended(reference) else { continue };
@@ -233,13 +223,12 @@ impl Store {
         Ok(stacks)
     }
 
-    /// Adds a stack and its parents to a list.
     fn add_chain(
         &self,
         stack: *mut ControlBlock,
         list: &mut Vec<*mut ControlBlock>,
     ) -> Result<(), TryReserveError> {
-        // SAFETY: walks meet stacks that are alive.
+        // SAFETY: walks only meet stacks that are alive.
         for stack in self.with_parents(unsafe { &*stack }) {
             list.try_reserve(1)?;
             list.push(ptr::from_ref(stack).cast_mut());
@@ -250,16 +239,14 @@ impl Store {
     /// The innermost of the stacks that a reference names.
     fn suspended(&self, reference: u64) -> Result<*mut ControlBlock, TrapCode> {
         let kind = StackKind::FirstClass;
-        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
-        let block = valid.ok_or_else(|| crate::run::lifecycle::invalid_stack(reference, kind))?;
+        let block = self.stacks.valid_of_kind(reference, kind)?;
         // SAFETY: the block of a valid reference is alive.
         Ok(unsafe { (*block).innermost })
     }
 
-    /// Where a walk that has left a stack continues: at the newest mark of its
-    /// parent.
+    /// The position outside of a stack: at the newest mark of its parent.
     fn outside_of(&mut self, stack: *mut ControlBlock) -> Result<WalkPosition, TrapCode> {
-        // SAFETY: walks meet stacks that are alive.
+        // SAFETY: walks only meet stacks that are alive.
         let parent = unsafe { (*stack).parent };
         if parent == self.no_parent() {
             return Err(TrapCode::NoAnswer);
@@ -276,29 +263,32 @@ impl Store {
         Ok(self.newest_mark(innermost))
     }
 
-    /// The mark right above a place.
+    /// The mark right above a position.
     fn mark_at(&mut self, at: WalkPosition) -> Option<&Mark> {
         self.marks_of(at.stack).get(at.below)
     }
 
-    /// What the mark right above a place is to a walk for a call tag, and its
-    /// serial number.
-    fn met(&mut self, at: WalkPosition, wanted: *const TagDef) -> Option<(Met, u64)> {
+    /// The serial number of the mark above a position, and how it concerns a walk for a call tag.
+    fn effect_of_mark(
+        &mut self,
+        at: WalkPosition,
+        wanted: *const TagDef,
+    ) -> Option<(MarkEffect, u64)> {
         let mark = self.mark_at(at)?;
-        let met = match &mark.kind {
+        let effect = match &mark.kind {
             MarkKind::Answer { tag, function, env } if *tag == wanted => {
-                Met::Answer(*function, *env)
+                MarkEffect::Answer(*function, *env)
             }
-            MarkKind::Redirect { boxed } => Met::Redirect(*boxed),
-            MarkKind::RedirectTo { function, env, .. } => Met::RedirectTo(*function, *env),
-            MarkKind::Walk(Walk { at: Some(serial), .. }) => Met::Walk(*serial),
-            _ => Met::Nothing,
+            MarkKind::Redirect { boxed } => MarkEffect::Redirect(*boxed),
+            MarkKind::RedirectTo { function, env, .. } => MarkEffect::RedirectTo(*function, *env),
+            MarkKind::Walk(Walk { at: Some(serial), .. }) => MarkEffect::Walk(*serial),
+            _ => MarkEffect::Nothing,
         };
-        Some((met, mark.serial))
+        Some((effect, mark.serial))
     }
 
-    /// Takes the stack out of a box; returns where the walk continues in it, unless
-    /// there is none.
+    /// Takes the stack out of a box. Returns where the walk continues in it, or `None` if the box
+    /// is empty.
     fn walk_through_box(
         &mut self,
         number: usize,
@@ -311,17 +301,16 @@ impl Store {
         if stack == 0 {
             return Ok(None);
         }
-        self.take(number, Taken::FromBox { boxed, stack })?;
+        self.take(number, EnteredStack::FromBox { boxed, stack })?;
         self.newest_mark_in(stack).map(Some)
     }
 
-    /// Makes room for one stack more that a walk goes through.
     fn make_room_to_take(&mut self, number: usize) -> Result<(), TrapCode> {
         self.walk(number)?.taken.try_reserve(1).map_err(|_| TrapCode::OutOfMemory)
     }
 
-    /// Notes a stack that a walk goes through. It goes through each once.
-    fn take(&mut self, number: usize, taken: Taken) -> Result<(), TrapCode> {
+    /// Records a stack that the walk enters. Fails if it has already entered it.
+    fn take(&mut self, number: usize, taken: EnteredStack) -> Result<(), TrapCode> {
         self.make_room_to_take(number)?;
         let stack = taken.stack();
         let walk = self.walk(number)?;
@@ -335,7 +324,7 @@ impl Store {
 
     fn put_back(&mut self, boxed: u64, stack: u64) -> Result<(), TrapCode> {
         let slot = self.slot_of(boxed);
-        // SAFETY: as in `walk_through_box`.
+        // SAFETY: the first field of a box is a stack.
         unsafe {
             if *slot != 0 {
                 return Err(TrapCode::SlotNotEmpty);
@@ -345,7 +334,7 @@ impl Store {
         Ok(())
     }
 
-    /// The first field of a structure.
+    /// The first field of a box.
     fn slot_of(&self, boxed: u64) -> *mut u64 {
         // SAFETY: marks hold references of the store, and boxes are not null.
         let object = unsafe { Object::from_reference(boxed) }.expect("boxes are not null");

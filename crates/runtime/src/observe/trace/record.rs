@@ -2,8 +2,8 @@
 
 use super::event::{KEPT, Kind, NONE, Raw, Shown};
 use super::{Listener, Recorder};
-use crate::stack::LeavePoint;
-use crate::stack::notes::Note;
+use crate::stack::TopFrame;
+use crate::stack::stack_events::StackEvent;
 use crate::store::Store;
 use ropewalk_abi::builtin::SUSPEND;
 use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
@@ -66,11 +66,11 @@ impl Store {
     /// The same, where the running stack may have been left at a fault.
     fn record_at(
         &mut self,
-        fault: Option<&LeavePoint>,
+        fault: Option<&TopFrame>,
         event: impl FnOnce(&mut Recorder, &Store) -> Option<Raw>,
     ) -> Option<()> {
         let mut recorder = self.observers.recorder.take::<Recorder>()?;
-        if !self.stacks.notes.is_empty() {
+        if !self.stacks.events.is_empty() {
             self.record_notes(&mut recorder, fault);
         }
         if let Some(raw) = event(&mut recorder, self) {
@@ -82,7 +82,7 @@ impl Store {
 
     /// Keeps an event, and tells whoever listens. If that panics, the panic continues where
     /// the runtime is called the next time.
-    fn keep(&mut self, recorder: &mut Recorder, raw: Raw, fault: Option<&LeavePoint>) {
+    fn keep(&mut self, recorder: &mut Recorder, raw: Raw, fault: Option<&TopFrame>) {
         recorder.push(raw);
         if recorder.stream.as_ref().is_some_and(|stream| stream.is_due(&raw)) {
             recorder.hand_over(self);
@@ -103,17 +103,17 @@ impl Store {
     }
 
     /// Records what the table of stacks has noted.
-    fn record_notes(&mut self, recorder: &mut Recorder, fault: Option<&LeavePoint>) {
-        for note in self.stacks.notes.take() {
+    fn record_notes(&mut self, recorder: &mut Recorder, fault: Option<&TopFrame>) {
+        for note in self.stacks.events.take() {
             if let Some(raw) = self.note(recorder, note) {
                 self.keep(recorder, raw, fault);
             }
         }
     }
 
-    fn note(&self, recorder: &mut Recorder, note: Note) -> Option<Raw> {
+    fn note(&self, recorder: &mut Recorder, note: StackEvent) -> Option<Raw> {
         let (number, kind, value) = match note {
-            Note::Freed(number) => {
+            StackEvent::Freed(number) => {
                 // What runs is freed by a switch that is recorded next.
                 if ptr::eq(self.stacks.block(number), self.context().stack) {
                     return None;
@@ -121,7 +121,7 @@ impl Store {
                 let id = recorder.end_stack(number)?;
                 return Some(recorder.raw(id, None, Kind::Drop));
             }
-            Note::Renewed { from, to } => {
+            StackEvent::Renewed { from, to } => {
                 let id = recorder.end_stack(from);
                 if recorder.ids.len() <= to {
                     recorder.ids.resize(to + 1, None);
@@ -129,9 +129,9 @@ impl Store {
                 recorder.ids[to] = id;
                 return None;
             }
-            Note::Parked(number) => (number, Kind::Park, 0),
-            Note::Unparked(number) => (number, Kind::Unpark, 0),
-            Note::Grown(number, bytes) => (number, Kind::Grow, bytes as u64),
+            StackEvent::Parked(number) => (number, Kind::Park, 0),
+            StackEvent::Unparked(number) => (number, Kind::Unpark, 0),
+            StackEvent::Grown(number, bytes) => (number, Kind::Grow, bytes as u64),
         };
         // SAFETY: blocks of the table are always initialised.
         let id = recorder.id(number, unsafe { &*self.stacks.block(number) });
@@ -236,7 +236,7 @@ impl Store {
     }
 
     /// An activation has failed.
-    pub(crate) fn trace_trap(&mut self, message: &str, fault: Option<&LeavePoint>) {
+    pub(crate) fn trace_trap(&mut self, message: &str, fault: Option<&TopFrame>) {
         self.record_at(fault, |recorder, store| {
             let raw = match fault {
                 None => recorder.here(store, Kind::Trap),
@@ -272,8 +272,8 @@ impl Store {
 
     /// There was a collection.
     pub(crate) fn trace_collect(&mut self, begun: Instant) {
-        let freed = |note: &&Note| matches!(note, Note::Freed(_));
-        let freed = self.stacks.notes.iter().filter(freed).count();
+        let freed = |note: &&StackEvent| matches!(note, StackEvent::Freed(_));
+        let freed = self.stacks.events.iter().filter(freed).count();
         self.record(|recorder, store| {
             let raw = recorder.here(store, Kind::Collect);
             let nanoseconds = begun.elapsed().as_nanos() as u64;
@@ -339,8 +339,8 @@ impl Store {
 }
 
 /// A fault, as if it were a call.
-fn after(left: &LeavePoint) -> LeavePoint {
-    LeavePoint { pc: left.pc + 1, ..left.clone() }
+fn after(left: &TopFrame) -> TopFrame {
+    TopFrame { pc: left.pc + 1, ..left.clone() }
 }
 
 impl Recorder {
@@ -382,7 +382,7 @@ impl Recorder {
         let id = self.id_of(store, stack);
         // SAFETY: the caller's promise.
         let frames = unsafe {
-            let left = LeavePoint::in_host_call(&*stack);
+            let left = TopFrame::in_host_call(&*stack);
             self.frames.of(store, &left)
         };
         self.raw(id, frames, kind)

@@ -9,7 +9,7 @@ use super::event::{Kind, NONE, Raw};
 use crate::embedder::Foreign;
 use crate::report::stack_list::StackList;
 use crate::report::trap::Trap;
-use crate::stack::LeavePoint;
+use crate::stack::TopFrame;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use std::fmt;
@@ -46,7 +46,7 @@ impl Store {
         &mut self,
         recorder: &mut Recorder,
         raw: &Raw,
-        fault: Option<&LeavePoint>,
+        fault: Option<&TopFrame>,
     ) {
         // What the engine did by itself is told of in the middle of something else, which is
         // the next event; then the records agree.
@@ -69,7 +69,7 @@ impl Store {
         &mut self,
         recorder: &Recorder,
         raw: &Raw,
-        fault: Option<&LeavePoint>,
+        fault: Option<&TopFrame>,
     ) -> anyhow::Result<StackList> {
         let to = match raw.kind {
             Kind::Resume | Kind::Suspend | Kind::Switch | Kind::Return | Kind::Throw => {

@@ -6,7 +6,8 @@ use ropewalk_abi::{ControlBlock, TrapCode};
 use std::ptr;
 
 impl Store {
-    /// Continues what is suspended up to a base, which is valid and consumed.
+    /// Makes the stacks suspended up to a base the running ones. The reference to the base was
+    /// consumed.
     ///
     /// # Safety
     ///
@@ -18,8 +19,8 @@ impl Store {
         context.stack = unsafe { (*base).ungroup() };
     }
 
-    /// Only the root of the newest activation can be switched to: between the
-    /// others and the running stack there are frames of the host.
+    /// Fails if a root is not that of the newest activation. Control cannot switch to another root,
+    /// because host frames are in between.
     pub(crate) fn check_root(&self, root: *mut ControlBlock) -> Result<(), TrapCode> {
         let newest =
             self.running.depth.checked_sub(1).map(|number| self.running.roots[number].block);
@@ -29,9 +30,8 @@ impl Store {
         }
     }
 
-    /// An exception continues below a rout that has not started: nobody waits for
-    /// its start any more. Whoever did is suspended for ever, since nothing names
-    /// it.
+    /// Abandons a rout that has not started, when an exception continues below it. Nothing waits
+    /// for its start any more. Its extender stays suspended forever, because nothing names it.
     pub(crate) fn abandon_extension(&mut self) {
         let base = self.base_of_running();
         if self.options.stacks.mutation.is(Mutation::LandingKeepsExtender) {

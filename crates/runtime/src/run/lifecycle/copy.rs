@@ -1,4 +1,4 @@
-//! Copies of what is suspended.
+//! Copies suspended stacks.
 //!
 //! ```text
 //!   reference --> A              copy --> A'      records, frames and bound values are copied,
@@ -9,45 +9,42 @@
 //!                 +--> object <-----------+       all other objects are shared
 //! ```
 //!
-//! Everything that can fail comes first. Then nothing collects any more, and the copies are
-//! made one after another.
+//! Everything that can fail comes first. Then nothing collects any more, and the stacks are copied
+//! one after another.
 
 use super::owned::is_first_class;
-use super::reference::invalid_stack;
 use crate::arch::stubs;
 use crate::heap::{Object, Root};
 use crate::inspect::frames::Frames;
-use crate::run::parking::members;
 use crate::stack::growth::NoRoom;
-use crate::stack::{Bound, LeftAt, NotCopied, Stacks};
+use crate::stack::{BoundValues, CopyRefusal, SavedPosition, Stacks, members};
 use crate::store::Store;
 use ropewalk_abi::stack::{StackKind, is_stack, kind_bits};
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::collections::TryReserveError;
 
-/// A stack, and its copy.
+/// A stack and its copy.
 type Pair = (*mut ControlBlock, *mut ControlBlock);
 
-/// Structures with locals, and their copies.
+/// Structures with locals and their copies, sorted.
 type Locals = Vec<(u64, u64)>;
 
 impl Stacks {
-    /// Stacks are not copied, for a reason.
-    fn refuse_copy(&mut self, reason: NotCopied) -> TrapCode {
-        self.not_copied = Some(reason);
+    /// Records why stacks cannot be copied.
+    fn refuse_copy(&mut self, reason: CopyRefusal) -> TrapCode {
+        self.copy_refusal = Some(reason);
         TrapCode::NotCopied
     }
 }
 
 impl Store {
-    /// Copies what a reference of a kind names; returns the reference to the copy.
+    /// Copies the stacks that a reference names. Returns the reference to the copy.
     pub(crate) fn copy_suspended(
         &mut self,
         reference: u64,
         kind: StackKind,
     ) -> Result<u64, TrapCode> {
-        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
-        let outermost = valid.ok_or_else(|| invalid_stack(reference, kind))?;
+        let outermost = self.stacks.valid_of_kind(reference, kind)?;
         // SAFETY: a valid reference names the outermost of suspended stacks, or a new one.
         let copy = unsafe {
             match self.copy_alone(outermost) {
@@ -59,8 +56,8 @@ impl Store {
         Ok(unsafe { (*copy).reference } | kind_bits(kind))
     }
 
-    /// Copies a stack in the common case: it is alone, nothing belongs to it but its frames,
-    /// and the first free stack has room for them.
+    /// Copies a stack in the common case: it is alone, has only frames, and the first free stack
+    /// has room for them.
     ///
     /// # Safety
     ///
@@ -68,14 +65,14 @@ impl Store {
     #[inline]
     unsafe fn copy_alone(&mut self, stack: *mut ControlBlock) -> Option<*mut ControlBlock> {
         let free = self.context().free_stacks;
-        // SAFETY: the caller's promise; what is on the list of free stacks is alive.
+        // SAFETY: the caller's promise. Free stacks are alive.
         unsafe {
             let block = &*stack;
             let is_plain = block.is_grouped == 0 && !block.owns && block.marks == 0;
-            if free.is_null() || !is_plain || NotCopied::of(block.purpose).is_some() {
+            if free.is_null() || !is_plain || CopyRefusal::of(block.purpose).is_some() {
                 return None;
             }
-            let top = *(LeftAt::of(block).sp as *const usize);
+            let top = *(SavedPosition::of(block).sp as *const usize);
             let continues = top != self.context().deliver.addr() && !is_left_call(top);
             if !continues || !self.stacks.fits(block, &*free) {
                 return None;
@@ -88,12 +85,11 @@ impl Store {
         }
     }
 
-    /// Copies the stacks that are suspended up to one, in any case.
+    /// Copies the stacks that are suspended up to one, in the general case.
     ///
     /// # Safety
     ///
-    /// It must be the outermost of suspended stacks, or new, and be what the reference
-    /// names.
+    /// It must be the outermost of suspended stacks, or new, and the reference name it.
     #[cold]
     unsafe fn copy_any(
         &mut self,
@@ -102,7 +98,7 @@ impl Store {
     ) -> Result<*mut ControlBlock, TrapCode> {
         // SAFETY: the caller's promise.
         unsafe { self.check_copied(outermost) }?;
-        self.heap.make_room_for_roots(1)?;
+        self.heap.roots.make_room(1)?;
         let scope = self.open_scope();
         self.root(reference);
         // SAFETY: the caller's promise.
@@ -110,7 +106,7 @@ impl Store {
         self.close_scope(scope);
         let locals = ready?;
         let mut pairs: Vec<Pair> = Vec::new();
-        // SAFETY: as above; there is room.
+        // SAFETY: the caller's promise. There is room for everything.
         unsafe {
             let room = pairs.try_reserve_exact(members(outermost).count());
             room.map_err(|_| TrapCode::OutOfMemory)?;
@@ -122,7 +118,7 @@ impl Store {
         }
     }
 
-    // ---- what can be copied
+    // ---- checks
 
     /// Fails if the stacks that are suspended up to one cannot be copied.
     ///
@@ -134,10 +130,10 @@ impl Store {
         // SAFETY: the caller's promise.
         unsafe {
             if self.was_left_in_call(&*(*outermost).innermost) {
-                return Err(self.stacks.refuse_copy(NotCopied::InHostCall));
+                return Err(self.stacks.refuse_copy(CopyRefusal::InHostCall));
             }
             for stack in members(outermost) {
-                if let Some(reason) = NotCopied::of((*stack).purpose) {
+                if let Some(reason) = CopyRefusal::of((*stack).purpose) {
                     return Err(self.stacks.refuse_copy(reason));
                 }
                 if (*stack).marks > 0 {
@@ -147,28 +143,28 @@ impl Store {
                 let room = self.add_belongings(&*stack, &mut words);
                 room.map_err(|_| TrapCode::OutOfMemory)?;
                 if words.iter().copied().any(holds_stack) {
-                    return Err(self.stacks.refuse_copy(NotCopied::Owner));
+                    return Err(self.stacks.refuse_copy(CopyRefusal::Owner));
                 }
             }
         }
         Ok(())
     }
 
-    /// Whether a stack that is suspended or new was left in a call of the host.
+    /// Whether a suspended or new stack was left in a host call.
     ///
     /// # Safety
     ///
-    /// It must be.
+    /// The stack must be in that state.
     unsafe fn was_left_in_call(&self, stack: &ControlBlock) -> bool {
-        // SAFETY: the address to continue at is on top, above what is bound.
+        // SAFETY: the address to continue at is on top, above the bound values.
         unsafe {
-            let sp = self.bound(stack).map_or(LeftAt::of(stack).sp, Bound::left_at);
+            let sp = self.bound(stack).map_or(SavedPosition::of(stack).sp, BoundValues::left_at);
             is_left_call(*(sp as *const usize))
         }
     }
 
-    /// Adds what belongs to a stack beside its frames to a list: the first-class stacks that it
-    /// owns, and structures with locals.
+    /// Appends the objects and stacks that belong to a stack: the first-class stacks that it owns,
+    /// and the structures with locals.
     ///
     /// # Safety
     ///
@@ -192,16 +188,16 @@ impl Store {
             Some(*bound).filter(|word| is_first_class(*word)).into_iter().for_each(&mut add);
         });
         if stack.marks > 0 {
-            let number = self.stacks.number_of(stack).expect("a block of the table");
+            let number = self.stacks.number(stack);
             let marks = self.stacks.marks.counted(number, stack.marks.into());
             marks.iter().flat_map(|mark| mark.taken().chain(mark.locals())).for_each(&mut add);
         }
         room
     }
 
-    // ---- what can fail
+    // ---- steps that can fail
 
-    /// Makes free stacks ready for copies, and copies structures with locals.
+    /// Makes free stacks for the copies, and copies structures with locals.
     ///
     /// # Safety
     ///
@@ -223,12 +219,11 @@ impl Store {
         Ok(locals)
     }
 
-    /// Copies the structures that have the locals of functions on stacks that are suspended up
-    /// to one.
+    /// Copies the structures with the locals of functions on suspended stacks.
     ///
     /// # Safety
     ///
-    /// It must be the outermost of suspended stacks, or new, and be reachable.
+    /// The stack must be the outermost of suspended ones, or new, and be reachable.
     unsafe fn copy_locals(
         &mut self,
         outermost: *mut ControlBlock,
@@ -243,7 +238,7 @@ impl Store {
         }
         all.sort_unstable();
         all.dedup();
-        self.heap.make_room_for_roots(2 * all.len())?;
+        self.heap.roots.make_room(2 * all.len())?;
         let (mut roots, mut copies): (Vec<Root>, Vec<(Root, Root)>) = Default::default();
         roots.try_reserve_exact(all.len()).map_err(no_memory)?;
         copies.try_reserve_exact(all.len()).map_err(no_memory)?;
@@ -251,23 +246,23 @@ impl Store {
         for root in roots {
             let object = |store: &Store| {
                 let word = store.rooted(root).expect("its scope has not ended");
-                // SAFETY: what belongs to a stack without first-class stacks are structures.
+                // SAFETY: without first-class stacks, only structures belong to a stack.
                 unsafe { Object::from_reference(word) }.expect("a structure")
             };
             let (ty, size) = (object(self).ty(), object(self).size());
             let copy = self.allocate(ty, size as u64)?;
-            // SAFETY: both are of one type, and nobody looks at them now.
+            // SAFETY: both have the same type, and nothing else accesses them now.
             unsafe { copy.copy_fields(object(self)) };
             copies.push((root, self.root(copy.reference())));
         }
         Ok(copies)
     }
 
-    /// Makes free stacks ready with room for what lies on those that are suspended up to one.
+    /// Makes free stacks with room for the frames of suspended ones.
     ///
     /// # Safety
     ///
-    /// It must be the outermost of suspended stacks, or new, and be reachable.
+    /// The stack must be the outermost of suspended ones, or new, and be reachable.
     unsafe fn make_stacks_for(&mut self, outermost: *mut ControlBlock) -> Result<(), TrapCode> {
         // SAFETY: the caller's promise.
         unsafe {
@@ -282,15 +277,14 @@ impl Store {
         }
     }
 
-    /// Has the first free stacks grow if they have no room for what lies on those that are
-    /// suspended up to one.
+    /// Grows the first free stacks as far as they have no room for the frames of suspended ones.
     ///
     /// # Safety
     ///
-    /// It must be the outermost of suspended stacks, or new, and as many be free.
+    /// The stack must be the outermost of suspended ones, or new, and there be enough free stacks.
     unsafe fn fit_copies(&mut self, outermost: *mut ControlBlock) -> Result<(), NoRoom> {
         let mut free = self.context().free_stacks;
-        // SAFETY: the caller's promise. A free stack has nothing on it.
+        // SAFETY: the caller's promise. A free stack has no frames.
         unsafe {
             for stack in members(outermost) {
                 if !self.stacks.fits(&*stack, &*free) {
@@ -303,14 +297,14 @@ impl Store {
         Ok(())
     }
 
-    // ---- what cannot
+    // ---- steps that cannot fail
 
-    /// Copies the stacks that are suspended up to one, the innermost first. The copies have no
-    /// marks yet.
+    /// Copies suspended stacks, the innermost first, without marks.
     ///
     /// # Safety
     ///
-    /// It must be the outermost of suspended stacks, or new, and as many be free, with room.
+    /// The stack must be the outermost of suspended ones, or new. There must be enough free stacks,
+    /// with room.
     unsafe fn copy_stacks(&mut self, outermost: *mut ControlBlock, pairs: &mut Vec<Pair>) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -330,8 +324,8 @@ impl Store {
         }
     }
 
-    /// Copies marks. They get serial numbers of their own, in the same order, and walks among
-    /// them go on where they are in the copy.
+    /// Copies marks. The copies get serial numbers of their own, in the same order. Walks among
+    /// them continue on the copied stacks.
     ///
     /// # Safety
     ///
@@ -355,13 +349,13 @@ impl Store {
         let first = self.stacks.take_serials(serials.len());
         let serial_of = |before: u64| match serials.binary_search(&before) {
             Ok(number) => first + number as u64,
-            // A mark outside of what was copied.
+            // This mark is outside of the copied stacks.
             Err(_) => before,
         };
         for &(_, copy) in pairs {
             // SAFETY: the caller's promise.
             let count = usize::from(unsafe { (*copy).marks });
-            let number = self.stacks.number_of(copy).expect("a block of the table");
+            let number = self.stacks.number(copy);
             for mark in self.stacks.marks.counted(number, count) {
                 mark.renumber(serial_of);
                 mark.visit(|word| replace(word, locals));
@@ -370,8 +364,8 @@ impl Store {
         Ok(())
     }
 
-    /// Has the frames of copies refer to the copies of structures with locals, and those to
-    /// each other.
+    /// Makes the frames of copies refer to the copies of structures with locals, and these to each
+    /// other.
     ///
     /// # Safety
     ///
@@ -381,7 +375,7 @@ impl Store {
             return;
         }
         for &(_, copy) in locals {
-            // SAFETY: they are references of the store.
+            // SAFETY: these are references of the store.
             let object = unsafe { Object::from_reference(copy) }.expect("a structure");
             object.visit_references(|word| replace(word, locals));
         }
@@ -390,8 +384,7 @@ impl Store {
             for frame in Frames::of_suspended(self, unsafe { &*copy }) {
                 let Some((image, site, sp)) = frame.site() else { continue };
                 for offset in image.references_of(site) {
-                    // SAFETY: the stack map says that a reference is there, and the frame is
-                    // suspended.
+                    // SAFETY: the stack map lists a reference there, and the frame is suspended.
                     replace(unsafe { &mut *((sp + *offset as usize) as *mut u64) }, locals);
                 }
             }
@@ -399,24 +392,24 @@ impl Store {
     }
 }
 
-/// Whether an address to continue at is that of a stack that was left in a call of the host.
+/// Whether a stack that continues at an address was left in a host call.
 fn is_left_call(address: usize) -> bool {
     address == stubs::continue_call as *const () as usize
 }
 
-/// Whether what belongs to a stack is a first-class stack, or holds one.
+/// Whether a word is a reference to a first-class stack, or to an object that holds one.
 fn holds_stack(word: u64) -> bool {
     if is_stack(word) {
         return true;
     }
-    // SAFETY: what belongs to a stack is a reference of the store.
+    // SAFETY: the word is a reference of the store.
     let Some(object) = (unsafe { Object::from_reference(word) }) else { return false };
     let mut found = false;
     object.visit_references(|field| found |= is_first_class(*field));
     found
 }
 
-/// Replaces a word by what stands for it in a copy.
+/// Replaces a reference to a structure by one to its copy.
 fn replace(word: &mut u64, locals: &Locals) {
     if let Ok(number) = locals.binary_search_by_key(word, |(local, _)| *local) {
         *word = locals[number].1;

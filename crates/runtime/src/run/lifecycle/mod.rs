@@ -1,12 +1,11 @@
-//! What the designs share.
+//! The life of stacks, as far as designs share it.
 
 mod base;
-pub(crate) mod bound;
+pub(crate) mod bind;
 mod copy;
 mod new_stack;
 mod owned;
 mod reference;
 mod release;
-mod released;
 
 pub(crate) use reference::invalid_stack;

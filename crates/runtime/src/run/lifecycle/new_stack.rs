@@ -1,4 +1,4 @@
-//! New stacks, and stacks that get another block.
+//! Makes stacks, and gives stacks other blocks.
 
 use crate::embedder::{Decision, Growth};
 use crate::stack::Park;
@@ -7,19 +7,18 @@ use crate::store::Store;
 use ropewalk_abi::{ControlBlock, TrapCode};
 
 impl Store {
-    /// Makes a stack ready, because there was none: collects if it is time, and
-    /// puts some on the list. Returns the first.
+    /// Makes at least one stack free. Returns the first.
     pub(crate) fn new_stack(&mut self) -> Result<*mut ControlBlock, TrapCode> {
         self.make_free(1)?;
         Ok(self.context().free_stacks)
     }
 
-    /// Makes sure that as many stacks are free: collects if it is time, and puts some on
-    /// the list.
+    /// Makes sure that `count` stacks are free. Collects if that is due, and adds stacks to the
+    /// list.
     pub(crate) fn make_free(&mut self, count: usize) -> Result<(), TrapCode> {
         self.free_released();
         if self.count_missing(count) > 0 {
-            // That takes less than a collection of all stacks, of which there may be millions.
+            // This takes less time than a collection, which visits possibly millions of stacks.
             self.park_if_out_of_slots();
             if self.stacks.should_collect() {
                 self.collect(0)?;
@@ -31,7 +30,7 @@ impl Store {
             let list = self.make_stacks()?;
             self.note_table();
             let context = self.context_mut();
-            // SAFETY: what was made is a list, which ends in null.
+            // SAFETY: the new stacks are a list, which ends in null.
             let made = unsafe { append(list, context.free_stacks) };
             context.free_stacks = list;
             missing = missing.saturating_sub(made);
@@ -39,7 +38,7 @@ impl Store {
         Ok(())
     }
 
-    /// How many stacks fewer than these are free.
+    /// The number of free stacks that are missing for this count.
     fn count_missing(&self, count: usize) -> usize {
         let mut free = self.context().free_stacks;
         for found in 0..count {
@@ -50,7 +49,7 @@ impl Store {
         0
     }
 
-    /// Makes some stacks, as many as whoever limits the store allows.
+    /// Makes some stacks, as many as the limiter allows.
     fn make_stacks(&mut self) -> Result<*mut ControlBlock, TrapCode> {
         let allowed = match self.count_allowed() {
             Err(NoRoom::Limiter) => {
@@ -66,10 +65,10 @@ impl Store {
         }
     }
 
-    /// How many stacks can be made now, if any.
+    /// The number of stacks that the limiter allows now.
     fn count_allowed(&mut self) -> Result<usize, NoRoom> {
         let from = self.stacks.count_stacks();
-        for wanted in [self.stacks.pool(), 1] {
+        for wanted in [self.stacks.options.pool, 1] {
             let bytes = self.stacks.taken_with(wanted);
             match self.ask(Growth::Stacks { from, to: from + wanted, bytes }) {
                 Decision::Yes => return Ok(wanted),
@@ -80,12 +79,12 @@ impl Store {
         Err(NoRoom::Limiter)
     }
 
-    /// Gives a stack whose generations are used up another block. A root that
-    /// is suspended stays that of its activation.
+    /// Gives a stack whose generations are used up another block. A suspended root stays the root
+    /// of its activation.
     ///
     /// # Safety
     ///
-    /// The block must be that of a stack that is suspended or new.
+    /// The stack must be suspended or new.
     pub(super) unsafe fn renew(
         &mut self,
         block: *mut ControlBlock,
@@ -103,11 +102,10 @@ impl Store {
         Ok(new)
     }
 
-    /// The first of the free stacks with another block, because its generations
-    /// are used up.
+    /// Gives the first free stack, whose generations are used up, another block, and returns it.
     pub(crate) fn renew_free(&mut self) -> Result<*mut ControlBlock, TrapCode> {
         let first = self.context().free_stacks;
-        // SAFETY: there is a free stack, and the list of those ends in null.
+        // SAFETY: there is a free stack, and the list ends in null.
         unsafe { self.stacks.make_block_spare(&mut (*first).next_free) };
         if self.stacks.is_table_full() {
             self.collect(0)?;
@@ -118,7 +116,7 @@ impl Store {
         renewed.map(|()| free)
     }
 
-    /// Whether there is no block for another stack, also after free stacks have left theirs.
+    /// Whether there is no block for another stack, even after free stacks gave up theirs.
     #[cold]
     pub(crate) fn lacks_block(&mut self) -> bool {
         let mut free = self.context().free_stacks;
@@ -128,12 +126,11 @@ impl Store {
     }
 }
 
-/// Puts a list of free stacks after the last of another, which is not empty. Returns how many
-/// that had.
+/// Appends a list of free stacks to another, which is not empty. Returns the length of that.
 ///
 /// # Safety
 ///
-/// They must be such lists, which end in null.
+/// Both must be lists that end in null.
 unsafe fn append(mut list: *mut ControlBlock, after: *mut ControlBlock) -> usize {
     let mut count = 1;
     // SAFETY: the caller's promise.

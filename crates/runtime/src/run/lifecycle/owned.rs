@@ -1,5 +1,5 @@
-//! What a stack owns: the first-class stacks in its frames, among the values that it
-//! was made with or that are bound to it, and those that its walks have taken.
+//! The first-class stacks that a stack owns: in its frames, among its arguments and bound values,
+//! and in its walks.
 
 use crate::heap::Object;
 use crate::inspect::frames::{Frame, Frames};
@@ -7,18 +7,18 @@ use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::{StackKind, is_stack};
 
-/// References to first-class stacks whose owner goes. Where there is no memory to note one,
-/// nothing refers to the stack any more, and the next collection frees it.
+/// References to first-class stacks whose owner is gone. If there is no memory to list one, nothing
+/// refers to it any more, and the next collection frees it.
 #[derive(Default)]
 pub(crate) struct OwnedList(Vec<u64>);
 
 impl OwnedList {
-    /// Notes a word, if it is a reference to a first-class stack.
+    /// Adds a word, if it is a reference to a first-class stack.
     fn add(&mut self, word: u64) {
         self.note(word);
     }
 
-    /// The same; returns whether it is noted.
+    /// As [`add`](Self::add). Returns whether the word was added.
     fn note(&mut self, word: u64) -> bool {
         let is_noted = is_first_class(word) && self.0.try_reserve(1).is_ok();
         if is_noted {
@@ -27,19 +27,18 @@ impl OwnedList {
         is_noted
     }
 
-    /// The reference that was noted last.
     pub fn pop(&mut self) -> Option<u64> {
         self.0.pop()
     }
 }
 
 impl Store {
-    /// Adds references to what a stack owns that is about to be freed. Some may be
-    /// null or stale.
+    /// Lists the stacks that a stack owns, which is about to be freed. Some references may be null
+    /// or stale.
     ///
     /// # Safety
     ///
-    /// The stack must be alive and not run generated code.
+    /// The stack must be alive, and not run generated code.
     pub(super) unsafe fn take_owned(&mut self, stack: *mut ControlBlock, owned: &mut OwnedList) {
         // SAFETY: the caller's promise.
         let block = unsafe { &*stack };
@@ -49,14 +48,13 @@ impl Store {
         self.visit_arguments(block, |argument| owned.add(*argument));
         self.visit_bound(block, |bound| owned.add(*bound));
         if block.marks > 0 {
-            let number = self.stacks.number_of(stack).expect("a block of the table");
+            let number = self.stacks.number(stack);
             let marks = self.stacks.marks.counted(number, block.marks.into());
             marks.iter().flat_map(|mark| mark.taken()).for_each(|taken| owned.add(taken));
         }
     }
 
-    /// Frees the first-class stacks among the values that are bound to a stack, which
-    /// are about to be dropped.
+    /// Frees the first-class stacks among the bound values of a stack, which are dropped next.
     ///
     /// # Safety
     ///
@@ -68,12 +66,12 @@ impl Store {
         self.free_owned(owned);
     }
 
-    /// What the frames of a stack own from the newest one up to that of a handler,
-    /// where an exception lands; of what that frame owns, as many stay.
+    /// Lists the stacks that the frames inside of a handler's frame own, and those that the
+    /// handler's frame owns beyond the first `kept` ones.
     ///
     /// # Safety
     ///
-    /// The stack must be alive and not run generated code, and the frame be there.
+    /// The stack must be alive, not run generated code, and have the frame.
     pub(crate) unsafe fn owned_inside(
         &self,
         stack: *mut ControlBlock,
@@ -97,14 +95,14 @@ impl Store {
     }
 }
 
-/// Adds the stacks that a frame owned, but for the first ones, and takes them out of objects.
+/// Lists the stacks that a frame owned, except the first ones, and removes them from objects.
 fn take(frame: &Frame<'_>, kept: usize, owned: &mut OwnedList) {
     for word in frame.owned(kept) {
         if is_stack(word) {
             owned.add(word);
             continue;
         }
-        // SAFETY: what is listed for a call is a reference of the store.
+        // SAFETY: the words listed for a call are references of the store.
         let Some(object) = (unsafe { Object::from_reference(word) }) else { continue };
         object.visit_references(|field| {
             if owned.note(*field) {
@@ -114,7 +112,6 @@ fn take(frame: &Frame<'_>, kept: usize, owned: &mut OwnedList) {
     }
 }
 
-/// Whether a word is a reference to a first-class stack.
 pub(super) fn is_first_class(word: u64) -> bool {
     is_stack(word) && StackKind::of(word) == Some(StackKind::FirstClass)
 }

@@ -1,14 +1,25 @@
-//! References to suspended stacks: using them up, and binding values to what they
-//! name.
+//! Consumes references to suspended stacks, and binds values to these.
 
+use crate::stack::Stacks;
 use crate::store::Store;
 use ropewalk_abi::bound::bound_size;
 use ropewalk_abi::stack::{KIND_MASK, NEXT_GENERATION, Purpose, StackKind, is_stack, kind_bits};
 use ropewalk_abi::{CompositeType, ControlBlock, RawVal, TrapCode, TypeInfo};
 
+impl Stacks {
+    /// The block that a valid reference of a kind names.
+    pub(crate) fn valid_of_kind(
+        &self,
+        reference: u64,
+        kind: StackKind,
+    ) -> Result<*mut ControlBlock, TrapCode> {
+        let valid = self.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
+        valid.ok_or_else(|| invalid_stack(reference, kind))
+    }
+}
+
 impl Store {
-    /// Uses up a valid reference, while arguments of a type are in the transfer area;
-    /// returns its block.
+    /// Consumes a valid reference, while arguments are in the transfer area. Returns its block.
     pub(crate) fn prepare(
         &mut self,
         reference: u64,
@@ -22,8 +33,8 @@ impl Store {
         self.consume(reference, kind)
     }
 
-    /// Collects while a reference and the arguments, of a type, that are in the
-    /// transfer area are still needed, and makes room for this many bytes.
+    /// Collects, and makes room for `needed` bytes, while a reference and the arguments in the
+    /// transfer area are still in use.
     pub(crate) fn collect_before(
         &mut self,
         reference: u64,
@@ -37,7 +48,7 @@ impl Store {
         };
         let types = self.options.types.clone();
         let followed = (0..count).filter(|&i| types.is_collected(params.params()[i]));
-        self.heap.make_room_for_roots(count + 1)?;
+        self.heap.roots.make_room(count + 1)?;
         let height = self.heap.roots.len();
         self.heap.roots.add(reference);
         for i in followed.clone() {
@@ -52,7 +63,7 @@ impl Store {
         collected
     }
 
-    /// The block that a reference of a kind names, which is used up.
+    /// Consumes a reference of a kind. Returns its block.
     #[inline]
     pub(crate) fn consume(
         &mut self,
@@ -64,7 +75,7 @@ impl Store {
         let block = self.stacks.valid(reference).filter(|_| is_of_kind);
         let block = block.ok_or_else(|| invalid_stack(reference, kind))?;
         let Some(next) = (reference & !KIND_MASK).checked_add(NEXT_GENERATION) else {
-            // Its result is in memory; taken apart here, the others need not be.
+            // The result is returned in memory. Unpacking it here keeps the others in registers.
             // SAFETY: as below.
             let renewed = unsafe { self.renew(block) }?;
             return Ok(renewed);
@@ -74,8 +85,7 @@ impl Store {
         Ok(block)
     }
 
-    /// Binds the first values of the transfer area to a stack; returns the new
-    /// reference.
+    /// Binds the first values of the transfer area to a stack. Returns the new reference.
     pub(crate) fn bind(
         &mut self,
         reference: u64,
@@ -91,8 +101,8 @@ impl Store {
         self.check_transferred(&params[..count]);
         self.make_room_to_bind(reference, kind, count)?;
         let block = self.consume(reference, kind)?;
-        // SAFETY: a valid reference named a suspended or new stack that expects
-        // these parameters, and there is room.
+        // SAFETY: the reference named a suspended or new stack that expects these parameters, and
+        // there is room.
         unsafe {
             if count > 0 {
                 self.put_bound((*block).innermost, ty, params.len(), count);
@@ -101,29 +111,25 @@ impl Store {
         }
     }
 
-    /// Makes sure that there is room for as many values on the stack that a reference
-    /// continues.
+    /// Makes room to bind `count` values on the stack that a reference continues.
     fn make_room_to_bind(
         &mut self,
         reference: u64,
         kind: StackKind,
         count: usize,
     ) -> Result<(), TrapCode> {
-        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
-        let block = valid.ok_or_else(|| invalid_stack(reference, kind))?;
-        // SAFETY: a valid reference names a stack that is suspended or new, and so is
-        // the innermost of those that are suspended with it.
+        let block = self.stacks.valid_of_kind(reference, kind)?;
+        // SAFETY: a valid reference names a stack that is suspended or new, and so is the innermost
+        // of those suspended with it.
         unsafe {
             self.unpark_group(block)?;
             self.make_room((*block).innermost, bound_size(count))
         }
     }
 
-    /// Checks that a reference is valid and does not name a root that control
-    /// cannot go to.
+    /// Fails if a reference is invalid, or names a root to which control cannot switch.
     pub(crate) fn check_target(&self, reference: u64, kind: StackKind) -> Result<(), TrapCode> {
-        let valid = self.stacks.valid(reference).filter(|_| StackKind::of(reference) == Some(kind));
-        let block = valid.ok_or_else(|| invalid_stack(reference, kind))?;
+        let block = self.stacks.valid_of_kind(reference, kind)?;
         // SAFETY: the block of a valid reference is alive.
         match unsafe { (*block).purpose } {
             Purpose::Root => self.check_root(block),
@@ -132,7 +138,7 @@ impl Store {
     }
 }
 
-/// Why a reference is not a valid one of a kind.
+/// The trap for a reference that is not a valid one of a kind.
 pub(crate) fn invalid_stack(reference: u64, kind: StackKind) -> TrapCode {
     use StackKind::*;
     if reference != 0 && StackKind::of(reference) != Some(kind) {

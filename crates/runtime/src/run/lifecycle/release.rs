@@ -1,28 +1,29 @@
-//! How stacks come to their end: by a trap, by an exception, or given up.
+//! Frees stacks: after a trap or an exception, and when their owners give them up.
 
 use super::owned::OwnedList;
 use crate::stack::Mutation;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
-use ropewalk_abi::stack::{NEXT_GENERATION, Purpose, StackKind};
+use ropewalk_abi::stack::{NEXT_GENERATION, Purpose, StackKind, block_number};
+use std::ptr;
+use std::sync::atomic::Ordering;
 
 impl Store {
-    /// Frees the running stack and its parents up to, without, another.
+    /// Frees the running stack and its parents up to another, which then runs.
     pub(crate) fn release_running(&mut self, until: *mut ControlBlock) {
         let running = self.context().stack;
-        // SAFETY: running stacks and their parents are alive, and the other one
-        // is among the parents.
+        // SAFETY: running stacks and their parents are alive, and the other one is among them.
         unsafe { self.release_chain(running, until) };
         self.context_mut().stack = until;
     }
 
-    /// Frees a stack and its parents up to, without, another, and what they own. A
-    /// root among them stays with its activation, which can end only by a trap then.
+    /// Frees a stack, its parents below `until`, and the stacks that they own. A root among them
+    /// stays with its activation, which can then only end by a trap.
     ///
     /// # Safety
     ///
-    /// They must be alive and none run generated code, and the other one be among
-    /// the parents, or be the parent of bases.
+    /// They must be alive, and none run generated code. `until` must be among the parents, or be
+    /// the parent of bases.
     pub(crate) unsafe fn release_chain(
         &mut self,
         innermost: *mut ControlBlock,
@@ -34,7 +35,7 @@ impl Store {
         self.free_owned(owned);
     }
 
-    /// Frees first-class stacks whose owner is gone, what those own, and so on.
+    /// Frees first-class stacks whose owner is gone, the stacks that those own, and so on.
     pub(crate) fn free_owned(&mut self, mut owned: OwnedList) {
         let no_parent = self.no_parent();
         while let Some(reference) = owned.pop() {
@@ -44,13 +45,12 @@ impl Store {
         }
     }
 
-    /// Frees a stack and its parents up to, without, another. What they own is
-    /// noted, if anybody wants to know.
+    /// Frees a stack and its parents below `until`. Adds the stacks that they own to a list, if
+    /// there is one.
     ///
     /// # Safety
     ///
-    /// As for [`release_chain`](Self::release_chain); if nobody wants to know what
-    /// they own, they may run.
+    /// As for [`release_chain`](Self::release_chain). Without a list, they may run.
     unsafe fn free_chain(
         &mut self,
         innermost: *mut ControlBlock,
@@ -81,43 +81,42 @@ impl Store {
         }
     }
 
-    /// Frees the running stack and its parents up to and with another. Its
-    /// frames stay in place until it is used again.
+    /// Frees the running stack and its parents up to and including another. The frames stay intact
+    /// until the stack is used again.
     ///
     /// # Safety
     ///
-    /// The other one must be the running stack or among its parents.
+    /// The other one must be the running stack or one of its parents.
     pub(crate) unsafe fn release_up_to(&mut self, block: *mut ControlBlock) {
         let running = self.context().stack;
         // SAFETY: the caller's promise.
         unsafe { self.release_chain(running, (*block).parent) };
     }
 
-    /// Frees a suspended task or fiber and what is suspended with it.
+    /// Frees a suspended task or fiber, and the stacks suspended with it.
     ///
     /// # Safety
     ///
-    /// It must be suspended, and so have no parent.
+    /// It must be suspended, so that it has no parent.
     pub(crate) unsafe fn release_suspended(&mut self, block: *mut ControlBlock) {
         // SAFETY: the caller's promise.
-        unsafe { self.release_chain((*block).innermost, std::ptr::null_mut()) };
+        unsafe { self.release_chain((*block).innermost, ptr::null_mut()) };
     }
 
-    /// Frees what the newest activation leaves after when it does not return:
-    /// the running stack with its parents, whoever extends them, and what is
-    /// suspended with its root.
+    /// Frees the stacks of the newest activation, which has not returned: the running stack with
+    /// its parents, their extender, and the stacks suspended with the root.
     ///
-    /// After an exception what they own is freed too. A trap may have happened in the
-    /// middle of an instruction, so that nobody knows what they own: a
-    /// [collection](Self::collect_lost) finds it.
+    /// After an exception, the first-class stacks that they own are freed too. A trap can happen in
+    /// the middle of an instruction, where ownership is unknown. Then a
+    /// [collection](Self::collect_lost) finds these stacks.
     pub(crate) fn end_abruptly(&mut self, by_exception: bool) {
         let mutation = self.options.stacks.mutation;
         assert!(!mutation.is(Mutation::EndingPanics), "a bug was put back");
         let no_parent = self.no_parent();
         let root = self.running.roots[self.running.depth - 1].block;
         let running = self.context().stack;
-        // SAFETY: running stacks are alive, so is an extender with its parents, and
-        // so is what was suspended with a root.
+        // SAFETY: running stacks are alive. So are an extender and its parents, and the stacks
+        // suspended with a root.
         unsafe {
             let extender = (*self.base_of(running)).extender;
             let mut owned = OwnedList::default();
@@ -140,17 +139,17 @@ impl Store {
         self.use_up_root();
     }
 
-    /// Frees the first-class stacks that were owned by what a trap has ended, when the
-    /// activation is no more: nothing else refers to them.
+    /// Frees the first-class stacks that the stacks of a trapped activation owned. Nothing refers
+    /// to them any more.
     #[cold]
     pub(crate) fn collect_lost(&mut self) {
         if self.objects.has_stackrefs && self.stacks.has_first_class() {
-            // Where there is no room for a collection, the next one frees them.
+            // Without memory for a collection, the next one frees them.
             let _ = self.collect(0);
         }
     }
 
-    /// Makes references to the root of the newest activation invalid.
+    /// Invalidates references to the root of the newest activation.
     fn use_up_root(&mut self) {
         let number = self.running.depth - 1;
         // SAFETY: blocks of roots are alive.
@@ -161,6 +160,38 @@ impl Store {
                 let root = self.running.roots.remove(number);
                 self.stacks.retire_root(&root);
             }
+        }
+    }
+
+    /// Frees continuations whose owners were dropped while the store was not accessible.
+    #[inline]
+    pub fn free_released(&mut self) {
+        if self.running.released.any.load(Ordering::Acquire) {
+            self.free_all_released();
+        }
+    }
+
+    #[cold]
+    fn free_all_released(&mut self) {
+        let mut references =
+            self.running.released.references.lock().expect("no panic while it is locked");
+        let all = std::mem::take(&mut *references);
+        self.running.released.any.store(false, Ordering::Relaxed);
+        drop(references);
+        all.into_iter().for_each(|reference| self.free_held(reference));
+    }
+
+    /// Frees a continuation that the host owns.
+    pub fn free_held(&mut self, reference: u64) {
+        let Some(block) = self.stacks.valid(reference) else { return };
+        if self.is_poisoned() || !self.stacks.host_owned.remove(block_number(reference)) {
+            return;
+        }
+        // The host was the only owner, so the next computation on the stack can use the reference.
+        // SAFETY: what the host held is suspended or new, up to this block.
+        unsafe {
+            (*block).parent = ptr::null_mut();
+            self.release_suspended(block);
         }
     }
 }

@@ -383,7 +383,7 @@ impl Reader<'_> {
         for value in std::mem::take(&mut self.image.host_values) {
             let value = value.map(|bytes| self.host.host_value(&bytes)).transpose();
             let value = value.context("cannot read a value of the host")?;
-            self.store.heap.restore_extern(value);
+            self.store.heap.externs.restore(value);
         }
         let base = self.store.restore_space(bytes.len())?;
         self.objects = base..base + bytes.len() as u64;
@@ -518,7 +518,7 @@ impl Reader<'_> {
             Named::Instance(_) => return Err(damaged("an instance is not there").into()),
             Named::Continuation(reference, _) | Named::Stack(reference, _)
                 if self.store.stacks.valid(reference).is_none()
-                    || !self.store.stacks.held.has(block_number(reference)) =>
+                    || !self.store.stacks.host_owned.contains(block_number(reference)) =>
             {
                 return Err(damaged("what has a name is not there").into());
             }

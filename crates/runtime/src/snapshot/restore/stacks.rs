@@ -9,7 +9,7 @@ use super::super::symbol::{Symbol, TrampolineMap};
 use super::super::words::{OnStack, Shape, Shapes, Words};
 use super::{Reader, RestoredRoot, damaged};
 use crate::report::trap::Trap;
-use crate::stack::mark::{Mark, MarkKind, Taken, Walk};
+use crate::stack::walk_mark::{EnteredStack, Mark, MarkKind, Walk};
 use anyhow::Result;
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, FuncType, RawVal, StoreContext, TypeInfo};
@@ -24,7 +24,7 @@ impl Reader<'_> {
         self.store.stacks.restore_blocks(blocks.len())?;
         self.store.note_table();
         for (number, bytes, of) in std::mem::take(&mut self.image.limits) {
-            self.store.stacks.limit_stacks([number], bytes, of)?;
+            self.store.stacks.limits.set([number], crate::stack::round_limit(bytes), of)?;
         }
         // Those that are named must be there before they are looked up.
         for symbol in &self.image.symbols {
@@ -40,7 +40,7 @@ impl Reader<'_> {
                 BlockImage::Vacant(reference) => {
                     self.store.stacks.restore_vacant(number, *reference);
                 }
-                BlockImage::Retired => self.store.stacks.restore_retired(number),
+                BlockImage::Retired => self.store.stacks.retired.push(number),
                 BlockImage::Lost { purpose, reference } => {
                     let block = self.blank(*purpose, *reference, number);
                     let parent = self.store.no_parent();
@@ -61,7 +61,7 @@ impl Reader<'_> {
             }
         }
         self.store.context_mut().captures = self.image.captures;
-        self.store.stacks.restore_newest_mark(self.image.newest_mark);
+        self.store.stacks.newest_mark = self.image.newest_mark;
         Ok(())
     }
 
@@ -156,7 +156,7 @@ impl Reader<'_> {
             _ => self.place(number, block, &bytes, linked)?,
         }
         if image.is_held {
-            self.store.stacks.held.hold(number);
+            self.store.stacks.host_owned.insert(number);
         }
         self.marks(number, &image.marks)
     }
@@ -269,7 +269,7 @@ impl Reader<'_> {
         // SAFETY: the stack was placed just now.
         let above = unsafe {
             let stack = &*self.store.stacks.block(number);
-            crate::stack::LeftAt::depth(stack) - crate::stack::bytes_in_frames(stack)
+            crate::stack::SavedPosition::depth(stack) - crate::stack::bytes_in_frames(stack)
         };
         let is_root = self.is_root(number);
         let above = above + if is_root { ABOVE_ROOT } else { 0 };
@@ -309,12 +309,12 @@ impl Reader<'_> {
         Ok(Mark { depth: image.depth as usize + above, serial: image.serial, kind })
     }
 
-    fn taken(&self, image: &TakenImage) -> Result<Taken> {
+    fn taken(&self, image: &TakenImage) -> Result<EnteredStack> {
         Ok(match *image {
             TakenImage::FromBox { boxed, stack } => {
-                Taken::FromBox { boxed: self.reference(boxed)?, stack }
+                EnteredStack::FromBox { boxed: self.reference(boxed)?, stack }
             }
-            TakenImage::FromFunction { taker, env, stack, mark } => Taken::FromFunction {
+            TakenImage::FromFunction { taker, env, stack, mark } => EnteredStack::FromFunction {
                 taker: self.places().function(self.symbol(taker)?)?,
                 env: self.reference(env)?,
                 stack,

@@ -1,68 +1,71 @@
-//! Stacks that may have another number of bytes than the store says: those of a continuation
-//! that the host holds or resumes, and for which it has set a limit.
+//! Size limits of single stacks: those of a continuation for which the host has set a limit.
 //!
-//! A limit is kept by the number of the block. Generated code ends stacks and makes others of
-//! their blocks by itself, so an entry says of which continuation it is, and is renewed or removed
-//! whenever that comes back to the host. It is over when the host gives the continuation away.
+//! Limits are kept by block number. Generated code frees and reuses blocks by itself, so each limit
+//! records its continuation. It is renewed or removed whenever that continuation comes back to the
+//! host, and ends when the host gives the continuation away.
 
 use std::collections::{HashMap, TryReserveError};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The limits of stacks, by the number of the block.
 #[derive(Debug, Default)]
-pub(super) struct OwnLimits(HashMap<usize, OwnLimit>);
+pub(crate) struct StackLimits(HashMap<usize, StackLimit>);
 
 #[derive(Debug)]
-struct OwnLimit {
+struct StackLimit {
     bytes: usize,
-    /// The reference under which the host held the continuation last.
+    /// The last reference under which the host owned the continuation.
     of: u64,
-    /// The host has given it away. It can do so where the store is shared.
+    /// Set when the host gives the continuation away, through a shared reference to the store.
     is_over: AtomicBool,
 }
 
-impl OwnLimits {
-    /// How many bytes the stack of a block may have, if it has a limit of its own.
+impl StackLimits {
     pub fn get(&self, number: usize) -> Option<usize> {
         let limit = self.0.get(&number)?;
         (!limit.is_over.load(Ordering::Relaxed)).then_some(limit.bytes)
     }
 
-    /// Limits a stack of the continuation that the host holds under a reference.
-    pub fn set(&mut self, number: usize, bytes: usize, of: u64) -> Result<(), TryReserveError> {
-        self.make_room()?;
-        self.0.insert(number, OwnLimit { bytes, of, is_over: AtomicBool::new(false) });
+    /// Limits the stacks of the continuation that the host owns under a reference. If there is no
+    /// memory, some of them stay unlimited.
+    pub fn set(
+        &mut self,
+        numbers: impl IntoIterator<Item = usize>,
+        bytes: usize,
+        of: u64,
+    ) -> Result<(), TryReserveError> {
+        for number in numbers {
+            self.make_room()?;
+            self.0.insert(number, StackLimit { bytes, of, is_over: AtomicBool::new(false) });
+        }
         Ok(())
     }
 
-    /// Makes room for one more, or for one under another number.
     pub fn make_room(&mut self) -> Result<(), TryReserveError> {
         self.0.try_reserve(1)
     }
 
-    /// Has a stack belong to another block. There must be [room](Self::make_room).
+    /// Moves the limit to another block. There must be [room](Self::make_room).
     pub fn hand_over(&mut self, from: usize, to: usize) {
         if let Some(limit) = self.0.remove(&from) {
             self.0.insert(to, limit);
         }
     }
 
-    /// The stack of a block is no more.
     pub fn forget(&mut self, number: usize) {
         if !self.is_empty() {
             self.0.remove(&number);
         }
     }
 
-    /// The host has given away what it held under a reference.
+    /// Ends the limits of a continuation that the host has given away.
     pub fn give_away(&self, of: u64) {
         for limit in self.0.values().filter(|limit| limit.of == of) {
             limit.is_over.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Removes the limits of what the host held under a reference, but for those of some blocks,
-    /// and those that are over. Returns what the limit was, if there was one.
+    /// Removes the limits of a continuation, except those of the blocks that stay, and all limits
+    /// that have ended. Returns the limit that it had.
     pub fn end(&mut self, of: u64, stays: impl Fn(usize) -> bool) -> Option<usize> {
         let mut bytes = None;
         self.0.retain(|number, limit| {
@@ -80,7 +83,7 @@ impl OwnLimits {
         self.0.is_empty()
     }
 
-    /// All limits, in order: the block, the limit, and of which reference it is.
+    /// All limits, sorted: the block, the limit, and the reference of the continuation.
     pub fn list(&self) -> Vec<(usize, usize, u64)> {
         let limits = self.0.iter().filter(|(_, limit)| !limit.is_over.load(Ordering::Relaxed));
         let mut limits: Vec<_> =
@@ -96,9 +99,9 @@ mod tests {
 
     #[test]
     fn a_limit_ends_with_its_continuation() {
-        let mut limits = OwnLimits::default();
+        let mut limits = StackLimits::default();
         for (number, bytes, of) in [(1, 10, 77), (2, 10, 77), (3, 20, 88), (4, 30, 99)] {
-            limits.set(number, bytes, of).unwrap();
+            limits.set([number], bytes, of).unwrap();
         }
         limits.hand_over(1, 5);
         assert_eq!((limits.get(1), limits.get(5), limits.get(3)), (None, Some(10), Some(20)));

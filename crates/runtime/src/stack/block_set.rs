@@ -1,33 +1,34 @@
-//! Which stacks the host has: continuations that only the host can continue.
+//! A set of block numbers.
 
 use std::collections::TryReserveError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A bit for each block, by its number. It is set exactly while the stack, which is
-/// suspended or new and the outermost of its group, belongs to the host.
+/// A bit for each block number.
 #[derive(Debug, Default)]
-pub(crate) struct Holding {
-    /// They can be cleared where the store is not borrowed mutably, by whoever has it
-    /// to itself.
+pub(crate) struct BlockSet {
+    /// Atomic, so that code that has the store to itself can remove numbers through a shared
+    /// reference.
     words: Vec<AtomicU64>,
 }
 
 const BITS: usize = u64::BITS as usize;
 
-impl Holding {
-    /// Makes room for the numbers of so many blocks.
-    pub fn make_room_for_blocks(&mut self, count: usize) -> Result<(), TryReserveError> {
+impl BlockSet {
+    /// Makes room for numbers below `count`.
+    pub fn make_room(&mut self, count: usize) -> Result<(), TryReserveError> {
         self.words.try_reserve(count.div_ceil(BITS).saturating_sub(self.words.len()))
     }
 
-    /// Notes that the host has a stack, for whose number there is
-    /// [room](Self::make_room_for_blocks).
+    /// Adds a number for which there is [room](Self::make_room). Returns whether it is new.
     #[inline]
-    pub fn hold(&mut self, number: usize) {
+    pub fn insert(&mut self, number: usize) -> bool {
         if self.words.len() <= number / BITS {
             self.grow(number);
         }
-        *self.words[number / BITS].get_mut() |= 1 << (number % BITS);
+        let (word, bit) = (self.words[number / BITS].get_mut(), 1 << (number % BITS));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
     }
 
     #[cold]
@@ -36,22 +37,20 @@ impl Holding {
         self.words.resize_with(len, AtomicU64::default);
     }
 
-    /// Notes that the host has a stack no more; returns whether it had.
+    /// Removes a number. Returns whether it was in the set.
     #[inline]
-    pub fn let_go(&self, number: usize) -> bool {
+    pub fn remove(&self, number: usize) -> bool {
         let Some(word) = self.words.get(number / BITS) else { return false };
         let (before, bit) = (word.load(Ordering::Relaxed), 1 << (number % BITS));
         word.store(before & !bit, Ordering::Relaxed);
         before & bit != 0
     }
 
-    /// Whether the host has a stack.
-    pub fn has(&self, number: usize) -> bool {
+    pub fn contains(&self, number: usize) -> bool {
         let word = self.words.get(number / BITS);
         word.is_some_and(|word| word.load(Ordering::Relaxed) >> (number % BITS) & 1 == 1)
     }
 
-    /// The numbers of all stacks that the host has.
     pub fn numbers(&self) -> impl Iterator<Item = usize> {
         let words = self.words.iter().enumerate();
         words.flat_map(|(i, word)| {
@@ -70,15 +69,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_held_is_listed_until_it_is_let_go() {
-        let mut held = Holding::default();
+    fn numbers_are_listed_until_they_are_removed() {
+        let mut set = BlockSet::default();
         for number in [0, 63, 64, 5000, 1] {
-            held.hold(number);
-            assert!(held.has(number));
+            assert!(set.insert(number) && !set.insert(number));
+            assert!(set.contains(number));
         }
-        assert!(!held.has(2) && !held.has(1_000_000));
-        assert_eq!(held.numbers().collect::<Vec<_>>(), [0, 1, 63, 64, 5000]);
-        assert!(held.let_go(64) && !held.let_go(64) && !held.let_go(1_000_000));
-        assert_eq!(held.numbers().collect::<Vec<_>>(), [0, 1, 63, 5000]);
+        assert!(!set.contains(2) && !set.contains(1_000_000));
+        assert_eq!(set.numbers().collect::<Vec<_>>(), [0, 1, 63, 64, 5000]);
+        assert!(set.remove(64) && !set.remove(64) && !set.remove(1_000_000));
+        assert_eq!(set.numbers().collect::<Vec<_>>(), [0, 1, 63, 5000]);
     }
 }

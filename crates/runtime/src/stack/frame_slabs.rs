@@ -1,73 +1,62 @@
-//! Compact memory for the frames of parked stacks.
+//! A slab allocator for the frames of parked stacks.
 //!
-//! Pieces of one size lie side by side in *slabs*; a slab begins at a multiple of its
-//! size with what is known of it, so the address of a piece leads there:
+//! Each *slab* holds pieces of one size. Slabs are aligned to their size and begin with a header,
+//! so the address of a piece leads to it:
 //!
 //! ```text
 //!   chunk, one mapping   | slab | slab | slab | ...
 //!   slab, 64 KiB         | head | piece | piece | free piece: next --> | ... never used |
 //! ```
 //!
-//! A slab that has no piece any more serves any size, and gives its memory back. What
-//! is larger than [`LARGEST`] comes from the allocator of the process.
+//! A slab without pieces gives its memory back and can serve another size. Pieces larger than
+//! [`LARGEST`] come from the process's allocator.
 
 use crate::os::mapping::{Map, PAGE};
 use std::collections::HashMap;
 use std::ptr::{self, NonNull};
 
-/// How many bytes a slab has.
 const SLAB: usize = 64 << 10;
-/// How many slabs are mapped at a time.
 const SLABS_PER_CHUNK: usize = 256;
-/// Sizes of pieces are multiples of this.
 const STEP: usize = 16;
-/// The largest piece that lies in a slab.
+/// The largest piece that comes from a slab.
 const LARGEST: usize = 2048;
-/// How many empty slabs keep their memory.
 const READY_SLABS: usize = 4;
 
-/// Pieces of memory, of any size.
 #[derive(Debug, Default)]
-pub(super) struct Packed {
+pub(super) struct FrameSlabs {
     chunks: Vec<Map>,
-    /// How many slabs of the newest chunk were used.
+    /// The number of slabs of the newest chunk that were used.
     used: usize,
-    /// Slabs that have no piece.
     empty: Vec<NonNull<Slab>>,
-    /// By size: the slabs that have room, and others that had. They lead from one to
-    /// the next.
+    /// For each size, a linked list of the slabs with room.
     with_room: Vec<*mut Slab>,
     /// Pieces that are too large for slabs, by address.
     large: HashMap<NonNull<u8>, Vec<u128>>,
-    /// How many bytes the pieces have.
     bytes: usize,
-    /// How many bytes of slabs have memory, and of larger pieces.
+    /// The bytes of slabs and of larger pieces that have memory.
     touched: usize,
 }
 
-// SAFETY: the slabs belong to whoever has this.
-unsafe impl Send for Packed {}
-// SAFETY: nothing changes while it is shared.
-unsafe impl Sync for Packed {}
+// SAFETY: the slabs belong to this allocator alone.
+unsafe impl Send for FrameSlabs {}
+// SAFETY: nothing changes through a shared reference.
+unsafe impl Sync for FrameSlabs {}
 
-/// The head of a slab.
 #[derive(Debug)]
 #[repr(C)]
 struct Slab {
-    /// The size of its pieces.
     size: usize,
-    /// How many pieces are in use.
     in_use: usize,
-    /// A piece that was in use and is free, which leads to the next one.
+    /// The first of the pieces that were freed.
     free: *mut FreePiece,
-    /// The offset of what was never used.
+    /// The offset of the part that was never used.
     fresh: usize,
-    /// The slab after it and the one before it on the list of those with room.
+    /// The neighbors in the list of slabs with room.
     next: *mut Slab,
     previous: *mut Slab,
     is_listed: bool,
-    /// How many bytes have memory, from its beginning: whole pages. Zero where the slab was
-    /// never used, or its memory was given back.
+    /// The bytes from its beginning that have memory, in whole pages. Zero if the slab was never
+    /// used, or gave its memory back.
     touched: usize,
 }
 
@@ -76,7 +65,6 @@ struct FreePiece {
     next: *mut FreePiece,
 }
 
-/// Where the first piece of a slab lies.
 const FIRST: usize = size_of::<Slab>().next_multiple_of(STEP);
 
 const _: () = assert!(size_of::<FreePiece>() <= STEP);
@@ -87,33 +75,29 @@ impl Slab {
     }
 }
 
-/// The size of the piece for this many bytes.
 pub(super) fn piece_size(bytes: usize) -> usize {
     bytes.next_multiple_of(STEP)
 }
 
-impl Packed {
-    /// How many bytes the pieces have.
+impl FrameSlabs {
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How many bytes of memory there are for pieces at most, used or not.
+    /// An upper bound of the memory that pieces and slabs take, in bytes.
     pub fn touched(&self) -> usize {
         self.touched
     }
 
-    /// How many bytes of address space the slabs have.
     pub fn reserved(&self) -> usize {
         self.chunks.iter().map(Map::len).sum()
     }
 
-    /// How many bytes of memory they have.
     pub fn committed(&self) -> usize {
         self.chunks.iter().map(Map::committed).sum()
     }
 
-    /// A piece of at least this many bytes, unless there is no memory.
+    /// Allocates at least this many bytes. Returns `None` if there is no memory.
     pub fn take(&mut self, bytes: usize) -> Option<NonNull<u8>> {
         let size = piece_size(bytes);
         let piece = match size <= LARGEST {
@@ -143,10 +127,10 @@ impl Packed {
         let mut slab = self.with_room[size / STEP];
         if slab.is_null() {
             slab = self.new_slab(size)?.as_ptr();
-            // SAFETY: just made.
+            // SAFETY: the slab was just made.
             unsafe { self.list(slab) };
         }
-        // SAFETY: slabs on the list have room, and their free pieces are nobody's.
+        // SAFETY: listed slabs have room, and their free pieces are unused.
         unsafe {
             let head = &mut *slab;
             let piece = match head.free.is_null() {
@@ -171,11 +155,11 @@ impl Packed {
         }
     }
 
-    /// Takes a piece back.
+    /// Frees a piece.
     ///
     /// # Safety
     ///
-    /// It must have been taken for as many bytes, and not be used any more.
+    /// The piece must have been allocated with this size, and not be used any more.
     pub unsafe fn put(&mut self, piece: NonNull<u8>, bytes: usize) {
         let size = piece_size(bytes);
         self.bytes -= size;
@@ -184,7 +168,7 @@ impl Packed {
             self.large.remove(&piece);
             return;
         }
-        // SAFETY: slabs begin at multiples of their size, with their head.
+        // SAFETY: a slab is aligned to its size and begins with its header.
         unsafe {
             let slab = piece.as_ptr().map_addr(|address| address & !(SLAB - 1)).cast::<Slab>();
             let free = piece.cast::<FreePiece>().as_ptr();
@@ -203,7 +187,7 @@ impl Packed {
 
     fn put_slab(&mut self, slab: *mut Slab) {
         if self.empty.len() >= READY_SLABS {
-            // Its head is given back as well, and is written when it is used again.
+            // The header is given back too. It is written again when the slab is reused.
             // SAFETY: the slab lies in a chunk, and nothing of it is in use.
             unsafe {
                 self.touched -= (*slab).touched;
@@ -213,11 +197,10 @@ impl Packed {
         self.empty.extend(NonNull::new(slab));
     }
 
-    /// A slab for pieces of a size.
     fn new_slab(&mut self, size: usize) -> Option<NonNull<Slab>> {
         let slab = self.empty.pop().or_else(|| self.next_slab())?;
         let (free, next, previous) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the slab is nobody's. What says how much memory it has is what it was, or zero.
+        // SAFETY: nothing else uses the slab. Its `touched` is either what it was, or zero.
         unsafe {
             let touched = slab.as_ref().touched;
             let (in_use, fresh, is_listed) = (0, FIRST, false);
@@ -228,10 +211,10 @@ impl Packed {
 
     fn next_slab(&mut self) -> Option<NonNull<Slab>> {
         if self.chunks.is_empty() || self.used == SLABS_PER_CHUNK {
-            // One more, so that some of it begins at a multiple of the size.
+            // One slab more, so that the chunk can begin at an aligned address.
             let chunk = Map::read_write((SLABS_PER_CHUNK + 1) * SLAB).ok()?;
             self.chunks.try_reserve(1).ok()?;
-            // All of them may become empty.
+            // Every slab of the chunks can become empty.
             let all = (self.chunks.len() + 1) * SLABS_PER_CHUNK;
             self.empty.try_reserve(all - self.empty.len()).ok()?;
             self.chunks.push(chunk);
@@ -245,7 +228,7 @@ impl Packed {
     }
 
     unsafe fn list(&mut self, slab: *mut Slab) {
-        // SAFETY: the slab and those on the list are alive.
+        // SAFETY: the slab and the listed ones are alive.
         unsafe {
             let first = &mut self.with_room[(*slab).size / STEP];
             (*slab).next = *first;
@@ -283,7 +266,7 @@ mod tests {
 
     #[test]
     fn pieces_do_not_overlap_and_are_used_again() {
-        let mut packed = Packed::default();
+        let mut packed = FrameSlabs::default();
         let mut pieces: Vec<(NonNull<u8>, usize, u8)> = Vec::new();
         let mut state = 1_u64;
         let mut random = |below: usize| {
@@ -301,7 +284,7 @@ mod tests {
                 pieces.push((piece, bytes, mark));
             } else if !pieces.is_empty() {
                 let (piece, bytes, mark) = pieces.swap_remove(random(pieces.len()));
-                // SAFETY: nobody else has written there.
+                // SAFETY: nothing else has written to the piece.
                 unsafe {
                     let content = std::slice::from_raw_parts(piece.as_ptr(), bytes);
                     assert!(content.iter().all(|byte| *byte == mark));
@@ -319,7 +302,7 @@ mod tests {
         assert_eq!(packed.bytes(), 0);
         assert!(packed.committed() <= packed.touched(), "{}", packed.committed());
         assert!(packed.touched() <= READY_SLABS * SLAB, "{}", packed.touched());
-        // Other sizes use the same memory.
+        // Pieces of other sizes reuse the same memory.
         for _ in 0..100 {
             packed.take(2000).expect("there is memory");
         }

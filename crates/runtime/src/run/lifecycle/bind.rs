@@ -1,18 +1,17 @@
-//! Binding values to a stack, and taking them off.
+//! Binds values to a stack, and removes them.
 
-use crate::stack::Bound;
-use crate::stack::bound::has_room_to_bind;
+use crate::stack::BoundValues;
+use crate::stack::bound_values::has_room_to_bind;
 use crate::store::Store;
 use ropewalk_abi::bound::{BoundEnd, BoundHead, bind_more, bound_numbers, first_bound};
 use ropewalk_abi::{ControlBlock, RawVal, StoreContext, TypeInfo};
 
 impl Store {
-    /// Takes what is bound to a stack off it, since the stack is continued with an
-    /// exception.
+    /// Removes the bound values of a stack that continues with an exception.
     ///
     /// # Safety
     ///
-    /// The stack must be suspended or new, and not be parked.
+    /// The stack must be suspended or new, and not parked.
     pub(crate) unsafe fn drop_bound(&mut self, stack: *mut ControlBlock) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -23,13 +22,13 @@ impl Store {
         }
     }
 
-    /// Binds the first values of the transfer area, which are the first parameters
-    /// that a function type says are left, to a stack.
+    /// Binds the first values of the transfer area to a stack. They are the first remaining
+    /// parameters of a function type.
     ///
     /// # Safety
     ///
-    /// The stack must be suspended or new, expect that many, at least one, have room, and
-    /// not be parked.
+    /// The stack must be suspended or new, not parked, and have room. It must expect these values,
+    /// at least one.
     pub(crate) unsafe fn put_bound(
         &self,
         stack: *mut ControlBlock,
@@ -41,7 +40,7 @@ impl Store {
         unsafe {
             debug_assert!(has_room_to_bind(&*stack, count));
             let (end, numbers) = match self.bound(&*stack) {
-                Some(Bound { head }) => {
+                Some(BoundValues { head }) => {
                     let numbers = bound_numbers((*head).further, (*head).rest);
                     (head.add(1) as usize, numbers.wrapping_add(bind_more(count)))
                 }
@@ -63,19 +62,19 @@ impl Store {
     }
 }
 
-/// What `deliver` does where stacks are checked: puts what is bound before the values
-/// in the transfer area, with tags. Returns the stack pointer without what was bound.
+/// Does what `deliver` does, where stacks are checked: puts the bound values before those in the
+/// transfer area, with tags. Returns the stack pointer above the bound values.
 ///
 /// # Safety
 ///
-/// The stub must have found the head of what is bound there.
+/// The stub must have found the head of bound values there.
 pub(crate) unsafe extern "C" fn deliver_checked(
     context: *mut StoreContext,
     head: *mut BoundHead,
 ) -> usize {
     // SAFETY: generated code holds no reference to the store.
     let store = unsafe { Store::from_context(context) };
-    let bound = Bound { head };
+    let bound = BoundValues { head };
     store.deliver(bound);
     bound.left_at()
 }

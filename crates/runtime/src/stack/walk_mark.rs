@@ -1,77 +1,74 @@
-//! The marks that `answer` and the redirections leave on stacks.
+//! Marks on stacks, which `answer` and the redirections leave for `call_stack`.
 //!
-//! A mark knows how deep in its stack the function was that left it, so that an
-//! exception that leaves the function removes it.
+//! A mark records how deep in the stack its function is. An exception that leaves the function
+//! removes the mark.
 
 use ropewalk_abi::{FuncRef, TagDef};
 
-/// A mark on a stack.
 #[derive(Clone, Debug)]
 pub(crate) struct Mark {
-    /// How far the stack pointer was below the highest address.
+    /// The distance from the stack pointer to the highest address.
     pub depth: usize,
-    /// Tells it from all other marks that there ever were in the store. Newer
-    /// ones have greater numbers.
+    /// Unique among all marks that the store ever had. Newer marks have greater numbers.
     pub serial: u64,
     pub kind: MarkKind,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum MarkKind {
-    /// A function returns a call tag.
+    /// The function returns a call tag.
     Answer { tag: *const TagDef, function: *const FuncRef, env: u64 },
-    /// Walks continue in the stack that is the first field of a structure.
+    /// The walk continues in the stack in the first field of a structure.
     Redirect { boxed: u64 },
-    /// Walks continue in the stack that a function tells; afterwards another
-    /// function gets it.
+    /// The walk continues in the stack that `function` returns. Afterwards `taker` gets it.
     RedirectTo { function: *const FuncRef, taker: *const FuncRef, env: u64 },
-    /// A walk that began here is going on.
+    /// A walk that began here has not ended.
     Walk(Walk),
 }
 
-/// How far a walk has come, and what it has taken on the way.
+/// The state of a walk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Walk {
-    /// The serial number of the mark at which it has stopped, to run a function.
+    /// The serial number of the mark where it has stopped to run a function.
     pub at: Option<u64>,
-    pub taken: Vec<Taken>,
+    pub taken: Vec<EnteredStack>,
 }
 
-/// A stack that a walk went through.
+/// A stack that a walk has entered. It goes back to where it came from.
 #[derive(Clone, Debug)]
-pub(crate) enum Taken {
-    /// It belongs into the first field of a structure.
+pub(crate) enum EnteredStack {
+    /// To the first field of a structure.
     FromBox { boxed: u64, stack: u64 },
-    /// It is handed back to a function, whose mark has this serial number.
+    /// To the function of the mark with this serial number.
     FromFunction { taker: *const FuncRef, env: u64, stack: u64, mark: u64 },
 }
 
-// SAFETY: what the pointers refer to lives as long as the store that has the
-// marks.
+// SAFETY: the pointers are valid as long as the store that has the marks.
 unsafe impl Send for Mark {}
 // SAFETY: as above.
 unsafe impl Sync for Mark {}
 
-impl Taken {
-    /// The stack.
+impl EnteredStack {
     pub fn stack(&self) -> u64 {
         match self {
-            Taken::FromBox { stack, .. } | Taken::FromFunction { stack, .. } => *stack,
+            EnteredStack::FromBox { stack, .. } | EnteredStack::FromFunction { stack, .. } => {
+                *stack
+            }
         }
     }
 }
 
 impl Mark {
-    /// The stacks that a walk has taken.
+    /// The stacks that a walk has entered.
     pub fn taken(&self) -> impl Iterator<Item = u64> {
         let taken = match &self.kind {
             MarkKind::Walk(walk) => walk.taken.as_slice(),
             _ => &[],
         };
-        taken.iter().map(Taken::stack)
+        taken.iter().map(EnteredStack::stack)
     }
 
-    /// The structure with locals of the function that has left the mark, if there is one.
+    /// The structure with the locals of the function that left the mark.
     pub fn locals(&self) -> Option<u64> {
         match self.kind {
             MarkKind::Answer { env, .. } | MarkKind::RedirectTo { env, .. } => Some(env),
@@ -80,13 +77,13 @@ impl Mark {
         }
     }
 
-    /// Gives the mark, and those that a walk knows, other serial numbers.
+    /// Replaces all serial numbers in the mark.
     pub fn renumber(&mut self, serial_of: impl Fn(u64) -> u64) {
         self.serial = serial_of(self.serial);
         let MarkKind::Walk(walk) = &mut self.kind else { return };
         walk.at = walk.at.map(&serial_of);
         for taken in &mut walk.taken {
-            if let Taken::FromFunction { mark, .. } = taken {
+            if let EnteredStack::FromFunction { mark, .. } = taken {
                 *mark = serial_of(*mark);
             }
         }
@@ -98,8 +95,10 @@ impl Mark {
             MarkKind::Answer { env, .. } | MarkKind::RedirectTo { env, .. } => visit(env),
             MarkKind::Redirect { boxed } => visit(boxed),
             MarkKind::Walk(walk) => walk.taken.iter_mut().for_each(|taken| match taken {
-                Taken::FromBox { boxed, stack } => [boxed, stack].into_iter().for_each(&mut visit),
-                Taken::FromFunction { env, stack, .. } => {
+                EnteredStack::FromBox { boxed, stack } => {
+                    [boxed, stack].into_iter().for_each(&mut visit)
+                }
+                EnteredStack::FromFunction { env, stack, .. } => {
                     [env, stack].into_iter().for_each(&mut visit);
                 }
             }),

@@ -1,0 +1,53 @@
+//! Why a stack cannot be copied.
+
+use ropewalk_abi::stack::Purpose;
+use std::fmt;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CopyRefusal {
+    InHostCall,
+    Root,
+    Task,
+    Fiber,
+    Owner,
+}
+
+impl CopyRefusal {
+    /// Why stacks of a purpose cannot be copied. A task or fiber has an identity, and a root
+    /// belongs to its activation.
+    pub fn of(purpose: Purpose) -> Option<CopyRefusal> {
+        match purpose {
+            Purpose::Continuation | Purpose::Bag | Purpose::FirstClass => None,
+            Purpose::Task => Some(CopyRefusal::Task),
+            Purpose::Fiber => Some(CopyRefusal::Fiber),
+            Purpose::Root | Purpose::Free => Some(CopyRefusal::Root),
+        }
+    }
+}
+
+impl fmt::Display for CopyRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CopyRefusal::InHostCall => {
+                "it was suspended in a host call, which returns once; copy it before or after that \
+                 call"
+            }
+            CopyRefusal::Root => {
+                "the first stack of a call from the host was suspended with it, and that call \
+                 returns once"
+            }
+            CopyRefusal::Task => {
+                "a task was suspended with it, and a task is one object; suspend inside of the \
+                 task, or after it"
+            }
+            CopyRefusal::Fiber => {
+                "a fiber was suspended with it, and a fiber is one object; suspend inside of the \
+                 fiber, or after it"
+            }
+            CopyRefusal::Owner => {
+                "a function on it owns a first-class stack, which has one owner; give that stack \
+                 away first"
+            }
+        })
+    }
+}
