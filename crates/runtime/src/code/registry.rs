@@ -1,24 +1,23 @@
-//! Where all generated code of the process is, for the handler of signals.
+//! The addresses of all generated code of the process, for the signal handler.
 //!
-//! A store knows the code of its modules, but trampolines belong to the engine,
-//! after a lock that a handler must not take. So each piece of code is noted
-//! here, where it can be looked for without one.
+//! A store knows the code of its modules, but trampolines belong to the engine, and a lock that a
+//! handler must not take protects them. This list is read without a lock.
 
 use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// A piece of code; `start` is zero if there is none.
+/// A piece of code; `start` is zero if the entry is free.
 #[derive(Debug)]
 struct Range {
     start: AtomicUsize,
     end: AtomicUsize,
 }
 
-/// How many pieces a chunk has room for.
+/// The capacity of a chunk.
 const CHUNK: usize = 128;
 
-/// Some pieces, and more of them. Chunks are never freed.
+/// A chunk of the list. Chunks are never freed.
 struct Chunk {
     ranges: [Range; CHUNK],
     next: AtomicPtr<Chunk>,
@@ -33,7 +32,7 @@ impl Chunk {
 }
 
 static FIRST: Chunk = Chunk::new();
-/// Held by whoever changes something.
+/// Locked by each change.
 static CHANGING: Mutex<()> = Mutex::new(());
 
 fn chunks() -> impl Iterator<Item = &'static Chunk> {
@@ -43,7 +42,7 @@ fn chunks() -> impl Iterator<Item = &'static Chunk> {
     })
 }
 
-/// Notes that there is code.
+/// Adds a piece of code.
 pub(crate) fn add(start: usize, end: usize) {
     let _changing = CHANGING.lock().expect("nobody panics with it");
     let mut ranges = chunks().flat_map(|chunk| &chunk.ranges);
@@ -60,7 +59,7 @@ pub(crate) fn add(start: usize, end: usize) {
     range.start.store(start, Ordering::Release);
 }
 
-/// Notes that the code that was there is about to go.
+/// Removes the piece of code that begins at `start`.
 pub(crate) fn remove(start: usize) {
     let _changing = CHANGING.lock().expect("nobody panics with it");
     let mut ranges = chunks().flat_map(|chunk| &chunk.ranges);
@@ -69,8 +68,8 @@ pub(crate) fn remove(start: usize) {
     }
 }
 
-/// Whether generated code is at an address. Async-signal-safe. That others add
-/// and remove code meanwhile does not matter: what runs is not removed.
+/// Whether generated code contains an address. Async-signal-safe: other threads may add and remove
+/// code at the same time, but running code is never removed.
 pub(crate) fn contains(address: usize) -> bool {
     chunks().flat_map(|chunk| &chunk.ranges).any(|range| {
         let start = range.start.load(Ordering::Acquire);
@@ -84,7 +83,7 @@ mod tests {
 
     #[test]
     fn code_is_known_as_long_as_it_is_there() {
-        // Addresses that no code has, more than fit into one chunk.
+        // Addresses without code, more than fit into one chunk.
         let starts: Vec<usize> = (1..=3 * CHUNK).map(|i| i << 4).collect();
         for start in &starts {
             add(*start, start + 8);

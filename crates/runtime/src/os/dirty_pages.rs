@@ -1,17 +1,16 @@
-//! Which pages of memory were written since somebody has asked.
+//! Tracking dirty pages: which pages of memory were written since the last query.
 //!
-//! The kernel protects pages against writing and takes the protection off by itself at the first
-//! write, asynchronously as it calls that (userfaultfd with `UFFD_FEATURE_WP_ASYNC`). Nobody is
-//! told of it, and system calls that write to such a page do not fail. Which pages are not
-//! protected any more, `PAGEMAP_SCAN` tells, and protects them again in the same step. Linux has
-//! both since 6.7.
+//! The kernel write-protects the pages and removes the protection itself at the first write
+//! (userfaultfd with `UFFD_FEATURE_WP_ASYNC`). The process sees no fault, and system calls that
+//! write to such a page succeed. `PAGEMAP_SCAN` lists the unprotected pages and protects them again
+//! in one step. Linux has both since 6.7.
 //!
 //! ```text
-//!   watch              write             take_written       write ...
-//!   | all protected    | one is not      | that one is told, and protected again
+//!   watch              write             take_written         write ...
+//!   | all protected    | one is not      | it is returned, and protected again
 //! ```
 //!
-//! Where that is not to be had, or is forbidden, whoever asks compares what lies there.
+//! Where the kernel does not support or allow this, callers compare contents.
 
 use crate::os::mapping::{Map, PAGE};
 use rustix::mm::{UserfaultfdFlags, userfaultfd};
@@ -23,24 +22,25 @@ use std::sync::OnceLock;
 
 static PAGES: OnceLock<Option<DirtyPages>> = OnceLock::new();
 
-/// What the kernel notes for a process.
+/// Dirty-page tracking of a process.
 #[derive(Debug)]
 pub(crate) struct DirtyPages {
     faults: OwnedFd,
     pages: File,
-    /// Both are of the memory of this process, also in one that it forks: there this is zero.
+    /// A page that is zero in forked processes. The descriptors belong to the memory of this
+    /// process even there.
     ours: Map,
 }
 
 impl DirtyPages {
-    /// That of this process, if it has it.
+    /// The tracker of this process, if the kernel allows one.
     pub fn of_process() -> Option<&'static DirtyPages> {
         let pages = PAGES.get_or_init(|| DirtyPages::new().ok()).as_ref();
         pages.filter(|pages| pages.are_ours())
     }
 
-    /// Forgets what was noted of pages that are about to be moved, if anything was: kernels before
-    /// 6.13 move the marks of protection along, but not the protection.
+    /// Stops tracking pages that are about to be moved: kernels before 6.13 move the marks of
+    /// protection along, but not the protection.
     pub fn forget(range: &Range<usize>) {
         let Some(pages) = PAGES.get().and_then(Option::as_ref).filter(|pages| pages.are_ours())
         else {
@@ -48,14 +48,14 @@ impl DirtyPages {
         };
         let Range { start, end } = whole_pages(range);
         let mut range = Span { start: start as u64, len: (end - start) as u64 };
-        // What was not watched need not be forgotten.
+        // Pages that are not tracked cause an error here, which is harmless.
         let _ = control(pages.faults.as_raw_fd(), UFFDIO_UNREGISTER, &mut range);
     }
 
     fn new() -> io::Result<DirtyPages> {
-        // Nothing in the kernel waits for us, so nobody needs to be allowed more.
+        // The kernel itself never waits for a fault handler, so user mode is enough.
         let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK | USER_MODE_ONLY;
-        // SAFETY: what is registered is memory of ours, and no fault in it is left to us.
+        // SAFETY: only memory of ours is registered, and no fault in it is left to us.
         let faults = unsafe { userfaultfd(flags) }?;
         let mut api = Api { api: API, features: WP_UNPOPULATED | WP_ASYNC, ioctls: 0 };
         control(faults.as_raw_fd(), UFFDIO_API, &mut api)?;
@@ -67,13 +67,13 @@ impl DirtyPages {
         Ok(DirtyPages { faults, pages, ours })
     }
 
-    /// Whether this is the process that has them, and not one that it has forked.
+    /// Whether this process opened the tracker, rather than inherited it by a fork.
     fn are_ours(&self) -> bool {
-        // SAFETY: the page is there as long as the map.
+        // SAFETY: the page lives as long as the map.
         unsafe { self.ours.base().read_volatile() == 1 }
     }
 
-    /// Begins to note which pages of a map are written. All of them count as written so far.
+    /// Starts tracking writes to a map. All its pages count as dirty at first.
     pub fn watch(&self, map: &Range<usize>) -> io::Result<()> {
         let Range { start, end } = whole_pages(map);
         if start == end {
@@ -85,11 +85,10 @@ impl DirtyPages {
         Ok(())
     }
 
-    /// The pages of a part of what is watched that were written since the last time, as addresses
-    /// in order. From now on none is. Those that have no memory are not told: nobody has written
-    /// to them, so they are zero, or what a file has there.
+    /// The dirty pages of a part of the tracked memory, as sorted addresses, which become clean.
+    /// Pages without memory are left out: they are zero, or contain what a file has there.
     ///
-    /// Fails if not all of it is watched.
+    /// Fails if part of it is not tracked.
     pub fn take_written(&self, part: &Range<usize>) -> io::Result<Vec<Range<usize>>> {
         let Range { mut start, end } = whole_pages(part);
         let mut written: Vec<Range<usize>> = Vec::new();
@@ -123,28 +122,25 @@ impl DirtyPages {
     }
 }
 
-/// How many regions are asked for at once.
+/// How many regions one scan returns at most.
 const AT_ONCE: usize = 256;
 
-/// The pages that a range of addresses touches.
 fn whole_pages(range: &Range<usize>) -> Range<usize> {
     range.start / PAGE * PAGE..range.end.next_multiple_of(PAGE)
 }
 
-/// Asks the kernel for something of a descriptor; returns how much it says.
+/// Sends a request to a descriptor; returns its result.
 fn control<T>(descriptor: RawFd, request: u64, argument: &mut T) -> io::Result<usize> {
-    // SAFETY: each request goes with the record that it is made for, as their sizes in it say;
-    // what the kernel changes beside that is the protection of pages that are ours.
+    // SAFETY: each request gets the record that it is made for, as the encoded size says. Beyond
+    // that the kernel changes only the protection of our own pages.
     let result = unsafe { libc::ioctl(descriptor, request as libc::Ioctl, argument) };
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
-/// The number of a request that reads and writes a record.
 const fn read_write<T>(kind: u8, number: u8) -> u64 {
     1 << 30 | read::<T>(kind, number)
 }
 
-/// The number of a request that reads a record.
 const fn read<T>(kind: u8, number: u8) -> u64 {
     2 << 30 | (size_of::<T>() as u64) << 16 | (kind as u64) << 8 | number as u64
 }
@@ -163,9 +159,9 @@ const WP_UNPOPULATED: u64 = 1 << 13;
 const WP_ASYNC: u64 = 1 << 15;
 /// `UFFDIO_REGISTER_MODE_WP`.
 const MODE_WP: u64 = 1 << 1;
-/// `PM_SCAN_WP_MATCHING`: what is told is protected again.
+/// `PM_SCAN_WP_MATCHING`: protects the returned pages again.
 const WP_MATCHING: u64 = 1;
-/// `PM_SCAN_CHECK_WPASYNC`: it fails where nothing is watched.
+/// `PM_SCAN_CHECK_WPASYNC`: fails where a page is not tracked.
 const CHECK_WPASYNC: u64 = 1 << 1;
 /// `PAGE_IS_WRITTEN`.
 const IS_WRITTEN: u64 = 1 << 1;
@@ -236,18 +232,18 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// A part of a map.
     pub fn new(map: Range<*const u8>, used: Range<usize>) -> Region {
         Region { map: map.start as usize..map.end as usize, used }
     }
 
-    /// Values in a map.
+    /// The region of a slice in a map.
     pub fn of<T>(map: Range<*const u8>, used: &[T]) -> Region {
         let start = used.as_ptr() as usize;
         Region::new(map, start..start + size_of_val(used))
     }
 
-    /// The addresses that were written, of which some were watched. Nothing if it is not known.
+    /// The dirty pages, where the `watched` addresses were tracked so far. None if they are
+    /// unknown.
     pub fn written(&self, watched: &Range<usize>) -> Option<Vec<Range<usize>>> {
         let pages = DirtyPages::of_process()?;
         if self.used.start != watched.start || self.used.end < watched.end {
@@ -267,7 +263,7 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
 
-    /// What is to be watched: some pages, of which every other one has memory.
+    /// Some pages to track, of which every other one has memory.
     fn some_pages(count: usize) -> (Map, Range<usize>) {
         let map = Map::read_write(count * PAGE).unwrap();
         let range = map.base() as usize..map.base() as usize + count * PAGE;
@@ -301,7 +297,7 @@ mod tests {
         chosen.iter().for_each(|page| write(&map, *page));
         assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), chosen);
         assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [] as [usize; 0]);
-        // More regions than are asked for at once.
+        // More regions than one scan returns.
         let all: Vec<usize> = (0..2000).step_by(3).collect();
         all.iter().for_each(|page| write(&map, *page));
         assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), all);
@@ -315,7 +311,7 @@ mod tests {
         pages.take_written(&range).unwrap();
         let (mut reader, mut writer) = std::io::pipe().unwrap();
         writer.write_all(&[7; 5000]).unwrap();
-        // SAFETY: the pages are the map's, and nobody else uses them.
+        // SAFETY: the pages are the map's, and only this thread uses them.
         let place = unsafe { std::slice::from_raw_parts_mut(map.base().add(3 * PAGE), 5000) };
         reader.read_exact(place).unwrap();
         assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [3, 4]);
@@ -331,7 +327,7 @@ mod tests {
         let mut map = map;
         pages.watch(&range).unwrap();
         pages.take_written(&range).unwrap();
-        // Moved pages are not watched any more.
+        // Moved pages are no longer tracked.
         to.take_pages(&mut map, 8 * PAGE).unwrap();
         let moved = to.base() as usize..to.base() as usize + 8 * PAGE;
         assert!(pages.take_written(&moved).is_err());
@@ -346,7 +342,7 @@ mod tests {
         write(&map, 3);
         write(&map, 4);
         assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [3, 4]);
-        // Nothing is known of it any more.
+        // Nothing is tracked anymore.
         DirtyPages::forget(&range);
         assert!(pages.take_written(&range).is_err());
         DirtyPages::forget(&range);
@@ -359,11 +355,11 @@ mod tests {
         if DirtyPages::of_process().is_none() {
             return;
         }
-        // SAFETY: the child does nothing but look at a page, and ends.
+        // SAFETY: the child only reads a page, and exits.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let status = i32::from(DirtyPages::of_process().is_some());
-            // SAFETY: nothing of the parent's is run.
+            // SAFETY: it runs none of the parent's exit handlers.
             unsafe { libc::_exit(status) };
         }
         let mut status = 0;

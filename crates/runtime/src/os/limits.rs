@@ -1,26 +1,26 @@
-//! Which limit of the machine it was that the kernel gave no more address space.
+//! Finds which OS limit made `mmap` fail.
 //!
-//! The kernel says the same of all of them. What it tells about the process is read
-//! right after that, and shows which one was reached.
+//! The kernel reports the same error for all of them. What `/proc` says about the process right
+//! after a failure shows which limit was reached.
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 
-/// Why the kernel gives no more address space.
+/// The reason why the kernel gives no more address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MachineLimit {
-    /// The process has as many mappings as it may have.
+    /// The number of mappings of a process.
     Mappings(usize),
-    /// It may not have more bytes of address space than this.
+    /// The bytes of address space.
     Size(u64),
-    /// It may not have more bytes than this that can be written.
+    /// The bytes of writable memory.
     Data(u64),
-    /// The kernel promises no more memory than there is.
+    /// The kernel does not overcommit memory.
     Promises,
-    /// There is nowhere as much as this in one piece.
+    /// No free range of addresses has this size.
     Piece(usize),
-    /// The kernel has no memory.
+    /// The kernel is out of memory.
     Memory,
 }
 
@@ -50,12 +50,12 @@ impl fmt::Display for MachineLimit {
     }
 }
 
-/// How many mappings more it takes to make a part of one accessible. What could not be made
-/// so is given back by the time that they are counted.
+/// How many mappings it takes to make a part of one accessible. A failed call has released them
+/// before they are counted.
 const SPLITS: usize = 2;
 
 impl MachineLimit {
-    /// The limit that this many bytes more would exceed.
+    /// The limit that this many more bytes would exceed.
     pub fn found(bytes: usize) -> MachineLimit {
         let mappings = Mappings::of_process();
         let most = number_in("/proc/sys/vm/max_map_count").unwrap_or(usize::MAX);
@@ -81,8 +81,7 @@ impl MachineLimit {
     }
 }
 
-/// Says which limit it was, if an error is about one, after this many bytes were asked
-/// for.
+/// Adds the OS limit to the error of a request for this many bytes.
 pub(crate) fn explain(error: io::Error, bytes: usize) -> io::Error {
     match error.raw_os_error() {
         Some(libc::ENOMEM) => {
@@ -92,7 +91,6 @@ pub(crate) fn explain(error: io::Error, bytes: usize) -> io::Error {
     }
 }
 
-/// The mappings of this process.
 struct Mappings {
     count: usize,
     largest_gap: usize,
@@ -109,7 +107,7 @@ impl Mappings {
         }
     }
 
-    /// Reads lines that begin like `7f0000000000-7f0000001000 `, in order.
+    /// Reads lines such as `7f0000000000-7f0000001000 ...`, in order.
     fn read(lines: impl BufRead) -> Mappings {
         let mut mappings = Mappings { count: 0, largest_gap: 0 };
         let mut end = 0;
@@ -133,7 +131,7 @@ fn number_in(file: &str) -> Option<usize> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// A number of kilobytes in the status of a process, such as `VmSize:  1234 kB`.
+/// A field of `/proc/self/status`, such as `VmSize:  1234 kB`.
 fn kilobytes(status: &str, field: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix(field));
     line.and_then(|line| line.trim().split(' ').next()?.parse().ok()).unwrap_or(0)
@@ -141,7 +139,7 @@ fn kilobytes(status: &str, field: &str) -> u64 {
 
 fn resource_limit(resource: libc::__rlimit_resource_t) -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: it writes the record, and nothing else.
+    // SAFETY: it only writes the record.
     match unsafe { libc::getrlimit(resource, &mut limit) } {
         0 => limit.rlim_cur,
         _ => libc::RLIM_INFINITY,

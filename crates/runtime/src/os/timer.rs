@@ -1,8 +1,7 @@
 //! The timer of the process: one thread, which sleeps until the first alarm.
 //!
-//! WebAssembly has no clock to look at that would be cheap enough for every check point.
-//! So somebody else looks at the time, and only when there is something to do: the
-//! thread begins with the first alarm, and no store costs anything by itself.
+//! Reading a clock at every safepoint would be too expensive for WebAssembly. The thread starts
+//! with the first alarm, so stores without timers cost nothing.
 
 use crate::embedder::{discard, guarded};
 use std::collections::BTreeMap;
@@ -11,11 +10,11 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Instant;
 
-/// What is to be done at some time, unless this is dropped.
+/// An action at a time. Dropping it cancels the action.
 #[derive(Debug)]
 pub(crate) struct Alarm(Key);
 
-/// When, and a number that tells alarms of the same time apart.
+/// The time, and a number that distinguishes alarms of the same time.
 type Key = (Instant, u64);
 
 type Action = Box<dyn FnOnce() + Send>;
@@ -34,7 +33,7 @@ fn lock() -> MutexGuard<'static, Queue> {
     QUEUE.lock().expect("nobody panics with it")
 }
 
-/// Does something at a time. Fails if the timer cannot be started.
+/// Runs an action at a time. Fails if the thread cannot be started.
 pub(crate) fn at(when: Instant, action: impl FnOnce() + Send + 'static) -> io::Result<Alarm> {
     let mut queue = lock();
     if !queue.has_thread {
@@ -53,7 +52,7 @@ pub(crate) fn at(when: Instant, action: impl FnOnce() + Send + 'static) -> io::R
 impl Drop for Alarm {
     fn drop(&mut self) {
         let action = lock().alarms.remove(&self.0);
-        // What it owns may have alarms of its own.
+        // The action may own other alarms.
         drop(action);
     }
 }
@@ -66,7 +65,7 @@ fn run() {
             None => EARLIER.wait(queue).expect("nobody panics with it"),
             Some(first) if first.key().0 <= now => {
                 let action = first.remove();
-                // It may use the timer, and wake what panics; the timer goes on for others.
+                // The action may use the timer, and may panic; the timer continues.
                 drop(queue);
                 if let Err(panic) = guarded(action) {
                     discard(panic);

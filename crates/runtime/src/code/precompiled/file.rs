@@ -1,4 +1,4 @@
-//! Reading compiled modules in files.
+//! Reading compiled modules from files.
 
 use super::code::{Code, LaterCode};
 use super::{FORMAT, Header, Name, PIECE, PrecompiledError, Section, is_precompiled};
@@ -17,24 +17,22 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How large a file may be of which all is checked when it is opened: that takes some
-/// microseconds.
+/// The largest file that is checked completely when it is opened, which takes microseconds.
 const SMALL: usize = 3 * PIECE;
 
-/// A compiled module in memory of our own, whose bytes are what [`write`](super::write) made.
+/// A compiled module in memory, whose bytes [`write`](super::write) made.
 #[derive(Debug)]
 pub struct Precompiled {
     map: Map,
     len: usize,
     pub(super) header: Header,
-    /// The file that is mapped, if one is.
+    /// The mapped file, if there is one.
     file: Option<File>,
-    /// Whether a section that is looked at later is as it was written, once somebody has
-    /// asked.
+    /// The results of checking lazily checked sections.
     later: [OnceLock<bool>; Name::COUNT],
-    /// Whether code was found that is not as it was written, and the file not removed since then.
+    /// Whether damaged code was found since the file was last removed.
     has_damaged_code: AtomicBool,
-    /// What is removed then.
+    /// The path to remove then.
     removed: Option<PathBuf>,
 }
 
@@ -49,9 +47,9 @@ impl Precompiled {
         Ok(this)
     }
 
-    /// Maps a file, and checks all of a small one, and what is used in any case of a large one.
-    /// Nobody may change its bytes or cut
-    /// it off as long as it is mapped: to replace it, another file is renamed to its name.
+    /// Maps a file. A small one is checked completely, a large one only as far as it is used at
+    /// once. The file must not be changed or truncated while it is mapped: replace it by renaming
+    /// another one.
     pub fn open(file: File) -> Result<Precompiled, PrecompiledError> {
         let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         if len < size_of::<Header>() {
@@ -113,7 +111,7 @@ impl Precompiled {
         xxh3_64(self.section(name)) == self.header.sections[name as usize].checksum
     }
 
-    /// Checks all that was not checked when it was opened.
+    /// Checks all that was not checked when the file was opened.
     pub fn check_all(&self) -> Result<(), PrecompiledError> {
         self.check_code()?;
         match Name::LATER.iter().all(|name| self.has(*name)) && self.is_empty_between() {
@@ -122,7 +120,7 @@ impl Precompiled {
         }
     }
 
-    /// Whether there is nothing between the sections.
+    /// Whether the gaps between sections are zero.
     fn is_empty_between(&self) -> bool {
         let mut end = size_of::<Header>();
         self.header.sections.iter().all(|section| {
@@ -142,7 +140,7 @@ impl Precompiled {
         }
     }
 
-    /// Whether a piece of the code is as it was written. Async-signal-safe.
+    /// Whether a piece of the code is intact. Async-signal-safe.
     pub(crate) fn is_whole_piece(&self, piece: usize) -> bool {
         let expected = self.section(Name::Pieces).chunks_exact(size_of::<u64>()).nth(piece);
         let expected = expected.map(bytemuck::pod_read_unaligned::<u64>);
@@ -154,27 +152,27 @@ impl Precompiled {
         is_whole
     }
 
-    /// Has a file removed if its code is found to be damaged, so that it is made anew.
+    /// Has a file removed if its code is found to be damaged, so that it is compiled again.
     pub fn remove_if_damaged(&mut self, path: PathBuf) {
         self.removed = Some(path);
     }
 
-    /// Removes the file if its code was found to be damaged since the last time, and somebody
-    /// wants that; returns whether it was removed.
+    /// Removes the file if that was requested and damaged code was found since the last time.
+    /// Returns whether it did.
     pub(crate) fn remove_damaged(&self) -> bool {
         let removed = self.removed.as_ref();
         let removed = removed.filter(|_| self.has_damaged_code.swap(false, Ordering::Relaxed));
-        // Somebody may have replaced it already, which costs a compilation.
+        // Another process may have replaced it already; removing that costs only a compilation.
         removed.is_some_and(|path| std::fs::remove_file(path).is_ok())
     }
 
-    /// Tells it from files with other contents.
+    /// A checksum that distinguishes it from other files.
     pub fn checksum(&self) -> u64 {
         self.header.checksum
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the map has so many bytes, which are readable and never written.
+        // SAFETY: the map has this many bytes, which are readable and never written.
         unsafe { std::slice::from_raw_parts(self.map.base(), self.len) }
     }
 
@@ -187,60 +185,60 @@ impl Precompiled {
         &self.bytes()[self.range(name)]
     }
 
-    /// Whether a section that is looked at later is as it was written.
+    /// Whether a lazily checked section is intact.
     fn has(&self, name: Name) -> bool {
         *self.later[name as usize].get_or_init(|| self.is_whole(name))
     }
 
-    /// A section that is looked at later, if no byte of it differs.
+    /// A lazily checked section, if it is intact and not empty.
     fn later(&self, name: Name) -> Option<&[u8]> {
         let bytes = self.section(name);
         (!bytes.is_empty() && self.has(name)).then_some(bytes)
     }
 
-    /// What was written as settings.
+    /// The settings.
     pub fn settings(&self) -> &[u8] {
         self.section(Name::Settings)
     }
 
-    /// What was written as info.
+    /// The info.
     pub fn info(&self) -> &[u8] {
         self.section(Name::Info)
     }
 
-    /// The data, as it lies there.
+    /// The data.
     pub fn data(&self) -> &[u8] {
         self.section(Name::Data)
     }
 
-    /// Whether something was written as source.
+    /// Whether there is a source.
     pub fn has_source(&self) -> bool {
         !self.section(Name::Source).is_empty()
     }
 
-    /// What was written as source, if there is something and no byte of it differs.
+    /// The source, if there is one and it is intact.
     pub fn source(&self) -> Option<&[u8]> {
         self.later(Name::Source)
     }
 
-    /// The names of functions, if there are some and no byte of them differs.
+    /// The names of functions, if there are any and they are intact.
     pub(super) fn names(&self) -> Option<(&[NameEntry], &[u8])> {
         let (entries, text) = (self.later(Name::FunctionNames)?, self.section(Name::TextOfNames));
         let entries = bytemuck::try_cast_slice(entries).ok()?;
         self.has(Name::TextOfNames).then_some((entries, text))
     }
 
-    /// How many bytes it has.
+    /// The length of the file.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has none. Never.
+    /// Whether the file is empty. Never.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Its tables, where they lie.
+    /// The tables, which borrow from the map.
     pub(crate) fn tables(&self) -> Result<CodeTables<'_>, PrecompiledError> {
         Ok(CodeTables {
             data: self.section(Name::Data),
@@ -261,22 +259,22 @@ impl Precompiled {
             .map_err(|_| PrecompiledError::Damaged("a table is out of place"))
     }
 
-    /// The module in the binary format, if there is one and no byte of it differs.
+    /// The module in the binary format, if the file has it and it is intact.
     pub fn binary(&self) -> Option<&[u8]> {
         self.later(Name::Binary)
     }
 
-    /// Whether the positions are as they were written.
+    /// Whether the positions are intact.
     pub(crate) fn has_positions(&self) -> bool {
         self.has(Name::Positions)
     }
 
-    /// Which trampolines are there.
+    /// The trampolines in the file.
     pub fn trampolines(&self) -> Result<&[TrampolineCode], PrecompiledError> {
         self.table(Name::Trampolines)
     }
 
-    /// The code of the trampolines, which lives longer than this.
+    /// The code of the trampolines, in memory of its own.
     ///
     /// # Safety
     ///
@@ -286,7 +284,7 @@ impl Precompiled {
         let file = self.file.as_ref().filter(|_| part.start.is_multiple_of(PAGE));
         match file.and_then(|file| Map::of_code_in_file(file, &part).ok()) {
             Some(map) => Ok(CodeMemory::of_map(map, part.len())),
-            // There is no file, or files must not be executed.
+            // There is no file, or it must not be executed.
             None => {
                 let map = Map::copy_of(&self.bytes()[part.clone()])?;
                 map.make_executable()?;
@@ -295,8 +293,7 @@ impl Precompiled {
         }
     }
 
-    /// The images of memories that lie in the file, if it is one and has some. The file is
-    /// given away.
+    /// The memory images in the file, which take it over; none if there is no file.
     pub fn memory_images(
         &mut self,
         images: &[DataImage],
@@ -320,9 +317,9 @@ impl Precompiled {
         }
     }
 
-    /// Its code, which may be executed from now on, and is checked then, or all of it at once.
+    /// The executable code, checked when it is first executed, or all of it `at_once`.
     ///
-    /// Where files must not be executed, it is checked at once, and copied.
+    /// If the system forbids executing files, the code is checked and copied.
     pub fn code(&mut self, at_once: bool) -> Result<Code, PrecompiledError> {
         let part = self.range(Name::Code);
         if !part.start.is_multiple_of(PAGE) {
@@ -342,7 +339,7 @@ impl Precompiled {
         Ok(Code::InPlace(part))
     }
 
-    /// The bytes of the code, to be read.
+    /// The bytes of the code, for reading.
     pub(crate) fn code_bytes(&self) -> &[u8] {
         self.section(Name::Code)
     }
@@ -350,7 +347,7 @@ impl Precompiled {
 
 impl Drop for Precompiled {
     fn drop(&mut self) {
-        // Whoever has found it has not run into it, but asked.
+        // The damage was found by a check, not by executing the code.
         self.remove_damaged();
     }
 }

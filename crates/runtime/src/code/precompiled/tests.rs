@@ -119,12 +119,12 @@ fn what_is_damaged_of_what_backtraces_ask_for_is_missing() {
     }
 }
 
-/// Code of three and a half pieces, each of which differs.
+/// Code of three and a half pieces with different contents.
 fn large() -> Vec<u8> {
     (0..3 * PIECE + PIECE / 2).map(|at| (at / PIECE) as u8 + 1).collect()
 }
 
-/// The pieces of a file that can be accessed, as the kernel says.
+/// Which pieces of the code the kernel maps as executable.
 fn executable(code: &code::LaterCode) -> Vec<bool> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let is_executable = |piece: usize| {
