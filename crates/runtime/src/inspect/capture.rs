@@ -1,4 +1,4 @@
-//! Backtraces of a store: of what has just stopped, and of suspended stacks.
+//! Backtraces: of the running activations, and of suspended stacks.
 
 use super::walk::{Between, Walker};
 use crate::report::backtrace::{Backtrace, Boundary, Frame};
@@ -8,16 +8,15 @@ use crate::store::Store;
 use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
 use ropewalk_abi::{ControlBlock, clauses};
 
-/// How many tags are named of an instruction that handles them; it may have thousands.
+/// How many tags of one instruction are named; it may handle thousands.
 const MOST_TAGS: usize = 32;
 
 impl Backtrace {
-    /// The frames of a store whose newest activation was left.
+    /// The frames of all activations, after the newest one was left.
     ///
     /// # Safety
     ///
-    /// The newest activation must have been left as `left` says, and its
-    /// stacks not be used since.
+    /// The newest activation must have been left at `left`, and its stacks not be used since.
     pub(crate) unsafe fn capture(store: &Store, left: &LeavePoint) -> Backtrace {
         let mut walker = Walker::new(store);
         // SAFETY: the caller's promise.
@@ -29,13 +28,12 @@ impl Backtrace {
             for stack in store.with_extender(innermost) {
                 walker.between = match child.replace(stack) {
                     Some(child) => Some(Between::resume(child, stack)),
-                    // This is the one that was left.
+                    // This stack was left at `left`.
                     None if i == 0 => continue,
                     None => Some(Between::Host),
                 };
-                // SAFETY: parents wait for their children, and outer
-                // activations are in host calls, so their control blocks say
-                // where they were left.
+                // SAFETY: parents wait for their children, and outer activations are in host calls,
+                // so their control blocks say where they were left.
                 unsafe { walker.walk_left(&LeavePoint::in_host_call(stack)) };
             }
         }
@@ -46,7 +44,7 @@ impl Backtrace {
     ///
     /// # Safety
     ///
-    /// The stack must have been left there.
+    /// The stack must have been left at `left`.
     pub(crate) unsafe fn of_stack(store: &Store, left: &LeavePoint) -> Backtrace {
         let mut walker = Walker::new(store);
         // SAFETY: the caller's promise.
@@ -54,7 +52,7 @@ impl Backtrace {
         walker.finish()
     }
 
-    /// The frames of suspended stacks, of which the innermost comes first.
+    /// The frames of suspended stacks, which are given innermost first.
     pub(crate) fn of_suspended<'a>(
         store: &'a Store,
         stacks: impl Iterator<Item = &'a ControlBlock>,
@@ -66,7 +64,7 @@ impl Backtrace {
                 walker.between = Some(Between::resume(child, stack));
             }
             if let Some(left) = LeavePoint::suspended(stack) {
-                // SAFETY: a suspended stack says where it was left.
+                // SAFETY: the block of a suspended stack says where it was left.
                 unsafe { walker.walk_left(&left) };
             }
         }
@@ -75,32 +73,30 @@ impl Backtrace {
 }
 
 impl Store {
-    /// The frames below the host function that runs; none if none runs.
-    ///
-    /// Only a host function can have the store while something runs in it.
+    /// The frames that called the running host function; none if nothing runs.
     pub fn host_backtrace(&self) -> Backtrace {
         if self.running.depth == 0 {
             return Backtrace::default();
         }
-        // SAFETY: the newest activation is in a host call, so the block of its stack is
-        // alive and says where that was left.
+        // SAFETY: the newest activation is in a host call, so the block of its stack is alive and
+        // says where the stack was left.
         unsafe {
             let left = LeavePoint::in_host_call(&*self.context().stack);
             Backtrace::capture(self, &left)
         }
     }
 
-    /// A function of the module whose code begins at an address, with the module.
+    /// The name of a function, with that of the module whose code begins at an address.
     pub(crate) fn function_text(&self, code: usize, function: u32) -> String {
         let module = self.module_at(code).map(|(module, _)| module);
         let module = module.expect("modules stay as long as their store");
         Frame::of_function(module, function).function_text()
     }
 
-    /// What lies between a stack and its parent or extender.
+    /// The boundary between a stack and its parent or extender.
     pub(crate) fn resume_boundary(&self, child: &ControlBlock, parent: &ControlBlock) -> Boundary {
         let instruction = resume_instruction(child, parent);
-        // SAFETY: a stack that waits for another has noted its clauses.
+        // SAFETY: the clauses of a waiting stack are set.
         unsafe { self.boundary_of(instruction, parent.handlers) }
     }
 
@@ -108,7 +104,7 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// A stack must wait with them.
+    /// A stack must be waiting with them.
     pub(super) unsafe fn boundary_of(
         &self,
         instruction: &'static str,
@@ -123,7 +119,7 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// A stack must wait with the clauses.
+    /// A stack must be waiting with the clauses.
     pub(crate) unsafe fn tag_names(&self, handlers: *const u64) -> (Vec<String>, usize) {
         // SAFETY: the caller's promise.
         let mut words = unsafe { clauses::all(handlers) }.filter(|word| *word != EVERY_TAG);
@@ -132,7 +128,7 @@ impl Store {
         (names, words.count())
     }
 
-    /// The name of a tag in some module that has it.
+    /// The name of a tag in the first module that has it.
     pub(crate) fn tag_name(&self, tag: usize) -> String {
         let named = self.objects.instances.iter().find_map(|instance| {
             let info = &instance.module().info;
@@ -145,7 +141,7 @@ impl Store {
     }
 }
 
-/// The instruction by which a stack has resumed another.
+/// The instruction by which a stack resumed another.
 pub(super) fn resume_instruction(child: &ControlBlock, parent: &ControlBlock) -> &'static str {
     match child.purpose {
         _ if std::ptr::eq(child.extender, parent) => "stack.extend",

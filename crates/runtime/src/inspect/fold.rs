@@ -1,31 +1,30 @@
-//! Repetitions are folded while items come, so that of a million frames few are kept, and
-//! still all are counted.
+//! Folding repeated frames while a stack is walked: of a million frames, few are kept, and all are
+//! counted.
 //!
 //! ```text
 //!   e d b c b c b c b c a   -->   e d   4 times: b c   a
 //! ```
 //!
-//! What comes after very many parts pushes out those in the middle: the first stay, and the
-//! last. Where there is no memory for more, that is an error: the host may be about to say so.
+//! If there are very many runs, the first and the last ones are kept. A lack of memory is an error,
+//! since the host may be about to report one.
 
 use std::collections::{TryReserveError, VecDeque};
 
 /// The longest cycle that is folded.
 const LONGEST_CYCLE: usize = 8;
 
-/// Fewer repetitions than these are kept as they are.
+/// Fewer repetitions than this are not folded.
 const REPETITIONS: usize = 3;
 
-/// How many items are kept whole at the beginning and at the end, at least, if there are too
-/// many.
+/// The least number of items kept at the beginning and at the end.
 const FIRST: usize = 40;
 const LAST: usize = 16;
 
-/// So many items are looked at for a cycle; of more, the oldest are set aside.
+/// How many items are searched for a cycle. Of more, the oldest are set aside.
 const WINDOW: usize = 48;
 const SET_ASIDE: usize = WINDOW - (REPETITIONS + 1) * LONGEST_CYCLE;
 
-/// Items that came one after the other, once or several times.
+/// Consecutive items, once or repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part<T> {
     /// How many items came before.
@@ -34,18 +33,17 @@ pub(super) struct Part<T> {
     pub times: usize,
 }
 
-/// Items, folded.
+/// Items with folded repetitions.
 #[derive(Debug)]
 pub(super) struct Folded<T> {
-    /// If there are no more than so many, every part is kept.
+    /// Up to this many items, every run is kept.
     most: usize,
-    /// How many items came.
+    /// The number of items so far.
     count: usize,
     first: Vec<Part<T>>,
     last: VecDeque<Part<T>>,
-    /// The cycle that is going on, and how many items of it came again since it was whole.
+    /// The current cycle, and how many items of its next repetition came already.
     cycle: Option<(Part<T>, usize)>,
-    /// The newest items.
     window: Vec<T>,
 }
 
@@ -55,7 +53,6 @@ impl<T: Copy + PartialEq> Folded<T> {
         Folded { most, count: 0, first, last, cycle: None, window }
     }
 
-    /// How many items came.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -82,7 +79,7 @@ impl<T: Copy + PartialEq> Folded<T> {
         }
     }
 
-    /// The parts, in order. Between some, others may be missing.
+    /// The runs, in order. Some may be missing in the middle.
     pub fn finish(mut self) -> Result<Vec<Part<T>>, TryReserveError> {
         self.end_cycle()?;
         self.set_aside(self.window.len())?;
@@ -94,7 +91,7 @@ impl<T: Copy + PartialEq> Folded<T> {
         Ok(self.first)
     }
 
-    /// The length of a cycle that came often enough, the last time just now.
+    /// The length of a cycle that has just been repeated often enough.
     fn cycle_at_end(&self) -> Option<usize> {
         (1..=LONGEST_CYCLE).find(|length| {
             let begin = self.window.len().checked_sub((REPETITIONS + 1) * length);
@@ -113,7 +110,7 @@ impl<T: Copy + PartialEq> Folded<T> {
         Ok(())
     }
 
-    /// The cycle is kept; items that came after it whole are the newest.
+    /// Keeps the current cycle. Items of an incomplete repetition become the newest items.
     fn end_cycle(&mut self) -> Result<(), TryReserveError> {
         let Some((cycle, again)) = self.cycle.take() else { return Ok(()) };
         self.window.try_reserve(again)?;
@@ -121,7 +118,7 @@ impl<T: Copy + PartialEq> Folded<T> {
         self.keep(cycle)
     }
 
-    /// The oldest items of the window are kept as they are.
+    /// Keeps the oldest items of the window without folding.
     fn set_aside(&mut self, count: usize) -> Result<(), TryReserveError> {
         if count == 0 {
             return Ok(());
@@ -149,7 +146,7 @@ impl<T: Copy + PartialEq> Folded<T> {
         Ok(())
     }
 
-    /// Of what came last, no more than is wanted is kept, but for a cycle as a whole.
+    /// Shortens the first of the last runs to what is wanted, unless it is a cycle.
     fn cut_last(&mut self) {
         let last: usize = self.last.iter().map(|part| part.items.len()).sum();
         if let Some(part) = self.last.front_mut().filter(|part| part.times == 1) {
@@ -164,7 +161,7 @@ impl<T: Copy + PartialEq> Folded<T> {
 mod tests {
     use super::*;
 
-    /// The parts of a text, as `number:letters*times`.
+    /// The runs of a text, as `number:letters*times`.
     fn folded(text: impl IntoIterator<Item = char>) -> String {
         let mut folded = Folded::new(64);
         text.into_iter().for_each(|letter| folded.push(letter).unwrap());

@@ -1,4 +1,4 @@
-//! The frames of a stack that is suspended or in a host call.
+//! The frames of a suspended stack, or of one in a host call.
 
 use crate::code::LoadedModule;
 use crate::stack::{Bound, LeftAt};
@@ -8,24 +8,23 @@ use ropewalk_abi::code::{CallSite, CodeTables};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-/// Walks from the newest frame outwards.
+/// Iterates over frames, newest first.
 pub(crate) struct Frames<'a> {
     store: &'a Store,
     pc: usize,
-    /// Where the next link lies.
+    /// The place of the next link.
     fp: usize,
     left: LeftAt,
-    /// Calls that were met lately, by their return address: a deep stack has few of
-    /// them, again and again.
+    /// Recent calls, by their return addresses: a deep stack has few of them, many times.
     known: [MaybeUninit<Call<'a>>; KNOWN_CALLS],
-    /// A bit for each of them that is there. Most walks are short, and prepare nothing.
+    /// Which of them are set, as bits. Most walks are short, so nothing is prepared.
     is_known: u8,
 }
 
 const KNOWN_CALLS: usize = 8;
 const _: () = assert!(KNOWN_CALLS == u8::BITS as usize);
 
-/// A call: where it returns to, and what is known of it.
+/// A call: its return address, and its entry in the tables.
 #[derive(Clone, Copy)]
 struct Call<'a> {
     pc: usize,
@@ -34,14 +33,14 @@ struct Call<'a> {
     site: Option<&'a CallSite>,
 }
 
-/// A frame: what is known of its call, and its frame pointer.
+/// A frame: its call, and its frame pointer.
 pub(crate) struct Frame<'a> {
     pub fp: usize,
     call: Call<'a>,
 }
 
 impl<'a> Frames<'a> {
-    /// The frames of a stack that was left by a call of the host.
+    /// The frames of a stack in a host call.
     pub fn of_host_call(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the stubs leave the return address at the stack pointer.
         unsafe {
@@ -55,11 +54,11 @@ impl<'a> Frames<'a> {
         Frames { store, pc, fp: left.fp, left, known, is_known: 0 }
     }
 
-    /// The call that returns to where the walk is.
+    /// The call that returns to the current address.
     fn call(&mut self) -> Call<'a> {
         let (pc, place) = (self.pc, self.pc % KNOWN_CALLS);
         if self.is_known >> place & 1 == 1 {
-            // SAFETY: the bit says that it is there.
+            // SAFETY: the bit says that it is set.
             let known = unsafe { self.known[place].assume_init() };
             if known.pc == pc {
                 return known;
@@ -74,9 +73,9 @@ impl<'a> Frames<'a> {
         call
     }
 
-    /// The frames of a stack that is suspended.
+    /// The frames of a suspended stack.
     pub fn of_suspended(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
-        // SAFETY: the address to continue at is on top, above what is bound.
+        // SAFETY: the return address is on top, above the bound values.
         unsafe {
             let left = LeftAt::of(stack);
             let sp = store.bound(stack).map_or(left.sp, Bound::left_at);
@@ -94,8 +93,8 @@ impl<'a> Iterator for Frames<'a> {
         }
         let fp = self.fp;
         let call = self.call();
-        // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a
-        // return address are there.
+        // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a return address are
+        // there.
         unsafe {
             self.fp = self.left.follow(*(fp as *const usize));
             self.pc = *((fp + 8) as *const usize);
@@ -105,29 +104,28 @@ impl<'a> Iterator for Frames<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Where its call returns to.
+    /// The return address of its call.
     pub fn pc(&self) -> usize {
         self.call.pc
     }
 
-    /// The module that its function belongs to.
+    /// The module of its function.
     pub fn module(&self) -> Option<&'a Arc<LoadedModule>> {
         self.call.module
     }
 
-    /// What is known of the call, and the stack pointer there.
+    /// The entry of its call in the tables, and the stack pointer there.
     pub fn site(&self) -> Option<(&'a CodeTables<'a>, &'a CallSite, usize)> {
         let (module, site) = (self.call.module?, self.call.site?);
         Some((module.code.tables(), site, self.fp - site.frame_size as usize))
     }
 
-    /// What the frame owns, but for the first ones: references to stacks, and to objects with
-    /// those of its locals.
+    /// The references that the frame owns, without the first `kept` ones: stacks, and objects that
+    /// contain its locals.
     pub fn owned(&self, kept: usize) -> impl Iterator<Item = u64> + use<'a> {
         let words = self.site().map(|(image, site, sp)| {
             let left = image.owned_of(site).iter().skip(kept);
-            // SAFETY: the list of the call says that a reference is there, and the frame is
-            // suspended.
+            // SAFETY: the frame is suspended, and the tables say that a reference is there.
             left.map(move |offset| unsafe { *((sp + *offset as usize) as *const u64) })
         });
         words.into_iter().flatten()

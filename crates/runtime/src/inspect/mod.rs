@@ -1,4 +1,4 @@
-//! Looking into a store: frames, backtraces, values in words, the state of each stack.
+//! Inspecting a store: frames, backtraces, descriptions of values, the state of each stack.
 
 mod capture;
 pub(crate) mod check;

@@ -1,4 +1,4 @@
-//! Walking stacks, from the innermost frame outwards.
+//! Collecting the frames of stacks for a backtrace, from the innermost outwards.
 
 use super::capture::resume_instruction;
 use super::fold::Folded;
@@ -12,10 +12,10 @@ use ropewalk_abi::code::index;
 use std::collections::TryReserveError;
 use std::sync::{Arc, OnceLock};
 
-/// How many frames a backtrace keeps as they are.
+/// Up to this many frames, a backtrace has all of them.
 const MAX_FRAMES: usize = 64;
 
-/// What lies between a frame and the one inside of it, before anybody has asked for names.
+/// A [`Boundary`] whose tags are not named yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Between {
     Resume { instruction: &'static str, handlers: *const u64 },
@@ -29,27 +29,25 @@ impl Between {
     }
 }
 
-/// A frame of a function: an address in its code, and what lies before it.
+/// A frame before it is resolved: an address in its code, and the boundary before it.
 type Met = (usize, Option<Between>);
 
-/// Collects frames.
 pub(super) struct Walker<'a> {
     store: &'a Store,
     folded: Folded<Met>,
-    /// The first frames, as they came.
+    /// The first frames, in order.
     first: Vec<Met>,
     /// Whether there was no memory for a frame.
     lacks_memory: bool,
-    /// What lies before the next frame.
+    /// The boundary before the next frame.
     pub between: Option<Between>,
-    /// The module of the newest frame, and its instance if there is only one.
+    /// The module of the last resolved frame, and its instance if there is only one.
     newest: Option<(&'a Arc<LoadedModule>, Option<usize>)>,
-    /// The addresses that were met lately, and whether they are in a function: most frames of
-    /// a deep stack are of few calls.
+    /// Recent addresses, and whether they are in a function: most frames of a deep stack come from
+    /// few calls.
     known: [(usize, bool); KNOWN],
 }
 
-/// A power of two.
 const KNOWN: usize = 8;
 
 impl<'a> Walker<'a> {
@@ -77,7 +75,7 @@ impl<'a> Walker<'a> {
     ///
     /// # Safety
     ///
-    /// The stack must have been left there.
+    /// The stack must have been left at `left`.
     pub unsafe fn walk_left(&mut self, left: &LeavePoint) {
         self.push(left.pc, !left.at_fault);
         // SAFETY: `sp` was the stack pointer when it was left.
@@ -87,8 +85,8 @@ impl<'a> Walker<'a> {
         }
         let mut fp = left.fp;
         while fp != 0 {
-            // SAFETY: `fp` is a link of the chain, so a saved frame pointer
-            // and a return address are there.
+            // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a return address
+            // are there.
             let (next, pc) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
             self.push(pc, true);
             fp = match next {
@@ -98,8 +96,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The return address of a function that faulted before its frame was
-    /// linked into the chain, or of the stub that probes its frame.
+    /// The return address of a function that faulted before it linked its frame into the chain, or
+    /// of the stub that probes its frame.
     unsafe fn unlinked_caller(&self, left: &LeavePoint) -> Option<usize> {
         if !left.at_fault {
             return None;
@@ -108,12 +106,12 @@ impl<'a> Walker<'a> {
         let image = module.code.tables();
         let start = image.function_at(offset).map(|f| image.functions[f as usize].start);
         let place = arch::frames::unlinked_return_address(start.map(|start| offset - start))?;
-        // SAFETY: before its frame is linked, the return address of a function
-        // is on top of the stack, or below what it has pushed.
+        // SAFETY: before its frame is linked, the return address of a function is on top of the
+        // stack, or below what the function has pushed.
         Some(unsafe { *((left.sp + place) as *const usize) })
     }
 
-    /// Whether a function contains an address.
+    /// Whether an address is in the code of a function.
     fn is_in_function(&mut self, address: usize) -> bool {
         let known = &mut self.known[address % KNOWN];
         if known.0 != address {
@@ -126,8 +124,7 @@ impl<'a> Walker<'a> {
         known.1
     }
 
-    /// Adds the frame of the function that contains an address, if one does: the address of
-    /// an instruction, or after a call.
+    /// Adds the frame of a function, if the address is in one.
     fn push(&mut self, pc: usize, is_return_address: bool) {
         let address = if is_return_address { pc - 1 } else { pc };
         if !self.is_in_function(address) {
@@ -145,8 +142,8 @@ impl<'a> Walker<'a> {
         self.folded.push(met)
     }
 
-    /// The backtrace: all frames if they are few, each part of them once if they are many, and
-    /// nothing but their number where there is no memory for them.
+    /// The backtrace: all frames if they are few, or else folded ones, or only their number if
+    /// memory is short.
     pub fn finish(mut self) -> Backtrace {
         let folded = std::mem::replace(&mut self.folded, Folded::new(MAX_FRAMES));
         let count = folded.count();
@@ -179,7 +176,7 @@ impl<'a> Walker<'a> {
         Ok(trace)
     }
 
-    /// A frame that was met, with all that is known of it.
+    /// Resolves a frame.
     fn frame(&mut self, (address, between): Met) -> Frame {
         let found = self.store.module_at(address).and_then(|(module, offset)| {
             let image = module.code.tables();

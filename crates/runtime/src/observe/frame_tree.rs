@@ -1,5 +1,4 @@
-//! Where stacks were when something was recorded or sampled: frames in a tree, each of which
-//! is in it once.
+//! A tree of frames, in which traces and profiles record where stacks were.
 
 use crate::stack::LeavePoint;
 use crate::store::Store;
@@ -7,13 +6,13 @@ use ropewalk_abi::code::index;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// How many frames of a stack are kept: the innermost.
+/// How many of the innermost frames of a stack are kept.
 const MAX_FRAMES: usize = 64;
-/// How many of the outermost are kept too, where they are wanted.
+/// How many of the outermost frames are kept too, for profiles.
 const OUTERMOST: usize = 64;
-/// Stands among addresses for those that are left out.
+/// Stands for the addresses that are left out.
 const LEFT_OUT: usize = 0;
-/// How many frames there may be in the tree. What comes later has none.
+/// The maximum size of the tree. Further frames are not recorded.
 const MAX_NODES: usize = 1 << 20;
 
 /// A frame of the tree.
@@ -21,36 +20,35 @@ const MAX_NODES: usize = 1 << 20;
 pub(crate) struct Node {
     /// The frame that called it.
     pub caller: Option<u32>,
-    /// Where the code of its module begins; 0 if the node stands for frames that are left out.
+    /// Where the code of its module begins; 0 for frames that are left out.
     pub code: usize,
     pub function: u32,
     pub position: Option<u32>,
 }
 
 impl Node {
-    /// Whether it stands for frames that are left out, however many.
+    /// Whether it stands for any number of frames that are left out.
     pub fn is_left_out(&self) -> bool {
         self.code == LEFT_OUT
     }
 }
 
-/// Frames that were seen.
 #[derive(Debug, Default)]
 pub(crate) struct FrameTree {
-    /// Whether stacks are walked to their outermost frames, however deep they are.
+    /// Whether deep stacks are walked to their outermost frames.
     is_whole: bool,
     pub nodes: Vec<Node>,
     numbers: HashMap<Node, u32>,
-    /// What a walk has found, by a hash of the addresses that it met. Mostly a stack is
-    /// where it, or another of its function, has been before.
+    /// The results of earlier walks, by a hash of the addresses. Most stacks stop where they, or
+    /// others of the same function, stopped before.
     known: HashMap<u64, Option<u32>, BuildHasherDefault<AsItIs>>,
-    /// The addresses that a walk meets.
+    /// The addresses of the current walk.
     met: Vec<usize>,
-    /// The last of them, if they are many.
+    /// The last of them, if there are many.
     outermost: VecDeque<usize>,
 }
 
-/// A hash of what is one already.
+/// A hasher for keys that are hashes.
 #[derive(Debug, Default)]
 struct AsItIs(u64);
 
@@ -74,11 +72,11 @@ impl FrameTree {
         FrameTree { is_whole: true, ..FrameTree::default() }
     }
 
-    /// The innermost frame of a stack that was left somewhere; none if it has not begun.
+    /// The innermost frame of a stack; none if it has not begun.
     ///
     /// # Safety
     ///
-    /// The stack must have been left there, and what lies on it be still there.
+    /// The stack must have been left at `left`, and its contents be unchanged.
     pub unsafe fn of(&mut self, store: &Store, left: &LeavePoint) -> Option<u32> {
         // SAFETY: the caller's promise.
         let hash = unsafe { self.walk(left) };
@@ -90,7 +88,7 @@ impl FrameTree {
         found
     }
 
-    /// Notes the addresses on a stack, the innermost first; returns a hash of them.
+    /// Collects the addresses on a stack, innermost first; returns their hash.
     unsafe fn walk(&mut self, left: &LeavePoint) -> u64 {
         self.met.clear();
         self.met.push(left.pc);
@@ -112,8 +110,7 @@ impl FrameTree {
         self.met.iter().fold(0, hash)
     }
 
-    /// Notes the last of the addresses from a link of the chain on, and that some are left out
-    /// if they are more.
+    /// Collects the last addresses of the chain from a link on, and a mark if others are left out.
     unsafe fn walk_outermost(&mut self, mut fp: usize, left: &LeavePoint) {
         self.outermost.clear();
         let mut is_left_out = false;
@@ -131,7 +128,7 @@ impl FrameTree {
         self.met.extend(&self.outermost);
     }
 
-    /// Puts the frames of the functions whose addresses were met into the tree.
+    /// Adds the frames of the collected addresses to the tree.
     fn resolve(&mut self, store: &Store) -> Option<u32> {
         let mut caller = None;
         for pc in std::mem::take(&mut self.met).into_iter().rev() {
@@ -140,7 +137,7 @@ impl FrameTree {
                 caller = self.number(node).or(caller);
                 continue;
             }
-            // Where a call returns to may be after the code.
+            // A return address may be after the code.
             let Some((module, offset)) = store.module_at(pc - 1) else { continue };
             let image = module.code.tables();
             let code = image.function_at(offset).map(|number| image.functions[number as usize]);
@@ -166,8 +163,7 @@ impl FrameTree {
     }
 }
 
-/// The next link of the chain of frame pointers, 0 at its end, and the return address beside
-/// this one.
+/// The next link of the chain of frame pointers, 0 at its end, and the return address at this one.
 ///
 /// # Safety
 ///

@@ -1,6 +1,6 @@
-//! Records of stacks that do not agree.
+//! Inconsistent records of stacks.
 
-/// What is wrong: a bug of the engine.
+/// An inconsistency, which is a bug of the engine.
 #[derive(Debug)]
 pub(crate) struct Violation(pub String);
 

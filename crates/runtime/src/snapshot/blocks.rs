@@ -1,19 +1,18 @@
-//! Blocks of the table of stacks, as they are written: a record each, so that what has not
-//! changed lies where it did.
+//! Blocks of the table of stacks as records of one size, so that unchanged blocks keep their place
+//! in a snapshot.
 //!
-//! What does not have the same size for all, their frames and marks, lies in a section of its own.
+//! Frames and marks, whose sizes vary, lie in a section of their own.
 
 use super::error::SnapshotError;
 use super::image::{BlockImage, Frames, MarkImage, NO_PARENT, StackImage};
 use bytemuck::{Pod, Zeroable};
 use ropewalk_abi::stack::Purpose;
 
-/// How many bytes the record of a block has.
+/// The size of the record of a block.
 pub(super) const RECORD: usize = size_of::<Record>();
 
 const _: () = assert!(RECORD == 64);
 
-/// The record of a block.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Record {
@@ -29,9 +28,9 @@ struct Record {
     function: u32,
     entry: u32,
     fp: u32,
-    /// How long the frames are.
+    /// The length of the frames.
     frames: u32,
-    /// Where they begin, and after them what does not fit here.
+    /// Where the frames begin, and the trailer after them.
     start: u64,
     reference: u64,
     sought: u64,
@@ -49,7 +48,7 @@ const IS_HELD: u8 = 4;
 /// Its marks lie after its frames.
 const HAS_MARKS: u8 = 8;
 
-/// What of a block goes to the section of frames.
+/// Appends the trailer of a block: what belongs after its frames.
 pub(super) fn bytes_beside(
     block: &BlockImage,
     frames: &mut Vec<u8>,
@@ -64,7 +63,7 @@ pub(super) fn bytes_beside(
     Ok(())
 }
 
-/// The record of a block whose frames and more begin at a place.
+/// The record of a block whose frames and trailer begin at `start`.
 pub(super) fn record(block: &BlockImage, start: u64) -> [u8; RECORD] {
     let record = match block {
         BlockImage::Vacant(reference) => {
@@ -109,7 +108,7 @@ fn of_stack(stack: &StackImage, start: u64) -> Record {
     }
 }
 
-/// The number of a block, of which there are fewer than this has numbers.
+/// The number of a block. There are fewer blocks than numbers.
 fn number(block: usize) -> u32 {
     match block {
         NO_PARENT => u32::MAX,
@@ -124,7 +123,7 @@ fn number_of(block: u32) -> usize {
     }
 }
 
-/// Reads a record; what does not fit there lies in the section of frames.
+/// Reads a record, and its trailer in the section of frames.
 pub(super) fn read(record: &[u8], frames: &[u8]) -> Result<BlockImage, SnapshotError> {
     let record: Record = bytemuck::pod_read_unaligned(record);
     let &Record { reference, .. } = &record;
@@ -138,7 +137,7 @@ pub(super) fn read(record: &[u8], frames: &[u8]) -> Result<BlockImage, SnapshotE
     })
 }
 
-/// Where in the section of frames something lies of a block, and how long that is.
+/// The place and length of a block's frames and trailer, if it has any.
 pub(super) fn place(record: &[u8], frames: &[u8]) -> Result<Option<(usize, usize)>, SnapshotError> {
     let record: Record = bytemuck::pod_read_unaligned(record);
     let has_beside = record.kind == SPENT || record.flags & HAS_MARKS != 0;
@@ -155,7 +154,7 @@ pub(super) fn place(record: &[u8], frames: &[u8]) -> Result<Option<(usize, usize
     Ok((len > 0).then_some((record.start as usize, len)))
 }
 
-/// Whether all that was written of a block stood in it.
+/// Whether all state of a block is in its record.
 pub(super) fn stands_alone(record: &[u8]) -> bool {
     let record: Record = bytemuck::pod_read_unaligned(record);
     matches!(record.kind, VACANT | STACK)
@@ -197,7 +196,7 @@ fn purpose(number: u8) -> Result<Purpose, SnapshotError> {
     found.ok_or(SnapshotError::Damaged("a stack has no purpose"))
 }
 
-/// Reads what lies at a place of the section of frames, after its length.
+/// Reads a trailer, which begins with its length.
 fn read_beside<T: serde::de::DeserializeOwned>(
     frames: &[u8],
     start: u64,

@@ -1,4 +1,4 @@
-//! Writing activations down that wait, or run.
+//! Saving activations: pending ones, and the running one.
 
 use super::error::SnapshotError;
 use super::image::{CallImage, CallTo, TypeName};
@@ -22,13 +22,13 @@ struct Left<'a> {
     root: *mut ControlBlock,
     stack: *mut ControlBlock,
     base: *mut ControlBlock,
-    /// The host function that it waits for.
+    /// The host function of its pending call.
     host: Option<*const HostContext>,
     arguments: Option<&'a [RawVal]>,
 }
 
 impl Writer<'_> {
-    /// The activations that wait; then the one that runs, if there is one.
+    /// Saves the pending activations; then the running one, if there is one.
     pub fn calls(&mut self) -> Result<()> {
         let store = self.symbols.store();
         let mut calls = Vec::new();
@@ -94,12 +94,12 @@ impl Writer<'_> {
         })
     }
 
-    /// Where the call of an activation returns to, and a type with its results, if the frames of
-    /// its root say so.
+    /// The caller of an activation, and a type with its results if the frames of its root determine
+    /// one.
     fn returns_to(&mut self, left: &Left<'_>) -> Result<(CallTo, Option<TypeName>)> {
         // SAFETY: the root of the activation is alive.
         let root = unsafe { &*left.root };
-        // SAFETY: what a root was entered by lies at its end.
+        // SAFETY: the return address of the stub that entered a root lies at its end.
         let entered = unsafe { *((end_of_frames(root) - size_of::<usize>()) as *const usize) };
         let entered = self.symbols.code(entered);
         if entered.is_some_and(comes_back) {
@@ -120,14 +120,14 @@ impl Writer<'_> {
         Ok((CallTo::Call { has_array }, Some(results)))
     }
 
-    /// The reference of the continuation that the host has resumed from the root of an activation,
-    /// and a type with its results.
+    /// The continuation that the host resumed from the root of an activation, and a type with its
+    /// results.
     fn resumed(&self, left: &Left<'_>) -> Result<(u64, TypeName)> {
         let store = self.store();
-        // SAFETY: stacks of activations are alive, and so is what is suspended with a root.
+        // SAFETY: stacks of activations are alive, and so are the stacks suspended with a root.
         let (stack, innermost) = unsafe { (&*left.stack, &*(*left.root).innermost) };
-        // What was resumed runs, or another base does, and it is suspended with the root. Other
-        // stacks may name the root as a parent that they had once.
+        // The resumed stack runs, or it is suspended with the root while another base runs. Other
+        // stacks may still name the root as their former parent.
         let running = store.with_extender(stack).chain(store.with_extender(innermost));
         let child = running.into_iter().find(|stack| ptr::eq(stack.parent, left.root));
         let Some(child) = child.filter(|child| child.purpose == Purpose::Continuation) else {
@@ -147,7 +147,7 @@ impl Writer<'_> {
     fn clauses(&mut self, root: &ControlBlock) -> Result<Vec<u32>> {
         let mut symbols = Vec::new();
         for number in 0.. {
-            // SAFETY: the host keeps them as long as the root waits; a zero is the last.
+            // SAFETY: the host keeps the clauses as long as the root waits; a zero ends them.
             let word = unsafe { *root.handlers.add(number) };
             let symbol = match word {
                 0 => break,
@@ -162,7 +162,7 @@ impl Writer<'_> {
         Ok(symbols)
     }
 
-    /// A type with the results of a function, by its frame.
+    /// A type with the results of a frame's function.
     fn results_of(&self, frame: &Frame<'_>) -> Result<TypeName, SnapshotError> {
         let pc = frame.pc();
         if let Some((trampoline, _)) = self.symbols.trampolines().at(pc) {
@@ -193,9 +193,9 @@ impl Writer<'_> {
     }
 }
 
-/// The outermost function of a stack that was left.
+/// The outermost function of a suspended stack.
 fn outermost_function<'a>(store: &'a Store, stack: &ControlBlock) -> Option<Frame<'a>> {
-    // What continues a call that was left is no frame of a function.
+    // The stub that continues a left call is not a function.
     let continues = stubs::continue_call as *const () as usize;
     Frames::of_host_call(store, stack).filter(|frame| frame.pc() != continues).last()
 }

@@ -1,9 +1,8 @@
-//! Snapshots: a store that does not run, written down, and read again into another store, of
-//! this process or of another.
+//! Snapshots: saving a store that does not run, and restoring it in this process or another one.
 //!
-//! Code for this [lists all pointers](ropewalk_abi::code::CallSite::pointers) that a frame has
-//! during a call. So every word of a store is known to be a number, a reference, an address
-//! of code, a link, or an address of something of the engine:
+//! Code for snapshots [lists all pointers](ropewalk_abi::code::CallSite::pointers) of a frame
+//! during a call. So every word of a store is known to be a number, a reference, an address of
+//! code, a link, or the address of an object of the engine:
 //!
 //! ```text
 //!   store                       written                            another store
@@ -27,8 +26,8 @@
 //! | [`since`], [`ranges`] | what has changed since the last snapshot |
 //! | [`error`] | why it cannot be done |
 //!
-//! Instances are not written as they lie in memory. They are made anew, of the same modules in
-//! the same order, and then get their globals, memories and tables.
+//! Instances are not saved as they lie in memory. They are made again from the same modules in the
+//! same order, and then get their globals, memories and tables.
 
 mod blocks;
 mod calls;

@@ -1,11 +1,11 @@
-//! Where stacks lie among the frames of a snapshot.
+//! Allocating space for the frames of each stack in a snapshot.
 
-/// The place of each stack, by the number of its block.
+/// The place of each stack's frames, by the number of its block.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     places: Vec<Place>,
     end: usize,
-    /// How many bytes belong to no stack any more.
+    /// The bytes that belong to no stack anymore.
     unused: usize,
 }
 
@@ -15,16 +15,16 @@ struct Place {
     room: u32,
 }
 
-/// Where places begin are multiples of this.
+/// The alignment of places.
 const ALIGNMENT: usize = 8;
 
 impl Places {
-    /// Places in so many bytes of frames, none of which belong to a stack yet.
+    /// Unallocated space of this many bytes.
     pub fn new(end: usize) -> Places {
         Places { places: Vec::new(), end, unused: end }
     }
 
-    /// Gives a stack a place that it had.
+    /// Allocates the place that a stack had.
     pub fn restore(&mut self, number: usize, start: usize, len: usize) {
         let room = len.next_multiple_of(ALIGNMENT).min(self.end.saturating_sub(start));
         self.places.resize(self.places.len().max(number + 1), Place::default());
@@ -32,7 +32,7 @@ impl Places {
         self.unused = self.unused.saturating_sub(room);
     }
 
-    /// A place for so many bytes of a stack: the one that it has, if there is room.
+    /// The place for this many bytes of a stack: the one that it has, if there is room.
     pub fn find(&mut self, number: usize, len: usize) -> usize {
         if self.places.len() <= number {
             self.places.resize(number + 1, Place::default());
@@ -47,19 +47,18 @@ impl Places {
         place.start as usize
     }
 
-    /// Gives up the place of a stack that has ended.
+    /// Frees the place of an ended stack.
     pub fn vacate(&mut self, number: usize) {
         if let Some(place) = self.places.get_mut(number) {
             self.unused += std::mem::take(place).room as usize;
         }
     }
 
-    /// Where the last one ends.
+    /// The end of the last place.
     pub fn end(&self) -> usize {
         self.end
     }
 
-    /// Whether more is unused than used.
     pub fn are_mostly_unused(&self) -> bool {
         self.unused > self.end / 2
     }

@@ -1,9 +1,8 @@
-//! What is kept of the last snapshot, so that one of what has changed since costs what has changed.
+//! Tracking changes since the last snapshot, so that the next one costs only what has changed.
 //!
-//! Each section is watched in one of two ways: the kernel notes which
-//! [pages](crate::os::dirty_pages) of what it is made of are written, or, if it is small, there is a
-//! copy of it. The next snapshot looks at what was written, and writes only that. It does not
-//! collect before: then objects lie where they did.
+//! Each section is tracked in one of two ways: by the [dirty pages](crate::os::dirty_pages) of its
+//! memory, or, if it is small, by a copy. The next snapshot saves only the changes. It does not
+//! collect before, so that objects keep their places.
 //!
 //! ```text
 //!   section     made of                   what has changed
@@ -16,7 +15,7 @@
 //!   tables      their elements            pages, or compared
 //! ```
 //!
-//! A stack is written where the last snapshot has it, if there is room; else it goes to the end.
+//! A stack keeps its place in the section of frames while it fits. A larger one moves to the end.
 
 use super::image::TypeName;
 use super::places::Places;
@@ -31,33 +30,33 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How large a section is at most that is not watched, but copied.
+/// The largest section that is copied instead of tracked by pages.
 pub(super) const COPIED: usize = 64 << 10;
 
-/// What is kept of the last snapshot.
+/// The record of the last snapshot.
 #[derive(Debug)]
 pub(crate) struct Since {
     /// The snapshots that the next one can be based on, the newest last.
     bases: Vec<KnownBase>,
     watches: Vec<Watch>,
-    /// What is to be protected, of sections that are watched.
+    /// New tracked addresses, which are protected when the snapshot is complete.
     unprotected: Vec<(usize, Range<usize>)>,
-    /// Whether only the newest is known from now on.
+    /// Whether earlier bases must be forgotten.
     begins_anew: bool,
-    /// Sections that are larger are watched, if they can be.
+    /// The largest section that is not tracked by pages.
     smallest: usize,
-    /// How many memories and tables there were.
+    /// The numbers of memories and tables.
     counts: [usize; 2],
     collections: u64,
-    /// What words name by number.
+    /// The symbols whose numbers words contain.
     pub(super) symbols: Vec<Symbol>,
-    /// The types that objects name by number.
+    /// The types whose numbers objects contain.
     pub(super) types: Vec<TypeName>,
-    /// For each page of the heap, where the object begins that its first byte belongs to.
+    /// For each page of the heap, the start of the object that the page begins in.
     pub(super) first_objects: Vec<usize>,
-    /// Where stacks lie among the frames.
+    /// The places of frames.
     pub(super) places: Places,
-    /// What is true of stacks, but does not stand in their blocks, by their numbers.
+    /// Flags of stacks that are not in their blocks, by number.
     pub(super) beside: HashMap<usize, u8>,
     /// The stacks that ran.
     pub(super) running: Vec<usize>,
@@ -67,25 +66,24 @@ pub(crate) struct Since {
 #[derive(Debug)]
 struct KnownBase {
     identity: Identity,
-    /// How long its sections are.
+    /// The lengths of its sections.
     lens: Vec<u64>,
-    /// What of each section has changed between it and the newest.
+    /// The changes of each section between it and the newest snapshot.
     changes: Vec<Ranges>,
 }
 
-/// How a section is known to have changed.
+/// How the changes of a section are tracked.
 #[derive(Debug)]
 enum Watch {
-    /// Not at all: any of it may have.
+    /// They are unknown.
     No,
-    /// By what it was.
+    /// By a copy.
     Copy(Vec<u8>),
-    /// By the pages at these addresses.
+    /// By the dirty pages at these addresses.
     Pages(Range<usize>),
 }
 
 impl Since {
-    /// Nothing is known yet.
     pub(super) fn new(store: &Store) -> Since {
         let counts = counts(store);
         let count = FIRST_MEMORY + counts.iter().sum::<usize>();
@@ -106,7 +104,7 @@ impl Since {
         }
     }
 
-    /// Which of the bases is meant, if what has changed since then is known.
+    /// The number of a base, if all changes since it are known.
     pub(super) fn base(&self, store: &Store, base: Base<'_>) -> Option<usize> {
         let lies_there = self.collections == store.heap.collections()
             || self.first_objects.is_empty() && store.objects().is_empty();
@@ -122,14 +120,14 @@ impl Since {
         }
     }
 
-    /// One of the bases, whose bytes are not at hand.
+    /// A base without its bytes.
     pub(super) fn based_on(&self, base: usize) -> BasedOn<'static> {
         let KnownBase { identity, lens, .. } = &self.bases[base];
         BasedOn { identity: *identity, lens: lens.clone(), bytes: None }
     }
 
-    /// What of a region was written since the last snapshot, as far as the kernel says it. From
-    /// now on the next one counts.
+    /// The dirty pages of a region since the last snapshot, as ranges of the section. They become
+    /// clean. None if pages are not tracked.
     pub(super) fn written(&mut self, section: usize, region: Option<&Region>) -> Option<Ranges> {
         let Watch::Pages(watched) = &self.watches[section] else { return None };
         let used = region.map_or(0..0, |region| region.used.clone());
@@ -146,7 +144,7 @@ impl Since {
         Some(ranges)
     }
 
-    /// What of a section, all of which is given, differs from its copy.
+    /// The differences of a whole section from its copy.
     pub(super) fn differences(&self, section: usize, whole: &Section<'_>) -> Ranges {
         let Watch::Copy(copy) = &self.watches[section] else { return Ranges::all(whole.len) };
         let bytes = whole.bytes();
@@ -160,8 +158,8 @@ impl Since {
         ranges
     }
 
-    /// Notes what of a section has changed since the last snapshot. Returns what has since a base,
-    /// if one is given, and else all.
+    /// Adds changes of a section since the last snapshot. Returns all changes since a base, or the
+    /// whole section without one.
     pub(super) fn note(
         &mut self,
         section: usize,
@@ -175,8 +173,8 @@ impl Since {
         base.map_or(Ranges::all(len), |base| self.bases[base].changes[section].below(len))
     }
 
-    /// Watches a section from now on, of which this many bytes were written. Its region is, if it
-    /// can be; if it is small, a copy is kept.
+    /// Starts tracking a section of this length: by the pages of its region if possible, or by a
+    /// copy if it is small.
     pub(super) fn watch(
         &mut self,
         section: usize,
@@ -192,8 +190,8 @@ impl Since {
         }
     }
 
-    /// Keeps a copy of a section, if it is small, or one of the first: of these everything is
-    /// looked at anyway.
+    /// Keeps a copy of a section if it is small, or one of the first two, which are always
+    /// compared.
     pub(super) fn keep<'a>(&mut self, section: usize, whole: impl Into<Cow<'a, [u8]>>) {
         let whole = whole.into();
         if whole.len() <= COPIED || section < HEAP {
@@ -201,13 +199,12 @@ impl Since {
         }
     }
 
-    /// Does not watch a section.
     pub(super) fn forget(&mut self, section: usize) {
         self.watches[section] = Watch::No;
     }
 
-    /// Has the kernel note what is written to the region of a section, if so many bytes are worth
-    /// it. Returns whether it does.
+    /// Tracks the pages of a section's region, if it is large enough. Returns whether they are
+    /// tracked.
     pub(super) fn watch_pages(
         &mut self,
         section: usize,
@@ -222,9 +219,9 @@ impl Since {
         is_watched
     }
 
-    /// Has the kernel watch a region, as far as it does not yet. Returns whether it does. What
-    /// is new is protected when the snapshot has been written, since whoever reads it may get
-    /// pages that were not there.
+    /// Tracks the pages of a region that are not tracked yet. Returns whether they are tracked. New
+    /// pages are protected only when the snapshot is complete, since reading them may commit
+    /// memory.
     fn protect(&mut self, section: usize, region: &Region) -> bool {
         let Some(pages) = DirtyPages::of_process() else { return false };
         let mut new = region.used.clone();
@@ -240,7 +237,7 @@ impl Since {
         true
     }
 
-    /// Has the kernel protect what is watched and new.
+    /// Protects the new pages.
     fn protect_new(&mut self) {
         for (section, new) in std::mem::take(&mut self.unprotected) {
             let pages = DirtyPages::of_process();
@@ -251,18 +248,16 @@ impl Since {
         }
     }
 
-    /// Whether what a section has written is told by pages.
     pub(super) fn is_by_pages(&self, section: usize) -> bool {
         matches!(self.watches[section], Watch::Pages(_))
     }
 
-    /// Lets only the newest snapshot be a base: sections are watched in another way now.
+    /// Forgets earlier bases, since sections are tracked in another way now.
     pub(super) fn begin_anew(&mut self) {
         self.begins_anew = true;
     }
 
-    /// Makes a snapshot, which has been written, the newest. The one that it is based on stays
-    /// known.
+    /// Makes a complete snapshot the newest one. Its base stays known.
     pub(super) fn finish(&mut self, newest: &Bytes, base: Option<usize>) {
         self.protect_new();
         let base = base.filter(|_| !self.begins_anew).map(|base| self.bases.swap_remove(base));

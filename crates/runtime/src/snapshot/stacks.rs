@@ -1,4 +1,4 @@
-//! Writing stacks down.
+//! Saving stacks: blocks, frames and marks.
 
 use super::blocks::{RECORD, bytes_beside, record};
 use super::error::SnapshotError;
@@ -27,21 +27,21 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::{iter, ptr};
 
-/// What is true of a stack beside its block: it runs or waits in an activation.
+/// A flag of a stack that is not in its block: it belongs to an activation, running or pending.
 const IS_ACTIVE: u8 = 1;
 /// It is the root of an activation.
 const IS_ROOT: u8 = 2;
-/// No reference to it may be valid.
+/// Its block runs out of references.
 const IS_RETIRED: u8 = 4;
 /// It waits for the end of a call whose root was freed.
 const ENDS_WITH_CALL: u8 = 8;
-/// The host has it.
+/// The host holds it.
 const IS_HELD: u8 = 16;
 
-/// Words become what is written. The bytes are those of a stack, at an address.
+/// Replaces the words of a stack by saved ones.
 struct Writing<'w, 'a> {
     writer: &'w mut Writer<'a>,
-    /// The address that links to the end of the bytes would have.
+    /// The address that links to the end of the bytes have.
     end: usize,
 }
 
@@ -83,7 +83,7 @@ impl Words for Writing<'_, '_> {
         let symbols = &mut self.writer.symbols;
         let number = match symbols.number_at(address) {
             Some(number) => number,
-            // What lies there is never at so low an address.
+            // No object has such a low address.
             None if address < 1 << 16 => symbols.number(Symbol::Number(address as u64)),
             None if in_trampoline => symbols.number(Symbol::Values),
             None => return Err(SnapshotError::Unknown("a pointer in a frame", address).into()),
@@ -115,8 +115,8 @@ impl Words for Writing<'_, '_> {
 }
 
 impl<'a> Writer<'a> {
-    /// Writes the blocks and the frames of stacks: of those that have changed since the base, if
-    /// that is known.
+    /// Saves the blocks and frames of stacks: only changed ones, if the changes since the base are
+    /// known.
     pub fn stacks(&mut self) -> Result<[Section<'a>; 2]> {
         let region = self.symbols.store().stacks.region();
         let was_by_pages = self.since.is_by_pages(BLOCKS);
@@ -128,13 +128,13 @@ impl<'a> Writer<'a> {
             self.since.begin_anew();
         }
         if self.since.is_by_pages(BLOCKS) {
-            // They are those of the stacks whose blocks were written.
+            // The changed frames are those of the changed blocks.
             self.since.forget(FRAMES);
         }
         Ok(sections)
     }
 
-    /// The stacks whose blocks have changed, where they lie in the last snapshot if there is room.
+    /// Saves the changed stacks, in their places of the last snapshot if they fit.
     fn changed_stacks(
         &mut self,
         written: &Ranges,
@@ -153,7 +153,6 @@ impl<'a> Writer<'a> {
         Ok([blocks, frames])
     }
 
-    /// All stacks, one after another.
     fn all_stacks(&mut self, region: Option<&Region>) -> Result<[Section<'a>; 2]> {
         self.changed_beside();
         self.since.places = Places::default();
@@ -168,8 +167,8 @@ impl<'a> Writer<'a> {
         Ok(sections)
     }
 
-    /// Notes what is true of stacks but does not stand in their blocks. Returns those for which
-    /// that has changed, by their places in the section.
+    /// Collects the flags of all stacks. Returns the stacks whose flags have changed, as indices
+    /// into the section.
     fn changed_beside(&mut self) -> Ranges {
         let store = self.symbols.store();
         let stacks = &store.stacks;
@@ -184,10 +183,9 @@ impl<'a> Writer<'a> {
             None => note(&mut waiting.map(number), IS_ACTIVE),
             Some(_) => note(&mut store.stacks_in_host_calls().map(number), IS_ACTIVE),
         }
-        // They may be suspended, while something else runs in their activations.
+        // Roots may be suspended while another base runs in their activations.
         note(&mut self.image.calls.iter().map(|call| call.root), IS_ROOT);
         note(&mut stacks.retired_numbers(), IS_RETIRED);
-        // They wait for the end of a call whose root was freed.
         let inside = |call: &CallImage| spent_with(store, call.root);
         note(&mut self.image.calls.iter().flat_map(inside), ENDS_WITH_CALL);
         note(&mut stacks.held.numbers(), IS_HELD);
@@ -204,7 +202,7 @@ impl<'a> Writer<'a> {
         Ranges::sorted(changed.map(|number| number - 1..number).collect())
     }
 
-    /// Writes the block with a number, and what belongs to it.
+    /// Saves a block and its frames.
     fn block(
         &mut self,
         number: usize,
@@ -233,7 +231,7 @@ impl<'a> Writer<'a> {
 
     fn block_image(&mut self, number: usize, frames: &mut Vec<u8>) -> Result<BlockImage> {
         let store = self.symbols.store();
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         let stack = unsafe { &*store.stacks.block(number) };
         let beside = self.since.beside.get(&number).copied().unwrap_or(0);
         let is_active = beside & IS_ACTIVE != 0;
@@ -253,7 +251,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// What a root was suspended with goes with its activation; there is none.
+    /// An idle root, with which nothing can be suspended.
     fn idle_root(&self, root: &ControlBlock) -> Result<BlockImage, SnapshotError> {
         match root.is_idle(self.store().no_parent()) {
             true => Ok(BlockImage::Vacant(root.reference)),
@@ -276,7 +274,7 @@ impl<'a> Writer<'a> {
         let clauses = self.symbols.number_at(stack.handlers as usize);
         let handlers = clauses.unwrap_or_else(|| self.symbols.number(Symbol::NoClauses));
         let has_begun = stack.fp != 0;
-        // These have no meaning afterwards.
+        // A stack that has begun does not need these.
         let (function, entry) = match has_begun {
             true => (NOTHING, NOTHING),
             false => {
@@ -287,7 +285,7 @@ impl<'a> Writer<'a> {
         let above = above_frames(stack);
         let marks = marks.iter().map(|mark| self.mark(mark, above));
         let marks = marks.collect::<Result<Vec<_>>>()?;
-        // A word that was sought is that of a tag; it is sought again.
+        // A remembered search is repeated after restoring.
         let sought = if stack.is_grouped == HAS_WAITED { stack.sought } else { 0 };
         let is_parked_alone =
             stack.is_parked() && stack.innermost.cast_const() == ptr::from_ref(stack);
@@ -316,7 +314,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// The number of a block; zero of one that is not there any more.
+    /// The number of a block; zero if it no longer exists.
     fn number_of(&self, block: *const ControlBlock) -> usize {
         let store = self.store();
         match block {
@@ -326,7 +324,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Where a stack begins that has not.
+    /// The address at which a new stack begins, as a symbol.
     fn entry(&mut self, address: usize) -> Result<u32> {
         if address == 0 {
             return Ok(NOTHING);
@@ -340,9 +338,9 @@ impl<'a> Writer<'a> {
         Ok(self.symbols.number(symbol))
     }
 
-    /// Writes what lies on a stack; returns the distance of the newest link from the end.
+    /// Saves the frames of a stack; returns the distance of the newest link from the end.
     fn frames_of(&mut self, stack: &ControlBlock, bytes: &mut Vec<u8>) -> Result<u32> {
-        // SAFETY: the stack is in use, and does not run: as many bytes lie there.
+        // SAFETY: the stack is in use and does not run, so these bytes lie there.
         let (left, on_stack) = unsafe {
             let left = LeftAt::of(stack);
             (left, std::slice::from_raw_parts(left.sp as *const u8, count_bytes(stack)))
@@ -353,13 +351,13 @@ impl<'a> Writer<'a> {
             0 => None,
             fp => Some(len - (end - fp)),
         };
-        // Links say where frames were.
+        // Links are relative to where the frames were.
         let linked_end = end.wrapping_sub(left.distance);
         if ptr::eq(stack, self.store().context().stack)
             && let Some(running) = self.take.running
         {
             let top = self.top_of_running(running, fp.map_or(0, |fp| linked_end - (len - fp)));
-            // The link is the last word of what lies on top.
+            // The last word of `top` is the link.
             fp = Some(top.len() - 8);
             bytes.extend_from_slice(&top);
         }
@@ -371,13 +369,13 @@ impl<'a> Writer<'a> {
         Ok(below)
     }
 
-    /// What lies on top of the running stack, as if it had been left where it is.
+    /// The top of the running stack, as if it had been left where it is.
     fn top_of_running(&self, running: Running<'_>, fp: usize) -> Vec<u8> {
         let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let top: Vec<u8> = match running {
             Running::InHostCall(host) => {
-                // SAFETY: the host function was called with this context, and types live as
-                // long as the engine.
+                // SAFETY: the host function was called with this context, and types live as long as
+                // the engine.
                 let ty = unsafe { (*(*host).ty).id };
                 let LeftCall { results, array } =
                     LeftCall::of(&self.store().options.types.func_type(ty));
@@ -436,22 +434,21 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The end of what lies on a stack that has memory of its own. Above the frames of a root that
-/// was restored lies the [store](super::restore), and then zero, where others have the address
-/// to return to.
+/// The end of the frames of a stack with memory of its own. Above the frames of a restored root are
+/// the [store](super::restore) and a zero, where other roots have a return address.
 pub(super) fn end_of_frames(stack: &ControlBlock) -> usize {
     let end = crate::stack::end_of_frames(stack);
     if stack.purpose != Purpose::Root || stack.sp == end {
         return end;
     }
-    // SAFETY: something lies on the root.
+    // SAFETY: the root is not empty.
     match unsafe { *((end - size_of::<usize>()) as *const usize) } {
         0 => end - super::restore::ABOVE_ROOT,
         _ => end,
     }
 }
 
-/// How many bytes lie on a stack, from its stack pointer to the end of its frames.
+/// The size of a stack's frames.
 fn count_bytes(stack: &ControlBlock) -> usize {
     match stack.is_parked() {
         true => crate::stack::bytes_in_frames(stack),
@@ -459,16 +456,16 @@ fn count_bytes(stack: &ControlBlock) -> usize {
     }
 }
 
-/// How far the highest address of a stack is above the end of its frames.
+/// The distance of a stack's highest address from the end of its frames.
 fn above_frames(stack: &ControlBlock) -> usize {
     // SAFETY: the stack is in use, and does not run.
     unsafe { LeftAt::depth(stack) - count_bytes(stack) }
 }
 
-/// The numbers of the stacks that wait for the end of the call whose root was freed, the
-/// innermost first; none, if it was not.
+/// The stacks that wait for the end of a call whose root was freed, innermost first; none for other
+/// roots.
 fn spent_with(store: &Store, root: usize) -> Vec<usize> {
-    // SAFETY: blocks of the table are always initialised, and a chain leads from the innermost
+    // SAFETY: blocks of the table are always initialized, and a chain leads from the innermost
     // stack to the root.
     unsafe {
         let root = store.stacks.block(root);

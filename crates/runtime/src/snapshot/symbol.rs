@@ -1,4 +1,4 @@
-//! What addresses are, and what has which address.
+//! Symbols: names of addresses that are valid in every process.
 
 use super::error::SnapshotError;
 use super::image::TypeName;
@@ -15,10 +15,10 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-/// What an address is: of something, and how far into it.
+/// An address as an object and an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Symbol {
-    /// No address, but a number.
+    /// A number, not an address.
     Number(u64),
     /// An instance.
     Instance(usize, u64),
@@ -26,11 +26,11 @@ pub enum Symbol {
     Store(u64),
     /// Its transfer area.
     Transfer(u64),
-    /// A block of a stack.
+    /// The block of a stack.
     Block(usize, u64),
-    /// The block that is the parent of bases.
+    /// The parent of bases.
     NoParent(u64),
-    /// The list of no clauses.
+    /// The empty list of clauses.
     NoClauses,
     /// A memory.
     Memory(usize, u64),
@@ -38,17 +38,17 @@ pub enum Symbol {
     Table(usize, u64),
     /// A type.
     Type(TypeName, u64),
-    /// A tag; its kind as a clause is the offset.
+    /// A tag; the offset is the kind of its clause.
     Tag(usize, u64),
-    /// The word of a tag, with all bits inverted.
+    /// The inverted word of a tag.
     NotTag(usize, u64),
     /// Code of a module.
     Code(usize, u64),
     /// Code of the runtime.
     Stub(u8, u64),
-    /// Code of the engine, for a type.
+    /// A trampoline of the engine, for a type.
     Trampoline(TrampolineKind, TypeName, u64),
-    /// The array with the values of an activation.
+    /// The array with the results of an activation.
     Values,
 }
 
@@ -59,20 +59,20 @@ pub struct LoadedTrampoline {
     pub kind: TrampolineKind,
     /// The number of its type.
     pub type_id: u32,
-    /// Its code, which is all of this.
+    /// Its code, and no other.
     pub code: Arc<CodeMemory>,
 }
 
 /// The trampolines of an engine.
 pub trait Trampolines {
-    /// All that there are.
+    /// All existing ones.
     fn all(&self) -> Vec<LoadedTrampoline>;
 
-    /// The address of one, which is made if it is not there.
+    /// The address of a trampoline, which is made if necessary.
     fn address(&self, kind: TrampolineKind, type_id: u32) -> Result<usize>;
 }
 
-/// Trampolines, by their addresses.
+/// Trampolines, sorted by their addresses.
 pub(super) struct TrampolineMap(Vec<LoadedTrampoline>);
 
 impl TrampolineMap {
@@ -82,8 +82,7 @@ impl TrampolineMap {
         TrampolineMap(all)
     }
 
-    /// The trampoline whose code has an address, and the offset there. A call may be its last
-    /// instruction.
+    /// The trampoline at an address, and the offset there. A call may be its last instruction.
     pub fn at(&self, address: usize) -> Option<(&LoadedTrampoline, u32)> {
         let after = self.0.partition_point(|trampoline| trampoline.code.start() <= address);
         let found = &self.0[after.checked_sub(1)?];
@@ -92,8 +91,8 @@ impl TrampolineMap {
     }
 }
 
-/// The stubs whose addresses lie on stacks, each by its place here. Those by which a root is
-/// entered come first.
+/// The stubs whose addresses lie on stacks. Their indices are part of the format. The stubs that
+/// enter a root come first.
 fn stub(number: usize) -> Option<usize> {
     let all: [*const (); 14] = [
         stubs::enter as *const (),
@@ -114,7 +113,7 @@ fn stub(number: usize) -> Option<usize> {
     all.get(number).map(|address| *address as usize)
 }
 
-/// Where a root returns to that was restored: whether the result is a float.
+/// The stub to which a restored root returns instead, depending on whether the result is a float.
 fn restored(number: usize) -> Option<usize> {
     match number {
         0 | 1 | 3 => Some(stubs::end_restored as *const () as usize),
@@ -123,43 +122,42 @@ fn restored(number: usize) -> Option<usize> {
     }
 }
 
-/// Whether code is where a root returns to that was entered by a call.
+/// Whether a root returns to this code when it was entered by a call.
 pub(super) fn ends_call(symbol: Symbol) -> bool {
     matches!(symbol, Symbol::Stub(0..5, 1..) | Symbol::Stub(11 | 12, 0))
 }
 
-/// Whether code is where a root continues from which the host has continued a stack.
+/// Whether a root continues at this code when the host resumed a stack from it.
 pub(super) fn comes_back(symbol: Symbol) -> bool {
     matches!(symbol, Symbol::Stub(13, 0))
 }
 
-/// How long a stub is at most, of those that have more than their beginning on stacks.
+/// The longest stub of which other addresses than the start lie on stacks.
 const LONGEST_STUB: usize = 160;
 
-/// How many kinds of clauses a tag can have, as offsets of its word.
+/// The number of clause kinds of a tag, which are offsets of its word.
 const CLAUSE_KINDS: u64 = 8;
 
-/// What lies where in a store.
+/// The objects of a store by their addresses.
 pub(super) struct Symbols<'a> {
     store: &'a Store,
     pub modules: Vec<Arc<LoadedModule>>,
     trampolines: TrampolineMap,
-    /// In order.
+    /// Sorted.
     ranges: Vec<(Range<usize>, Symbol)>,
-    /// The name of each type that a module has, by its address.
+    /// The name of each module type.
     types: HashMap<*const TypeInfo, TypeName>,
     tags: HashMap<usize, usize>,
-    /// The stubs, in order.
+    /// Sorted.
     stubs: Vec<(Range<usize>, u8)>,
     /// The symbols that have numbers.
     pub named: Vec<Symbol>,
     numbers: HashMap<Symbol, u32>,
-    /// The numbers of what was looked for, or none if it is not known: a million stacks have the
-    /// same addresses.
+    /// The results of earlier lookups: a million stacks have the same addresses.
     looked_for: HashMap<usize, Option<u32>, ByAddress>,
 }
 
-/// Hashes addresses, which nobody chooses.
+/// A hasher for addresses, which no attacker chooses.
 #[derive(Default)]
 pub(super) struct AddressHasher(u64);
 
@@ -171,7 +169,7 @@ impl Hasher for AddressHasher {
     }
 
     fn write_usize(&mut self, word: usize) {
-        // The golden ratio, which spreads what differs in few bits.
+        // The golden ratio spreads keys that differ in few bits.
         let product = u128::from(self.0 ^ word as u64) * 0x9e37_79b9_7f4a_7c15;
         self.0 = product as u64 ^ (product >> 64) as u64;
     }
@@ -182,7 +180,7 @@ impl Hasher for AddressHasher {
 }
 
 impl<'a> Symbols<'a> {
-    /// Those of a store, of which some may have numbers already.
+    /// The symbols of a store. Some may have numbers already.
     pub fn of(store: &'a Store, trampolines: &dyn Trampolines, named: Vec<Symbol>) -> Symbols<'a> {
         let mut modules: Vec<Arc<LoadedModule>> = Vec::new();
         for instance in store.instances() {
@@ -218,7 +216,7 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// What an address is, if that is known.
+    /// The symbol of an address, if it is known.
     pub fn find(&self, address: usize) -> Option<Symbol> {
         let after = self.ranges.partition_point(|(range, _)| range.start <= address);
         if let Some((range, symbol)) = after.checked_sub(1).map(|last| &self.ranges[last])
@@ -241,7 +239,7 @@ impl<'a> Symbols<'a> {
         self.code(address)
     }
 
-    /// The number under which what an address is is written, if that is known.
+    /// The number of an address's symbol, if it is known.
     pub fn number_at(&mut self, address: usize) -> Option<u32> {
         if let Some(number) = self.looked_for.get(&address) {
             return *number;
@@ -257,7 +255,7 @@ impl<'a> Symbols<'a> {
         Some((*number, offset))
     }
 
-    /// What an address of code is.
+    /// The symbol of an address of code.
     pub fn code(&self, address: usize) -> Option<Symbol> {
         let after = self.stubs.partition_point(|(range, _)| range.start <= address);
         if let Some((range, number)) = after.checked_sub(1).map(|last| &self.stubs[last])
@@ -274,12 +272,11 @@ impl<'a> Symbols<'a> {
         self.type_name(info)
     }
 
-    /// The name of a type.
     pub fn type_name(&self, ty: *const TypeInfo) -> Option<TypeName> {
         self.types.get(&ty).copied()
     }
 
-    /// The name of a type, which must have one.
+    /// The name of a type. Fails if no module has it.
     pub fn known_type(&self, ty: *const TypeInfo) -> Result<TypeName, SnapshotError> {
         self.type_name(ty).ok_or(SnapshotError::ForeignType)
     }
@@ -290,7 +287,7 @@ impl<'a> Symbols<'a> {
         number.ok_or(SnapshotError::Unknown("a tag", tag as usize))
     }
 
-    /// The number under which a symbol is written.
+    /// The number of a symbol.
     pub fn number(&mut self, symbol: Symbol) -> u32 {
         *self.numbers.entry(symbol).or_insert_with(|| {
             self.named.push(symbol);
@@ -308,7 +305,7 @@ impl<'a> Symbols<'a> {
 }
 
 impl Symbol {
-    /// The same thing, so far into it.
+    /// The same object at another offset.
     fn at(self, offset: u64) -> Symbol {
         match self {
             Symbol::Instance(number, _) => Symbol::Instance(number, offset),
@@ -327,13 +324,13 @@ impl Symbol {
     }
 }
 
-/// The addresses of stubs that are on stacks.
+/// The addresses of stubs that lie on stacks.
 fn ranges_of_stubs() -> Vec<(Range<usize>, u8)> {
     let mut starts: Vec<(usize, u8)> = (0..).map_while(stub).zip(0..).collect();
     starts.sort_unstable();
     let ends = starts.iter().skip(1).map(|(start, _)| *start).chain([usize::MAX]);
     let range = |((start, number), next): (&(usize, u8), usize)| {
-        // Of these only the beginning is on stacks.
+        // Of these only the start lies on stacks.
         let longest = if *number >= 8 { 1 } else { LONGEST_STUB };
         (*start..next.min(*start + longest), *number)
     };
@@ -376,7 +373,7 @@ fn ranges(store: &Store, modules: &[Arc<LoadedModule>]) -> Vec<(Range<usize>, Sy
     ranges
 }
 
-/// Where what symbols name lies in another store.
+/// The addresses of symbols in a store.
 pub(super) struct Places<'a> {
     pub store: &'a Store,
     pub modules: &'a [Arc<LoadedModule>],
@@ -384,8 +381,7 @@ pub(super) struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// The address of what a symbol names. The array of the values of an activation is
-    /// given, if there is one.
+    /// The address of a symbol. `values` is the array for [`Symbol::Values`].
     pub fn address(&self, symbol: Symbol, values: Option<usize>) -> Result<usize> {
         let store = self.store;
         let damaged = || SnapshotError::Damaged("a symbol names what is not there");
@@ -427,7 +423,7 @@ impl Places<'_> {
         Ok(start.checked_add(offset as usize).ok_or_else(damaged)?)
     }
 
-    /// The record of a function of an instance, by its symbol.
+    /// The record of a function of an instance.
     pub fn function(&self, symbol: Symbol) -> Result<*const FuncRef, SnapshotError> {
         let found = || {
             let Symbol::Instance(number, _) = symbol else { return None };
@@ -442,7 +438,7 @@ impl Places<'_> {
         found().ok_or(SnapshotError::Damaged("a function is not there"))
     }
 
-    /// The type of a function.
+    /// A function type.
     pub fn func_type(&self, name: TypeName) -> Result<&TypeInfo, SnapshotError> {
         // SAFETY: types live as long as the engine.
         let info = unsafe { &*self.type_info(name)? };
@@ -452,7 +448,6 @@ impl Places<'_> {
         }
     }
 
-    /// A type.
     pub fn type_info(&self, name: TypeName) -> Result<*const TypeInfo, SnapshotError> {
         match name {
             TypeName::Extern => Ok(self.store.options.types.extern_info()),

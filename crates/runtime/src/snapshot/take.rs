@@ -1,4 +1,4 @@
-//! Writing a store down.
+//! Taking a snapshot of a store.
 
 use super::error::SnapshotError;
 use super::image::{
@@ -34,7 +34,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::ptr;
 
-/// What is taken, and what the host says of it.
+/// What the host provides for a snapshot.
 pub struct Take<'a> {
     /// The trampolines of the engine.
     pub trampolines: &'a dyn Trampolines,
@@ -42,41 +42,41 @@ pub struct Take<'a> {
     pub module: &'a dyn Fn(&LoadedModule) -> ([u8; 32], bool),
     /// The settings of the engine.
     pub settings: Vec<u8>,
-    /// What the host has names for.
+    /// The names of objects.
     pub names: Vec<(String, Handle)>,
-    /// Writes a value of the host.
+    /// Saves a host value.
     pub host_value: &'a dyn Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>>,
-    /// What is known already.
+    /// The base.
     pub base: Base<'a>,
-    /// Whether others may be based on this one.
+    /// Whether later snapshots can be based on this one.
     pub watch: bool,
-    /// What runs, if anything does.
+    /// The running activation, if there is one.
     pub running: Option<Running<'a>>,
 }
 
-/// What a snapshot is based on.
+/// The base of a snapshot.
 #[derive(Clone, Copy, Debug)]
 pub enum Base<'a> {
-    /// It is whole.
+    /// No base.
     Nothing,
-    /// Another one.
+    /// This snapshot.
     Snapshot(&'a Bytes),
-    /// The last one of the store, if it is known what has changed since.
+    /// The last snapshot of the store, if the changes since it are known.
     Last,
 }
 
-/// Why the activation that runs does not run now.
+/// Where the running activation stopped.
 #[derive(Clone, Copy, Debug)]
 pub enum Running<'a> {
-    /// It has called a host function, of this context.
+    /// In a host function, called with this context.
     InHostCall(*const HostContext),
-    /// It has stopped at a check point, with these registers.
+    /// At a safepoint, with these registers.
     Paused(&'a PausedRegisters),
 }
 
-/// Writes a store down; if it is known what has changed since the base, only that.
+/// Takes a snapshot; only of the changes, if those since the base are known.
 pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
-    // What the host has dropped it does not hold.
+    // Stacks that the host has dropped are not held.
     store.free_released();
     check(store, take)?;
     if let Some(since) = store.snapshots.last.take::<Since>()
@@ -85,12 +85,12 @@ pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
     {
         return Ok(bytes);
     }
-    // What is not in use any more is not written.
+    // Garbage is not saved.
     store.collect(0).map_err(Trap::from_code)?;
     write(store, take, Since::new(store), None)
 }
 
-/// Writes a store down, or what has changed since one of the bases.
+/// Takes a snapshot, or saves the changes since one of the bases.
 fn write(
     store: &mut Store,
     take: &Take<'_>,
@@ -140,7 +140,7 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
     }
 }
 
-/// The numbers of what the host holds under a name, each with its name.
+/// The blocks that the host holds under a name, and the names.
 fn held_by_name<'a>(
     store: &Store,
     take: &'a Take<'_>,
@@ -163,8 +163,8 @@ fn held_by_name<'a>(
     Ok(names)
 }
 
-/// The function that has called the host function which is in the way, if it has a name: the
-/// innermost of those that did not ask.
+/// The name of the function that called an outer host function, the innermost one that does not
+/// take the snapshot.
 fn caller_of_host(store: &Store, take: &Take<'_>) -> Option<String> {
     // SAFETY: the running stack's block is alive.
     let newest = unsafe { store.context().stack.as_ref() };
@@ -177,27 +177,27 @@ fn caller_of_host(store: &Store, take: &Take<'_>) -> Option<String> {
 
 pub(super) struct Writer<'a> {
     pub symbols: Symbols<'a>,
-    /// Where objects lie.
+    /// The addresses of the heap.
     pub objects: Range<u64>,
     pub image: Image,
     /// The numbers of types.
     pub types: HashMap<TypeName, u32>,
-    /// The numbers of addresses of code: a million stacks have few.
+    /// The numbers of code addresses: a million stacks have few of them.
     pub codes: HashMap<usize, u32, ByAddress>,
     pub shapes: Shapes,
     pub layouts: Layouts,
-    /// Of the stack that is written.
+    /// The frames of the current stack.
     pub bytes: Vec<u8>,
     pub take: &'a Take<'a>,
-    /// What is known of the last snapshot, and will be of this one.
+    /// The record of the last snapshot, which becomes that of this one.
     pub since: Since,
-    /// Which of its bases this one is based on, if what has changed since is known.
+    /// The base, if the changes since it are known.
     pub base: Option<usize>,
-    /// Whether it is to be known what changes from now on.
+    /// Whether changes are tracked from now on.
     is_watched: bool,
 }
 
-/// The sections, by their numbers. After the memories come the tables.
+/// The numbers of the sections. The memories are followed by the tables.
 pub(super) const SETTINGS: usize = 0;
 pub(super) const IMAGE: usize = 1;
 pub(super) const HEAP: usize = 2;
@@ -241,8 +241,7 @@ impl<'a> Writer<'a> {
         Ok((bytes, self.is_watched.then_some(self.since)))
     }
 
-    /// A section of some length, which is made of a region: what of it has changed since the base,
-    /// or all.
+    /// Saves a section of some length, made of a region: its changes since the base, or all of it.
     pub fn section(
         &mut self,
         number: usize,
@@ -260,7 +259,7 @@ impl<'a> Writer<'a> {
         Ok(self.differences(number, region, section))
     }
 
-    /// What of a section differs from what it was in the base; all of it, if there is none.
+    /// The differences of a section from the base, or all of it.
     pub fn differences(
         &mut self,
         number: usize,
@@ -273,14 +272,14 @@ impl<'a> Writer<'a> {
         section.cut(&parts)
     }
 
-    /// Has the kernel note what is written to a region, if so many bytes are worth it.
+    /// Tracks the pages of a region, if it is large enough.
     pub fn watch_pages(&mut self, number: usize, region: Option<&Region>, len: usize) {
         if self.is_watched {
             self.since.watch_pages(number, region, len);
         }
     }
 
-    /// Watches what a section is made of, which has some length.
+    /// Starts tracking a section of some length.
     pub fn watch(
         &mut self,
         number: usize,
@@ -311,7 +310,7 @@ impl<'a> Writer<'a> {
         Ok(sections)
     }
 
-    /// The settings, and what is written of the store beside what has sections of its own.
+    /// The settings, and the image of all that has no section of its own.
     fn image(&mut self) -> Result<[Section<'a>; 2]> {
         let store = self.symbols.store();
         let context = store.context();
@@ -359,7 +358,7 @@ impl<'a> Writer<'a> {
 
     // ---- words
 
-    /// A reference as it is written.
+    /// The saved form of a reference.
     pub fn reference(&mut self, word: u64) -> Result<u64> {
         if !is_object(word) {
             return Ok(word);
@@ -371,7 +370,7 @@ impl<'a> Writer<'a> {
         Ok(u64::from(self.symbols.number(symbol)) << 3 | 4)
     }
 
-    /// What the record of a function is.
+    /// The symbol of a function's record.
     fn function(&self, address: usize) -> Result<Symbol, SnapshotError> {
         match self.symbols.find(address) {
             Some(symbol @ Symbol::Instance(..)) => Ok(symbol),
@@ -379,7 +378,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The number of a symbol for a function, or of none.
+    /// The number of a function's symbol, or `NOTHING`.
     pub fn function_number(&mut self, address: usize) -> Result<u32> {
         if address == 0 {
             return Ok(super::image::NOTHING);
@@ -388,7 +387,7 @@ impl<'a> Writer<'a> {
         Ok(self.symbols.number(symbol))
     }
 
-    /// A value of a type as it is written.
+    /// The saved form of a value.
     fn value(&mut self, value: RawVal, ty: ValType) -> Result<[u8; 16]> {
         match ty {
             ValType::Ref(_) => Ok(u128::from(self.reference(value.u64())?).to_le_bytes()),
@@ -551,8 +550,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The first import before an instance's own that is the same host function, by its instance
-/// and its number there.
+/// The same host function as an import of an earlier instance: its instance and number there.
 fn same_host(store: &Store, before: usize, host: &HostContext) -> Option<(usize, usize)> {
     store.instances()[..before].iter().enumerate().find_map(|(number, instance)| {
         let imports = instance.module().info.imports.iter();

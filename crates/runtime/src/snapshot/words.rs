@@ -1,8 +1,8 @@
-//! The words of a stack that does not run, by what they are.
+//! The words on a stack that does not run.
 //!
-//! Whoever writes a stack down, and whoever reads it, goes through the same words in the same
-//! order: each is replaced by what stands for it on the other side. Where the way goes on
-//! depends on addresses of code, which are those of the store that is at hand.
+//! Saving and restoring visit the same words in the same order, and replace each one by its
+//! counterpart. Where the frames end depends on addresses of code, which are always those of the
+//! store at hand.
 
 use super::error::SnapshotError;
 use super::symbol::{ByAddress, TrampolineMap};
@@ -15,30 +15,27 @@ use ropewalk_abi::{FuncRef, FuncType, RawVal, StoreContext, TypeInfo, ValType};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Replaces words.
+/// Replaces words by their counterparts.
 pub(super) trait Words {
-    /// An address of code; returns it as it is in the store.
+    /// Replaces an address of code; returns the one in the store.
     fn code(&mut self, word: &mut u64) -> Result<usize>;
-    /// A link of frames, or zero; returns where in the bytes it leads to.
+    /// Replaces a link of frames, which may be zero; returns where in the bytes it leads.
     fn link(&mut self, word: &mut u64, len: usize) -> Result<Option<usize>>;
-    /// A reference.
     fn reference(&mut self, word: &mut u64) -> Result<()>;
-    /// An address of something of the engine, in a frame of a trampoline perhaps.
+    /// Replaces the address of an object of the engine.
     fn pointer(&mut self, word: &mut u64, in_trampoline: bool) -> Result<()>;
-    /// The address of a type; returns it.
+    /// Replaces the address of a type; returns the one in the store.
     fn ty(&mut self, word: &mut u64) -> Result<*const TypeInfo>;
 
-    /// The function type of a type.
     fn func_type(&self, ty: *const TypeInfo) -> FuncType;
-    /// The context of the store.
     fn context(&self) -> &StoreContext;
-    /// What the frame of a call looks like that returns to an address; nothing if it has only
+    /// The shape of the frame of a call that returns to an address; none if it contains only
     /// numbers.
     fn shape_at(&mut self, address: usize) -> Option<Rc<Shape>>;
 }
 
-/// Where the words lie in the frame of a call that are not the same in every store, as offsets
-/// from its stack pointer.
+/// The places of the words in a frame that differ between stores, as offsets from its stack
+/// pointer.
 pub(super) struct Shape {
     frame_size: u32,
     references: Box<[u32]>,
@@ -68,12 +65,12 @@ impl Shape {
     }
 }
 
-/// The shapes of frames, by where their calls return to: a million stacks have few.
+/// The shapes of frames, by the return addresses of their calls: a million stacks have few.
 #[derive(Default)]
 pub(super) struct Shapes(HashMap<usize, Option<Rc<Shape>>, ByAddress>);
 
 impl Shapes {
-    /// The shape for an address of a store with these trampolines.
+    /// The shape for an address in a store with these trampolines.
     pub fn at(
         &mut self,
         address: usize,
@@ -95,13 +92,13 @@ impl Shapes {
     }
 }
 
-/// A stack, and what lies on it.
+/// The contents of a stack.
 pub(super) struct OnStack<'a> {
     pub bytes: &'a mut [u8],
     pub purpose: Purpose,
-    /// The function of a stack that has not begun.
+    /// The function of a new stack.
     pub function: *const FuncRef,
-    /// Where the newest link lies, if there is one.
+    /// The place of the newest link, if there is one.
     pub fp: Option<usize>,
 }
 
@@ -112,7 +109,6 @@ impl OnStack<'_> {
         Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
     }
 
-    /// Replaces a word.
     fn replace<R>(&mut self, at: usize, with: impl FnOnce(&mut u64) -> Result<R>) -> Result<R> {
         let mut word = self.get(at)?;
         let result = with(&mut word)?;
@@ -120,7 +116,7 @@ impl OnStack<'_> {
         Ok(result)
     }
 
-    /// Replaces all words that are not the same in every store.
+    /// Replaces all words that differ between stores.
     pub fn visit(&mut self, words: &mut impl Words) -> Result<()> {
         let mut top = 0;
         let mut pc = self.replace(top, |word| words.code(word))?;
@@ -134,7 +130,7 @@ impl OnStack<'_> {
         }
     }
 
-    /// What is bound; returns where the stack was left.
+    /// Visits bound values; returns the place where the stack was left.
     fn visit_bound(&mut self, words: &mut impl Words) -> Result<usize> {
         let numbers = self.get(size_of::<u64>())?;
         let count = (numbers >> 32) as usize + 1;
@@ -144,7 +140,7 @@ impl OnStack<'_> {
         let params = words.func_type(ty);
         for (number, ty) in params.params().iter().take(count).enumerate() {
             if let ValType::Ref(_) = ty {
-                // The last one lies lowest.
+                // The last value lies lowest.
                 let at = values + (count - 1 - number) * size_of::<RawVal>();
                 self.replace(at, |word| words.reference(word))?;
             }
@@ -152,9 +148,9 @@ impl OnStack<'_> {
         Ok(end + size_of::<BoundEnd>())
     }
 
-    /// The arguments of a task or fiber that has not begun.
+    /// Visits the arguments of a new task or fiber.
     fn visit_arguments(&mut self, words: &mut impl Words, top: usize) -> Result<()> {
-        // SAFETY: functions live as long as the store, which is there.
+        // SAFETY: functions live as long as their store.
         let Some(function) = (unsafe { self.function.as_ref() }) else { return Ok(()) };
         let ty = words.func_type(function.ty);
         let first = top + NEW_STACK_ARGUMENTS;
@@ -172,7 +168,7 @@ impl OnStack<'_> {
             }
         }
         if self.purpose == Purpose::Fiber {
-            // The instance that has made it.
+            // The instance that made the stack.
             let at = first + params.len() * size_of::<RawVal>();
             self.replace(at, |word| words.pointer(word, false))?;
         }
@@ -197,7 +193,7 @@ impl OnStack<'_> {
         Ok(())
     }
 
-    /// The frame of a call that returns to an address.
+    /// Visits the frame of a call that returns to an address.
     fn visit_frame(&mut self, words: &mut impl Words, pc: usize, fp: usize) -> Result<()> {
         let Some(shape) = words.shape_at(pc) else { return Ok(()) };
         let sp = below(fp, shape.frame_size)?;

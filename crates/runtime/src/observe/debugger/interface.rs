@@ -1,9 +1,8 @@
-//! How debuggers are told: gdb's interface for code that is made at run time, which others have
-//! too.
+//! Registration of object files with native debuggers, by gdb's JIT interface.
 //!
-//! A debugger that finds the two names in a process sets a breakpoint on the function, and reads
-//! the list whenever it is called; one that comes later reads all of it. Other engines in the same
-//! process may have them too. Then all use the same list, so ours are weak.
+//! A debugger that finds the two symbols in a process sets a breakpoint on the function and reads
+//! the list whenever it is called. A debugger that attaches later reads the whole list. Other
+//! engines in the same process use the same list, so our symbols are weak.
 
 use std::ptr;
 use std::sync::Mutex;
@@ -18,7 +17,7 @@ struct Entry {
     size: u64,
 }
 
-/// What a debugger reads.
+/// The record that debuggers read.
 #[repr(C)]
 struct Descriptor {
     version: u32,
@@ -37,7 +36,7 @@ unsafe extern "C" {
     safe fn __jit_debug_register_code();
 }
 
-// Its version is 1, and it has no entries.
+// Version 1, without entries.
 core::arch::global_asm!(
     ".weak __jit_debug_descriptor",
     ".type __jit_debug_descriptor, @object",
@@ -50,18 +49,18 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-/// Held by whoever changes the list.
+/// Locked by each change of the list.
 static CHANGING: Mutex<()> = Mutex::new(());
 
-/// An object file that debuggers are told of until this is dropped.
+/// A registered object file. Dropping it removes the file from the list.
 pub(crate) struct Told {
     entry: *mut Entry,
     _object: Box<[u8]>,
 }
 
-// SAFETY: the entry is reached by the list only, under a lock.
+// SAFETY: the entry is reached only through the list, under a lock.
 unsafe impl Send for Told {}
-// SAFETY: as above; a shared one can do nothing.
+// SAFETY: as above; a shared reference gives access to nothing.
 unsafe impl Sync for Told {}
 
 impl std::fmt::Debug for Told {
@@ -71,7 +70,6 @@ impl std::fmt::Debug for Told {
 }
 
 impl Told {
-    /// Tells of an object file.
     pub(crate) fn new(object: Vec<u8>) -> Told {
         let object = object.into_boxed_slice();
         let entry = Box::into_raw(Box::new(Entry {
@@ -81,8 +79,8 @@ impl Told {
             size: object.len() as u64,
         }));
         let _changing = CHANGING.lock().expect("nobody panics with it");
-        // SAFETY: the record is there, here or in another engine, and its fields are changed as
-        // all who use it do. Entries are alive while they are in the list.
+        // SAFETY: the record exists, here or in another engine, and all its users change it like
+        // this. Entries in the list are alive.
         unsafe {
             let first = __jit_debug_descriptor.first.load(Ordering::Relaxed);
             (*entry).next.store(first, Ordering::Relaxed);
@@ -99,7 +97,7 @@ impl Told {
 impl Drop for Told {
     fn drop(&mut self) {
         let _changing = CHANGING.lock().expect("nobody panics with it");
-        // SAFETY: as when it was added; it is in the list, and nobody else knows it.
+        // SAFETY: as in `new`; the entry is in the list, and nothing else refers to it.
         unsafe {
             let next = (*self.entry).next.load(Ordering::Relaxed);
             let previous = (*self.entry).previous.load(Ordering::Relaxed);
@@ -116,13 +114,13 @@ impl Drop for Told {
     }
 }
 
-/// Says what has happened to an entry.
+/// Notifies debuggers of an entry.
 ///
 /// # Safety
 ///
-/// It must be alive, and nobody else tell of anything.
+/// The entry must be alive, and the list locked.
 unsafe fn tell(action: u32, entry: *mut Entry) {
-    // SAFETY: the record is there, here or in another engine.
+    // SAFETY: the record exists, here or in another engine.
     unsafe {
         __jit_debug_descriptor.relevant.store(entry, Ordering::Relaxed);
         __jit_debug_descriptor.action.store(action, Ordering::Relaxed);
@@ -138,7 +136,7 @@ mod tests {
 
     fn entries() -> Vec<*const u8> {
         let _changing = CHANGING.lock().unwrap();
-        // SAFETY: the list does not change meanwhile.
+        // SAFETY: the lock keeps the list unchanged.
         unsafe {
             let first = __jit_debug_descriptor.first.load(Ordering::Relaxed).as_ref();
             let next = |entry: &&Entry| entry.next.load(Ordering::Relaxed).as_ref();

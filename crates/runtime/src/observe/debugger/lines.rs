@@ -1,4 +1,4 @@
-//! The source lines of code, for debuggers.
+//! Source lines of code in DWARF, for native debuggers.
 
 use crate::arch::unwind;
 use crate::code::LoadedModule;
@@ -12,7 +12,7 @@ use gimli::{
     LittleEndian,
 };
 
-/// Sections that say from which lines the code of a module comes; none if its source is not known.
+/// The sections with the lines of a module's code; none without a source.
 pub(super) fn of(module: &LoadedModule) -> Sections {
     let lines = lines_of(module);
     if lines.is_empty() {
@@ -55,7 +55,7 @@ fn program(encoding: Encoding, module: &LoadedModule, lines: &[Line]) -> LinePro
         let Some(first) = lines.get(of_function.clone()).and_then(<[Line]>::first) else {
             continue;
         };
-        // What comes before the first line, the prologue, is shown as of that.
+        // The prologue is shown as the first line.
         let start = module.code.start() + function.start as usize;
         program.begin_sequence(Some(Address::Constant(start as u64)));
         let mut add = |offset: u32, line: &Line, is_statement: bool| {
@@ -70,9 +70,9 @@ fn program(encoding: Encoding, module: &LoadedModule, lines: &[Line]) -> LinePro
             add(0, first, true);
         }
         for line in &lines[of_function] {
-            // Whoever has resumed another stack, or called the host, is shown where it continues:
-            // that is to be the line of the call. So the next one begins a byte later. No
-            // instruction does, so no breakpoint is set there.
+            // A frame that waits is shown at its return address, which should have the line of the
+            // call. So the next line begins one byte later. No instruction begins there, so no
+            // breakpoint is set there.
             let is_after_call = unwind::may_follow_call(module.code.bytes(), line.offset as usize);
             add(line.offset - function.start + u32::from(is_after_call), line, !is_after_call);
         }

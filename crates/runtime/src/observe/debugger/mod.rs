@@ -1,5 +1,5 @@
-//! Telling native debuggers of code that is made at run time, so that their backtraces go
-//! through it.
+//! Registration of generated code with native debuggers, which lets their backtraces pass through
+//! it.
 //!
 //! ```text
 //!   host function                         host's stack
@@ -11,12 +11,12 @@
 //!   host                                  host's stack
 //! ```
 //!
-//! Each piece of code gets an [object file](object) in memory, which a debugger is
-//! [told of](interface): names, source lines, and how its frames are left. All functions have a
-//! frame pointer, so that is simple. The stubs, where stacks change, have one too. How their
-//! frames are left is an [expression](crate::arch::unwind) which the debugger evaluates: it looks
-//! in the records of the [stores](crate::store::known_stores) that the debugger is to know. So nothing in them changes
-//! for it.
+//! Each piece of code gets an [object file](object) in memory, which is [registered](interface):
+//! names, source lines, and unwind tables. All functions have a frame pointer, which makes
+//! unwinding simple. The stubs, where stacks change, have one too. They are unwound by an
+//! [expression](crate::arch::unwind) that the debugger evaluates: it reads the records of the
+//! [listed stores](crate::store::known_stores). Therefore generated code and stubs are the same
+//! without a debugger.
 
 pub(crate) mod interface;
 mod lines;
@@ -36,7 +36,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 impl LoadedModule {
-    /// Tells debuggers of its code.
+    /// Registers its code with debuggers.
     pub fn tell_debuggers(&mut self) {
         let functions = self.code.tables().functions;
         let symbol = |code: &FunctionCode| Symbol {
@@ -50,7 +50,7 @@ impl LoadedModule {
 }
 
 impl CodeMemory {
-    /// Tells debuggers of code that belongs to no module, in some parts by their order.
+    /// Registers parts of code that belong to no module, sorted by their place.
     pub fn tell_debuggers(&mut self, name: &str, parts: &[Range<usize>]) {
         let name = name.to_string();
         let symbol =
@@ -69,7 +69,7 @@ impl CodeMemory {
     }
 }
 
-/// Where they find the activations of all stores.
+/// Where debuggers find the activations of all stores.
 fn records() -> StoreRecords {
     StoreRecords {
         first: (&raw const known_stores::FIRST) as usize,
@@ -82,11 +82,11 @@ fn records() -> StoreRecords {
     }
 }
 
-/// Tells debuggers of the stubs, once.
+/// Registers the stubs, once.
 fn tell_of_stubs() {
     static TOLD: OnceLock<Told> = OnceLock::new();
     TOLD.get_or_init(|| {
-        // The file has to be about something; the names of the stubs are known already.
+        // The file must be about some address; the names of the stubs are known already.
         let place = (&raw const TOLD) as usize;
         Told::new(object::write(
             place,

@@ -1,10 +1,9 @@
-//! An event as it is kept.
+//! Recorded events, in a compact form.
 
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::trace::TracedClass;
 use std::fmt::Write as _;
 
-/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -33,17 +32,15 @@ pub(super) const KEPT: usize = 3;
 /// Stands for no stack, no frame and no tag.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// An event: numbers only, so that it is quickly written.
+/// An event: only numbers, so that recording is fast.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Raw {
     pub time: u64,
-    /// The values; or the numbers that an event of another kind has: of a copy, its origin and
-    /// its parent.
+    /// The values; or the numbers of other kinds of events: for a copy, its origin and its parent.
     pub values: [u64; KEPT],
     pub stack: u32,
-    /// The stack that runs afterwards, or the number of a function of the host or of a
-    /// message.
+    /// The stack that runs next, or the number of a host function or of a message.
     pub other: u32,
     pub outermost: u32,
     pub frames: u32,
@@ -56,7 +53,7 @@ pub(super) struct Raw {
 
 const _: () = assert!(size_of::<Raw>() == 64);
 
-/// As what a value is shown.
+/// How a value is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Shown {
@@ -122,11 +119,11 @@ impl Shown {
     }
 }
 
-/// How long the text of values may be.
+/// The maximum length of the text of values.
 const LONGEST: usize = 40;
 
 impl Raw {
-    /// The values, printed.
+    /// The values as text.
     pub fn text(&self) -> String {
         let count = usize::from(self.count);
         let mut text = String::new();
@@ -139,7 +136,7 @@ impl Raw {
         if count > KEPT {
             text.push_str(" ...");
         }
-        // All of it is one byte for each character.
+        // The text is ASCII.
         if text.len() > LONGEST {
             text.truncate(LONGEST - 3);
             text.push_str("...");

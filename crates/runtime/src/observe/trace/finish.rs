@@ -1,4 +1,4 @@
-//! A [`Trace`] is made of what was recorded: numbers get names and places.
+//! Making a [`Trace`] from recorded events: numbers get names and places.
 
 use super::Recorder;
 use super::event::{Kind, NONE, Raw};
@@ -14,11 +14,11 @@ use ropewalk_trace::{
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How long a line of the source is kept.
+/// How many characters of a source line are kept.
 const LINE: usize = 200;
 
 impl Recorder {
-    /// What was recorded since the last time. Stacks, tags and frames keep their numbers.
+    /// Takes the events since the last call. Stacks, tags and frames keep their numbers.
     pub(super) fn take(&mut self, store: &Store) -> Trace {
         let events = std::mem::take(&mut self.events);
         let mut known = Known::default();
@@ -28,7 +28,7 @@ impl Recorder {
         Trace { events, dropped: std::mem::take(&mut self.dropped), ..tables }
     }
 
-    /// What is new in the tables since somebody knew them; without events.
+    /// The new entries of the tables, without events.
     pub(super) fn tables(&self, store: &Store, known: &mut Known) -> Trace {
         known.add_host_functions(store, &self.host_functions);
         let stacks = self.stacks[known.stacks..].iter().map(|stack| Stack {
@@ -61,9 +61,9 @@ impl Recorder {
         Trace { functions, positions, tags, stacks, frames, ..Trace::default() }
     }
 
-    /// An event, as others see it when it happens.
+    /// An event for a listener, when it happens.
     pub(super) fn event(&self, raw: &Raw) -> Event {
-        // Functions of the host come first.
+        // Host functions are numbered first.
         let host_functions: Vec<FunctionId> = match raw.kind {
             Kind::HostCall => (0..=raw.other).map(FunctionId).collect(),
             _ => Vec::new(),
@@ -72,7 +72,7 @@ impl Recorder {
     }
 }
 
-/// An event, as others see it. Functions of the host and messages are numbers in it.
+/// Converts an event. Host functions and messages are numbers in it.
 pub(super) fn event(raw: &Raw, host_functions: &[FunctionId], messages: &[String]) -> Event {
     let other = StackId(raw.other);
     let outermost = StackId(raw.outermost);
@@ -116,14 +116,14 @@ fn design(purpose: Purpose) -> Design {
     }
 }
 
-/// How much of the tables somebody knows.
+/// Which entries of the tables were written already.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     names: Names,
     stacks: usize,
     frames: usize,
     tags: usize,
-    /// The functions of the host, by the recorder's numbers.
+    /// The host functions, by the recorder's numbers.
     pub host_functions: Vec<FunctionId>,
 }
 
@@ -145,21 +145,20 @@ impl Known {
 /// Names and places, each once.
 #[derive(Debug, Default)]
 struct Names {
-    /// Those that are new.
     functions: Vec<Function>,
     positions: Vec<Position>,
-    /// How many were before them.
+    /// How many earlier ones were taken already.
     functions_before: usize,
     positions_before: usize,
-    /// By where the code of a module begins, and the index there.
+    /// By the start of a module's code and an index.
     function_numbers: HashMap<(usize, u32), FunctionId>,
-    /// What stands for functions that are left out.
+    /// The function that stands for those left out.
     left_out: Option<FunctionId>,
     position_numbers: HashMap<(usize, u32), PositionId>,
 }
 
 impl Names {
-    /// The function that a reference refers to, unless it is one of the host.
+    /// The function of a reference, unless it is a host function.
     fn function_of(&mut self, store: &Store, function: &FuncRef) -> Option<FunctionId> {
         let frame = store.frame_of_function(function)?;
         Some(self.function(frame.module(), frame.function_index()))
@@ -201,7 +200,6 @@ impl Names {
         })
     }
 
-    /// What is new since the last time.
     fn take_new(&mut self) -> (Vec<Function>, Vec<Position>) {
         self.functions_before += self.functions.len();
         self.positions_before += self.positions.len();
@@ -225,7 +223,7 @@ fn position(module: &LoadedModule, offset: u32) -> Position {
     }
 }
 
-/// As what functions of the host are imported, by their contexts.
+/// The import names of host functions, by their contexts.
 fn imported_names(store: &Store) -> HashMap<usize, Function> {
     let mut names = HashMap::new();
     for instance in store.instances() {

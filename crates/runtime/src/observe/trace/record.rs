@@ -1,4 +1,4 @@
-//! What is recorded, and when.
+//! Recording events.
 
 use super::event::{KEPT, Kind, NONE, Raw, Shown};
 use super::{Listener, Recorder};
@@ -12,38 +12,37 @@ use ropewalk_abi::{ControlBlock, HostContext, StoreContext, TagDef, TypeInfo, cl
 use std::ptr;
 use std::time::Instant;
 
-/// Which of the types of a function travel.
+/// Which types of a function the values have.
 enum Values {
     Params,
     Results,
 }
 
 impl Store {
-    /// Records events from now on.
     pub(crate) fn begin_trace(&mut self) {
         self.observers.recorder.set(Some(Box::<Recorder>::default()));
     }
 
-    /// Whether events are recorded here.
+    /// Whether events are recorded.
     pub fn is_traced(&self) -> bool {
         !self.observers.recorder.is_empty()
     }
 
-    /// Keeps at most so many events from now on.
+    /// Sets how many events are kept.
     pub fn set_trace_limit(&mut self, events: usize) {
         if let Some(recorder) = self.observers.recorder.get_mut::<Recorder>() {
             recorder.limit = events;
         }
     }
 
-    /// Has somebody be told of each event from now on, or nobody.
+    /// Sets the listener that is called with each event.
     pub fn set_listener(&mut self, listener: Option<Listener>) {
         if let Some(recorder) = self.observers.recorder.get_mut::<Recorder>() {
             recorder.listener = listener;
         }
     }
 
-    /// What was recorded since the last time, if anything is recorded here.
+    /// Takes the events since the last call, if events are recorded.
     pub fn take_trace(&mut self) -> Option<super::Trace> {
         self.record_what_was_noted()?;
         let mut recorder = self.observers.recorder.take::<Recorder>()?;
@@ -52,18 +51,17 @@ impl Store {
         Some(trace)
     }
 
-    /// Records what the table of stacks has noted, if anything is recorded here.
+    /// Records the notes of the table of stacks. None if events are not recorded.
     pub(super) fn record_what_was_noted(&mut self) -> Option<()> {
         self.record(|_, _| None)
     }
 
-    /// Records an event, if one is made, after what was noted before it. Nothing if nothing
-    /// is recorded here.
+    /// Records an event, if one is made, after the notes. None if events are not recorded.
     fn record(&mut self, event: impl FnOnce(&mut Recorder, &Store) -> Option<Raw>) -> Option<()> {
         self.record_at(None, event)
     }
 
-    /// The same, where the running stack may have been left at a fault.
+    /// As [`record`](Self::record), when the running stack may have been left at a fault.
     fn record_at(
         &mut self,
         fault: Option<&LeavePoint>,
@@ -80,8 +78,8 @@ impl Store {
         Some(())
     }
 
-    /// Keeps an event, and tells whoever listens. If that panics, the panic continues where
-    /// the runtime is called the next time.
+    /// Keeps an event, and calls the listener. A panic there resumes when the runtime is called
+    /// next.
     fn keep(&mut self, recorder: &mut Recorder, raw: Raw, fault: Option<&LeavePoint>) {
         recorder.push(raw);
         if recorder.stream.as_ref().is_some_and(|stream| stream.is_due(&raw)) {
@@ -102,7 +100,6 @@ impl Store {
         }
     }
 
-    /// Records what the table of stacks has noted.
     fn record_notes(&mut self, recorder: &mut Recorder, fault: Option<&LeavePoint>) {
         for note in self.stacks.notes.take() {
             if let Some(raw) = self.note(recorder, note) {
@@ -114,7 +111,7 @@ impl Store {
     fn note(&self, recorder: &mut Recorder, note: Note) -> Option<Raw> {
         let (number, kind, value) = match note {
             Note::Freed(number) => {
-                // What runs is freed by a switch that is recorded next.
+                // A switch that is recorded next frees the running stack.
                 if ptr::eq(self.stacks.block(number), self.context().stack) {
                     return None;
                 }
@@ -133,7 +130,7 @@ impl Store {
             Note::Unparked(number) => (number, Kind::Unpark, 0),
             Note::Grown(number, bytes) => (number, Kind::Grow, bytes as u64),
         };
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         let id = recorder.id(number, unsafe { &*self.stacks.block(number) });
         let raw = recorder.raw(id, None, kind);
         Some(Raw { values: [value, 0, 0], ..raw })
@@ -141,18 +138,18 @@ impl Store {
 
     // ---- events
 
-    /// A stack was made.
+    /// Records that a stack was made.
     pub(crate) fn trace_create(&mut self, block: *mut ControlBlock) {
         self.record(|recorder, store| {
             let raw = recorder.here(store, Kind::Create);
             let number = store.stacks.number_of(block)?;
-            // SAFETY: it was just made.
+            // SAFETY: the stack was just made.
             let created = recorder.begin_stack(number, unsafe { &*block });
             Some(Raw { other: created, ..raw })
         });
     }
 
-    /// Stacks were copied: each second one is the copy of the first, the innermost first.
+    /// Records copies of stacks: pairs of origin and copy, innermost first.
     pub(crate) fn trace_clone(&mut self, pairs: &[(*mut ControlBlock, *mut ControlBlock)]) {
         let mut outermost = NONE;
         let mut parent = NONE;
@@ -161,7 +158,7 @@ impl Store {
                 let raw = recorder.here(store, Kind::Clone);
                 let origin = recorder.id_of(store, origin);
                 let number = store.stacks.number_of(copy)?;
-                // SAFETY: it was just made.
+                // SAFETY: the stack was just made.
                 let created = recorder.begin_stack(number, unsafe { &*copy });
                 recorder.stacks[created as usize].parent = (parent != NONE).then_some(parent);
                 if outermost == NONE {
@@ -174,8 +171,8 @@ impl Store {
         }
     }
 
-    /// The running stack is about to be left for another, with the values that a word says,
-    /// which are in the transfer area, and perhaps with a tag.
+    /// Records a switch from the running stack to another, perhaps with a tag. The word gives the
+    /// classes of the values in the transfer area.
     pub(crate) fn trace_switch(&mut self, to: *mut ControlBlock, word: u64, tag: *const TagDef) {
         self.record(|recorder, store| {
             let raw = recorder.here(store, Kind::Switch);
@@ -186,7 +183,7 @@ impl Store {
         });
     }
 
-    /// The same, of what ends by that: the runtime is about to free it.
+    /// Records a switch that ends the running stack, which the runtime is about to free.
     pub(crate) fn trace_last_switch(&mut self, to: *mut ControlBlock, tag: *const TagDef) {
         self.record(|recorder, store| {
             let raw = recorder.here(store, Kind::Return);
@@ -200,7 +197,7 @@ impl Store {
         });
     }
 
-    /// A function of the host suspends what has called it, with the values of the tag.
+    /// Records that a host function suspends its caller with the values of a tag.
     pub(crate) fn trace_suspend_call(&mut self, to: *mut ControlBlock, tag: *const TagDef) {
         if self.is_traced() {
             self.trace_host_return();
@@ -210,8 +207,8 @@ impl Store {
         }
     }
 
-    /// An exception leaves the running stack and its parents up to, without, another; or, if
-    /// that is none, the activation.
+    /// Records an exception that leaves the running stack and its parents up to `until`, or the
+    /// activation if that is null.
     pub(crate) fn trace_throw(&mut self, until: *mut ControlBlock, tag: *const TagDef) {
         let mut stack = self.context().stack;
         while stack != until {
@@ -220,7 +217,7 @@ impl Store {
             let is_last = until.is_null();
             self.record(|recorder, store| {
                 let tag = recorder.tag(tag);
-                // SAFETY: those that wait say where they were left.
+                // SAFETY: the blocks of waiting stacks say where they were left.
                 let raw = unsafe { recorder.at(store, stack, Kind::Throw) };
                 let other = if is_last { NONE } else { recorder.id_of(store, parent) };
                 if !is_last {
@@ -235,7 +232,7 @@ impl Store {
         }
     }
 
-    /// An activation has failed.
+    /// Records that an activation failed.
     pub(crate) fn trace_trap(&mut self, message: &str, fault: Option<&LeavePoint>) {
         self.record_at(fault, |recorder, store| {
             let raw = match fault {
@@ -252,7 +249,7 @@ impl Store {
         });
     }
 
-    /// An activation begins on a root.
+    /// Records that an activation begins on a root.
     #[cold]
     pub(crate) fn trace_enter(&mut self, root: *mut ControlBlock) {
         self.record(|recorder, store| {
@@ -262,7 +259,7 @@ impl Store {
         });
     }
 
-    /// The newest activation has ended, or waits for a function of the host.
+    /// Records that the newest activation has ended or is pending.
     pub(crate) fn trace_leave(&mut self) {
         self.record(|recorder, _| {
             let id = recorder.entered.pop()?;
@@ -270,7 +267,7 @@ impl Store {
         });
     }
 
-    /// There was a collection.
+    /// Records a collection.
     pub(crate) fn trace_collect(&mut self, begun: Instant) {
         let freed = |note: &&Note| matches!(note, Note::Freed(_));
         let freed = self.stacks.notes.iter().filter(freed).count();
@@ -281,12 +278,12 @@ impl Store {
         });
     }
 
-    /// The running stack returns to its parent with a signal; the values are in the transfer
-    /// area.
+    /// Records that the running stack returns to its parent with a signal. The values are in the
+    /// transfer area.
     fn trace_return(&mut self, signal: u64) {
         let from = self.context().stack;
-        // SAFETY: the running stack and its parent are alive, and the parent has noted its
-        // clauses. Functions live as long as their store.
+        // SAFETY: the running stack and its parent are alive, and the parent's clauses are set.
+        // Functions live as long as their store.
         let (to, tag, word) = unsafe {
             let to = (*from).parent;
             match (signal.checked_sub(1), (*from).function.as_ref()) {
@@ -319,12 +316,12 @@ impl Store {
         });
     }
 
-    /// The function of the host that the running stack has called returns.
+    /// Records that the running host function returns.
     pub(crate) fn trace_host_return(&mut self) {
         self.record(|recorder, store| Some(recorder.here(store, Kind::HostReturn)));
     }
 
-    /// The word that says what the values of a function type are.
+    /// The word with the classes of a function type's values.
     fn traced_word(&self, ty: *const TypeInfo, values: Values) -> u64 {
         let types = &self.options.types;
         // SAFETY: types live as long as the engine.
@@ -344,7 +341,6 @@ fn after(left: &LeavePoint) -> LeavePoint {
 }
 
 impl Recorder {
-    /// An event on a stack.
     fn raw(&self, stack: u32, frames: Option<u32>, kind: Kind) -> Raw {
         Raw {
             time: self.now(),
@@ -368,7 +364,7 @@ impl Recorder {
                 let host = self.host();
                 self.raw(host, None, kind)
             }
-            // SAFETY: it is alive, and says where it was left.
+            // SAFETY: the stack is alive, and its block says where it was left.
             false => unsafe { self.at(store, running, kind) },
         }
     }
@@ -377,7 +373,7 @@ impl Recorder {
     ///
     /// # Safety
     ///
-    /// The stack must say where it was left.
+    /// The stack's block must say where it was left.
     unsafe fn at(&mut self, store: &Store, stack: *mut ControlBlock, kind: Kind) -> Raw {
         let id = self.id_of(store, stack);
         // SAFETY: the caller's promise.
@@ -390,18 +386,18 @@ impl Recorder {
 
     fn id_of(&mut self, store: &Store, stack: *mut ControlBlock) -> u32 {
         match store.stacks.number_of(stack) {
-            // SAFETY: blocks of the table are always initialised.
+            // SAFETY: blocks of the table are always initialized.
             Some(number) => self.id(number, unsafe { &*stack }),
             None => self.host(),
         }
     }
 
-    /// What a switch from one stack to another is: all but what the event says already.
+    /// Completes the event of a switch: finds out of which kind it is.
     ///
     /// # Safety
     ///
-    /// The second must be about to run, with its parents, and the first have run with its
-    /// own; it may have been freed since.
+    /// `to` must be about to run, with its parents. `from` must have run with its own, and may have
+    /// been freed since.
     unsafe fn switch(
         &mut self,
         store: &Store,
@@ -417,8 +413,7 @@ impl Recorder {
                 return Raw { kind: Kind::Return, other, ..raw };
             }
             let running: Vec<*mut ControlBlock> = chain(store, to).collect();
-            // Up to the stack that has resumed it, or that has resumed what it takes the place
-            // of.
+            // Up to the stack that `from` resumed.
             if let Some(place) = running[1..].iter().position(|stack| *stack == from) {
                 let outermost = self.id_of(store, running[place]);
                 self.stacks[outermost as usize].parent = Some(raw.stack);
@@ -470,7 +465,7 @@ unsafe fn chain(
 }
 
 impl Raw {
-    /// The same with the first of the values in the transfer area, whose classes a word says.
+    /// Adds the first values of the transfer area, whose classes are in a word.
     fn with_values(self, store: &Store, word: u64) -> Raw {
         let mut raw = Raw { count: traced_count(word) as u8, ..self };
         for number in 0..KEPT {
@@ -487,7 +482,7 @@ impl Raw {
     }
 }
 
-// ---- what stubs call
+// ---- called by stubs
 
 /// The running stack returns to its parent.
 pub(crate) unsafe extern "C" fn finished(context: *mut StoreContext, signal: u64) {
@@ -495,7 +490,7 @@ pub(crate) unsafe extern "C" fn finished(context: *mut StoreContext, signal: u64
     unsafe { Store::from_context(context) }.trace_return(signal);
 }
 
-/// A function of the host is about to be called.
+/// A host function is about to be called.
 pub(crate) unsafe extern "C" fn host_called(
     context: *mut StoreContext,
     function: *const HostContext,
@@ -509,12 +504,11 @@ pub(crate) unsafe extern "C" fn host_called(
     store.trace_host_call(function);
 }
 
-/// It has returned.
+/// A host function has returned.
 pub(crate) unsafe extern "C" fn host_returned(context: *mut StoreContext, ended: u64) {
-    // One that is left has not, or has been said to.
+    // A call that was left has not returned, or its return was recorded.
     if ended != SUSPEND {
-        // SAFETY: generated code holds no reference to the store, and the host has returned
-        // it.
+        // SAFETY: generated code holds no reference to the store, and the host has released it.
         unsafe { Store::from_context(context) }.trace_host_return();
     }
 }

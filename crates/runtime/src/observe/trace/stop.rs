@@ -1,8 +1,8 @@
-//! All stacks at an event.
+//! Listing all stacks at an event of the trace.
 //!
-//! A switch is recorded when the links between the stacks have changed, but the one that is left
-//! still runs; a return and an exception when they have not. The list is to be that after the
-//! event, so it is made as if the other one ran already, or without what ends.
+//! A switch is recorded after the links between the stacks have changed, but before the new stack
+//! runs. A return or an exception is recorded before the links change. The list shows the state
+//! after the event, so it is made as if the new stack ran already, or without the ending stacks.
 
 use super::Recorder;
 use super::event::{Kind, NONE, Raw};
@@ -15,12 +15,12 @@ use ropewalk_abi::ControlBlock;
 use std::fmt;
 use std::ptr;
 
-/// What is called at an event, with the stacks.
+/// Called at an event, with the stacks.
 pub type AtEvent = Foreign<Box<dyn FnOnce(anyhow::Result<StackList>) + Send + Sync>>;
 
-/// Where to stop.
+/// The event to stop at.
 pub(super) struct Stop {
-    /// How many events come before.
+    /// How many events come before it.
     pub left: u64,
     pub then: AtEvent,
 }
@@ -32,24 +32,24 @@ impl fmt::Debug for Stop {
 }
 
 impl Store {
-    /// Has a function be called at an event, after so many others from now on. What is streamed
-    /// has its end then.
+    /// Calls a function with the stacks at an event, after this many others. A streamed trace ends
+    /// there.
     pub fn at_event(&mut self, after: u64, then: AtEvent) {
         if let Some(recorder) = self.observers.recorder.get_mut::<Recorder>() {
             recorder.stop = Some(Stop { left: after, then });
         }
     }
 
-    /// Counts an event that was just recorded, and stops if it is the one. The running stack may
-    /// have been left at a fault.
+    /// Counts a recorded event, and stops if it is the one. The running stack may have been left at
+    /// a fault.
     pub(super) fn count_down(
         &mut self,
         recorder: &mut Recorder,
         raw: &Raw,
         fault: Option<&LeavePoint>,
     ) {
-        // What the engine did by itself is told of in the middle of something else, which is
-        // the next event; then the records agree.
+        // Notes are recorded in the middle of another operation, which is the next event. The
+        // records agree after that.
         let is_noted = matches!(raw.kind, Kind::Drop | Kind::Park | Kind::Unpark | Kind::Grow);
         match &mut recorder.stop {
             Some(Stop { left: 0, .. }) if is_noted => return,
@@ -64,7 +64,7 @@ impl Store {
         self.embedder.unless_panic(told);
     }
 
-    /// The stacks after an event that was just recorded.
+    /// The stacks after a recorded event.
     fn stacks_after(
         &mut self,
         recorder: &Recorder,
@@ -91,7 +91,7 @@ impl Store {
             stacks.end(ended, self.stacks.number_of(to));
             return Ok(stacks);
         }
-        // SAFETY: it is about to run with the parents that it has.
+        // SAFETY: the stack is about to run with its parents.
         unsafe { self.unpark_running(to) }.map_err(Trap::from_code)?;
         // SAFETY: the stack is about to run, and its parents are alive.
         let new_base = self.with_parents(unsafe { &*to }).last();
@@ -106,7 +106,7 @@ impl Store {
 }
 
 impl Recorder {
-    /// The block of a stack that is alive.
+    /// The block of a live stack.
     fn block_of(&self, store: &Store, id: u32) -> Option<*mut ControlBlock> {
         if id == NONE {
             return None;

@@ -1,14 +1,14 @@
-//! A trace that is written while the program runs.
+//! Writing a trace while the program runs.
 //!
 //! ```text
-//!   store's thread                                 thread that writes
-//!   event -> part -- when it is full, or after --> numbers get names -> file
-//!              ^      some time                         |
-//!              +------------ empty ones --------------- +
+//!   store's thread                                   thread that writes
+//!   event -> batch -- when full, or after a while --> numbers get names -> file
+//!              ^                                            |
+//!              +--------------- empty ones -----------------+
 //! ```
 //!
-//! There are only so many parts. If all are on their way, the file is behind: then the program
-//! waits for it, or the events of the next part are dropped and counted, as was asked for.
+//! The number of batches is limited. When all are in use, the program waits, or drops and counts
+//! the events of the next batch.
 
 use super::Recorder;
 use super::event::{Kind, Raw};
@@ -21,43 +21,43 @@ use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
-/// What happens when the file is behind.
+/// What happens when writing is slower than the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenBehind {
-    /// The program waits, and the trace has everything.
+    /// The program waits, and the trace is complete.
     Wait,
-    /// Events are dropped, and the trace says how many.
+    /// Events are dropped, and the trace counts them.
     Drop,
 }
 
-/// How many events a part has.
+/// The number of events of a batch.
 const PART: usize = 4096;
-/// How many parts there are at most.
+/// The number of batches.
 const PARTS: usize = 64;
-/// For how many nanoseconds events are kept back until the next one.
+/// The longest time in nanoseconds before events are handed over.
 const LATEST: u64 = 50_000_000;
-/// The same before the host is called, or WebAssembly is left, which can take long.
+/// The same before a call of the host or the end of an activation, which may take long.
 const LATEST_BEFORE_WAITING: u64 = 1_000_000;
 
-/// What is handed over.
+/// Data for the thread that writes.
 struct Part {
-    /// What is new in the tables.
+    /// The new entries of the tables.
     tables: Trace,
     host_functions: Vec<FunctionId>,
     messages: Vec<String>,
     events: Vec<Raw>,
 }
 
-/// The end that the store has.
+/// The store's end of the stream.
 pub(super) struct Stream {
-    /// Events that have not been handed over.
+    /// The events of the next batch.
     pub events: Vec<Raw>,
-    /// When the last ones were.
+    /// The time of the last batch.
     handed_over: u64,
     when_behind: WhenBehind,
     dropped: u64,
     known: Known,
-    /// How many functions of the host and messages were handed over.
+    /// How many host functions and messages were handed over.
     host_functions: usize,
     messages: usize,
     parts: Option<SyncSender<Part>>,
@@ -97,7 +97,7 @@ impl Stream {
         })
     }
 
-    /// Whether what was recorded is to be handed over now, after an event.
+    /// Whether the events should be handed over now.
     pub fn is_due(&self, last: &Raw) -> bool {
         let latest = match last.kind {
             Kind::HostCall | Kind::Leave | Kind::Trap => LATEST_BEFORE_WAITING,
@@ -106,7 +106,7 @@ impl Stream {
         self.events.len() >= PART || last.time.saturating_sub(self.handed_over) >= latest
     }
 
-    /// Hands over what was recorded.
+    /// Hands over the recorded events.
     fn hand_over(&mut self, recorder: &Recorder, store: &Store, time: u64) {
         self.handed_over = time;
         let tables = recorder.tables(store, &mut self.known);
@@ -121,15 +121,15 @@ impl Stream {
 
     fn send(&mut self, part: Part) {
         let Some(parts) = &self.parts else { return };
-        // Where nobody receives any more, writing has failed, and the end says why.
+        // If the receiver is gone, writing has failed, and `finish` reports why.
         if let Err(TrySendError::Full(mut part)) = parts.try_send(part) {
             if self.is_written_here() {
-                // Nobody else makes room, so the file ends before this part.
+                // No other thread can make room, so the file ends here.
                 self.parts = None;
                 return;
             }
             if self.when_behind == WhenBehind::Drop {
-                // The tables are small, and what comes later refers to them.
+                // The tables are small, and later batches refer to them.
                 self.dropped += part.events.len() as u64;
                 part.events.clear();
             }
@@ -137,15 +137,14 @@ impl Stream {
         }
     }
 
-    /// Whether this thread is the one that writes: the embedder writes to the file, and uses the
-    /// store there.
+    /// Whether this is the thread that writes: the embedder's writer may use the store.
     fn is_written_here(&self) -> bool {
         let here = std::thread::current().id();
         self.thread.as_ref().is_some_and(|thread| thread.thread().id() == here)
     }
 
-    /// Ends the file; returns how many events were dropped. The thread that writes cannot wait for
-    /// itself.
+    /// Ends the file; returns how many events were dropped. Fails on the thread that writes, which
+    /// cannot wait for itself.
     fn finish(&mut self) -> io::Result<u64> {
         let dropped = self.dropped;
         self.send(Part {
@@ -170,7 +169,7 @@ impl Stream {
     }
 }
 
-/// Writes what is handed over, until nothing more is.
+/// Writes batches until the store ends the stream.
 fn write(
     mut writer: Writer<impl Write>,
     parts: &Receiver<Part>,
@@ -193,7 +192,7 @@ fn write(
 }
 
 impl Recorder {
-    /// Hands over what was recorded, if it is streamed.
+    /// Hands over the recorded events, if they are streamed.
     pub(super) fn hand_over(&mut self, store: &Store) {
         if let Some(mut stream) = self.stream.take() {
             stream.hand_over(self, store, self.now());
@@ -203,7 +202,7 @@ impl Recorder {
 }
 
 impl Recorder {
-    /// Ends what is streamed with what was recorded so far.
+    /// Ends the stream.
     pub(super) fn end_stream(&mut self, store: &Store) {
         self.hand_over(store);
         self.stream = None;
@@ -211,7 +210,7 @@ impl Recorder {
 }
 
 impl Store {
-    /// Streams what is recorded from now on.
+    /// Streams the events from now on.
     pub fn stream_trace(
         &mut self,
         to: impl Write + Send + 'static,
@@ -225,7 +224,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends what is streamed; returns how many events were dropped. None if nothing is.
+    /// Ends the stream; returns how many events were dropped. None without a stream.
     pub fn finish_trace(&mut self) -> Option<io::Result<u64>> {
         self.record_what_was_noted()?;
         let mut recorder = self.observers.recorder.take::<Recorder>()?;
@@ -237,8 +236,8 @@ impl Store {
 }
 
 impl Drop for Stream {
-    /// Another stream takes its place, or nothing more is to be written: the file ends with what
-    /// was handed over.
+    /// Another stream replaces this one, or the store is dropped: the file ends with the last
+    /// batch.
     fn drop(&mut self) {
         if self.thread.is_some() {
             let _ = self.finish();

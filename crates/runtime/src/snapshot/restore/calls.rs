@@ -1,4 +1,4 @@
-//! Calls that wait for host functions.
+//! Restoring pending activations.
 
 use super::super::image::{CallImage, CallTo, ImportName};
 use super::{Reader, RestoredCall, RestoredRoot, ResumedByHost, damaged, type_number};
@@ -76,7 +76,7 @@ impl Reader<'_> {
         let import = instance.module().info.imports.get(import).ok_or_else(missing)?;
         let Item::Func(function) = import.item else { return Err(missing().into()) };
         let context = instance.host_context_place(function).ok_or_else(missing)?;
-        // SAFETY: it is that of a host function; types live as long as the engine.
+        // SAFETY: the context is that of a host function; types live as long as the engine.
         let ty = unsafe { self.store.options.types.func_type((*(*context).ty).id) };
         let name = ImportName { module: import.module.clone(), name: import.name.clone() };
         let awaits = AwaitedCall::Host { context, arguments: None };
@@ -84,14 +84,14 @@ impl Reader<'_> {
     }
 }
 
-/// What a call waits for.
+/// The pending call of an activation.
 struct Awaited {
     awaits: AwaitedCall,
     ty: Option<FuncType>,
     name: Option<ImportName>,
 }
 
-/// A host function that nobody has called again.
+/// Stands for a host function that was not called again yet.
 struct Nothing;
 
 impl HostFuture for Nothing {

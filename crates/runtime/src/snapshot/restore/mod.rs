@@ -1,4 +1,4 @@
-//! Making a store of what was written.
+//! Restoring a store from a snapshot.
 
 mod calls;
 mod stacks;
@@ -34,12 +34,12 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What the host has for a store that is restored.
+/// What the host provides for restoring a store.
 pub trait Host {
-    /// The module with a hash, if it is at hand. The engine's own is asked for as such.
+    /// The module with a hash, if the host has it, or else the engine's own if that is asked for.
     fn module(&self, hash: &[u8; 32], is_engines: bool) -> Result<Option<Arc<LoadedModule>>>;
 
-    /// What an import of a module means, if the host defines it.
+    /// The value of an import of a module, if the host defines it.
     fn import(
         &self,
         store: &mut Store,
@@ -53,38 +53,38 @@ pub trait Host {
     /// The settings of the engine.
     fn settings(&self) -> Vec<u8>;
 
-    /// What differs in the settings of a snapshot.
+    /// The error for differing settings in a snapshot.
     fn difference(&self, settings: &[u8]) -> SnapshotError;
 
-    /// Reads a value of the host.
+    /// Restores a host value.
     fn host_value(&self, bytes: &[u8]) -> Result<Box<dyn Any + Send + Sync>>;
 }
 
 /// What was restored beside the store.
 #[derive(Debug)]
 pub struct RestoredStore {
-    /// Calls that wait.
+    /// The pending calls.
     pub calls: Vec<RestoredCall>,
-    /// What the host had names for.
+    /// What the host named.
     pub names: Vec<(String, Handle)>,
 }
 
-/// A call that waits.
+/// A pending call.
 #[derive(Debug)]
 pub struct RestoredCall {
-    /// For which host function; none if it was stopped at a check point.
+    /// The import of its host function; none if it stopped at a safepoint.
     pub import: Option<ImportName>,
-    /// What that was called with, if that is known.
+    /// The arguments of that function, if they are known.
     pub arguments: Option<Vec<(RawVal, ValType)>>,
-    /// The types of the results that it waits for.
+    /// The result types of that function.
     pub awaited: Vec<ValType>,
-    /// The types of its own results.
+    /// The result types of the activation.
     pub results: Vec<ValType>,
-    /// Where its results are put, if not in a register, and the clauses of the host.
+    /// Where the results are put, if not in a register, and the clauses of the host.
     pub places: Arc<CallerPlaces>,
-    /// If the host has resumed a continuation, and no function is called: that.
+    /// The continuation that the host resumed, if it called no function.
     pub resumed: Option<ResumedByHost>,
-    /// What continues it.
+    /// Continues the activation.
     pub pending: PendingCall,
 }
 
@@ -97,8 +97,7 @@ pub struct ResumedByHost {
     pub results: u32,
 }
 
-/// Restores a store, which must be new. Others may be based on the snapshot that it is restored
-/// from, if that is said.
+/// Restores a snapshot in a new store. With `watch`, later snapshots can be based on it.
 pub fn restore(
     store: &mut Store,
     bytes: &Bytes,
@@ -143,19 +142,18 @@ struct Reader<'a> {
     image: Image,
     modules: Vec<Arc<LoadedModule>>,
     host: &'a dyn Host,
-    /// Where the heap is.
+    /// The addresses of the heap.
     objects: Range<u64>,
-    /// For each page of it, where the object begins that its first byte belongs to.
+    /// For each page of the heap, the start of the object that the page begins in.
     first_objects: Vec<usize>,
     roots: Vec<RestoredRoot>,
 }
 
 /// A root, until its activation is restored.
 struct RestoredRoot {
-    /// The number of its block.
     number: usize,
     root: RootStack,
-    /// The array with the values of the activation, if it has one.
+    /// The array with the results of the activation, if it has one.
     values: Option<Box<[UnsafeCell<RawVal>]>>,
 }
 
@@ -179,7 +177,6 @@ impl Reader<'_> {
         self.places().address(self.symbol(number)?, None)
     }
 
-    /// The address of a symbol that may be none.
     fn address_or_null(&self, number: u32) -> Result<usize> {
         match number {
             NOTHING => Ok(0),
@@ -222,7 +219,7 @@ impl Reader<'_> {
 
     // ---- instances
 
-    /// Makes the instances, and before each what the host had made by then.
+    /// Makes the instances, and before each one the objects of the host that are older.
     fn instances(&mut self) -> Result<()> {
         let images = std::mem::take(&mut self.image.instances);
         let mut resolved: Vec<Vec<ImportValue>> = Vec::new();
@@ -240,7 +237,7 @@ impl Reader<'_> {
                 return Err(damaged("instances are not in order").into());
             }
             resolved.push(imports);
-            // The next one may import what had grown by then.
+            // The next instance may import what had grown by then.
             self.grow()?;
         }
         self.image.instances = images;
@@ -248,7 +245,7 @@ impl Reader<'_> {
         self.grow()
     }
 
-    /// Gives the memories and tables that there are the sizes that they had.
+    /// Grows the memories and tables made so far to their saved sizes.
     fn grow(&mut self) -> Result<()> {
         let there = self.store.objects.memories.len();
         for (index, image) in self.image.memories.iter().enumerate().take(there) {
@@ -268,13 +265,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Makes what belongs to no instance and has lower numbers than what an instance defines.
+    /// Makes the objects outside of instances that have lower numbers than those an instance
+    /// defines.
     fn make_before(&mut self, instance: &InstanceImage, module: &LoadedModule) -> Result<()> {
         let info = &module.info;
         let first = |numbers: &[usize], imported: u32| numbers.get(imported as usize).copied();
         let memories = first(&instance.memories, info.imported_memories).unwrap_or(0);
         let tables = first(&instance.tables, info.imported_tables).unwrap_or(0);
-        // Tags, globals and what is imported come first: all that have no instance are made.
+        // All older objects outside of instances are needed, including imported ones.
         let imported = |numbers: &[usize], count: u32| {
             let numbers = numbers.iter().take(count as usize);
             numbers.map(|number| number.saturating_add(1)).max().unwrap_or(0)
@@ -546,7 +544,7 @@ impl Reader<'_> {
     }
 }
 
-/// The number in the engine of a type of a module.
+/// The engine's number of a type of a module.
 fn type_number(modules: &[Arc<LoadedModule>], name: TypeName) -> Result<u32, SnapshotError> {
     let number = match name {
         TypeName::OfModule(module, index) => {

@@ -1,4 +1,4 @@
-//! Stacks: their blocks, frames and marks.
+//! Restoring stacks: blocks, frames and marks.
 
 use super::super::blocks::{self, RECORD};
 use super::super::image::{
@@ -26,7 +26,7 @@ impl Reader<'_> {
         for (number, bytes, of) in std::mem::take(&mut self.image.limits) {
             self.store.stacks.limit_stacks([number], bytes, of)?;
         }
-        // Those that are named must be there before they are looked up.
+        // Trampolines must exist before they are looked up.
         for symbol in &self.image.symbols {
             if let Symbol::Trampoline(..) = symbol {
                 self.places().address(*symbol, None)?;
@@ -65,8 +65,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Which stacks get memory of their own: those that are roots, of an activation, or too large
-    /// for a slot, and what is suspended together with one of these.
+    /// Which stacks get memory of their own: roots, stacks of activations, stacks too large for a
+    /// slot, and all stacks suspended together with one of these.
     fn unparked(&self, blocks: &[BlockImage]) -> Result<Vec<bool>> {
         let image = |number: usize| match number.checked_sub(1).and_then(|at| blocks.get(at)) {
             Some(BlockImage::Stack(image)) => Some(&**image),
@@ -169,7 +169,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The array with the values of the activation that a root belongs to.
+    /// The array with the results of the activation that a root belongs to.
     fn values_of(&self, root: usize) -> Result<Option<Box<[UnsafeCell<RawVal>]>>> {
         let call = self.image.calls.iter().find(|call| call.root == root);
         let call = call.ok_or(damaged("a root without a call"))?;
@@ -183,7 +183,7 @@ impl Reader<'_> {
         Ok(self.store.options.types.func_type(self.places().func_type(name)?.id))
     }
 
-    /// Parks a stack: its frames are packed, as they are.
+    /// Parks a stack, with its frames packed.
     fn pack(&mut self, number: usize, block: ControlBlock, bytes: &[u8], fp: usize) -> Result<()> {
         let block = ControlBlock { fp, ..block };
         self.store.stacks.restore_parked(number, block, bytes, LINKED_END)
@@ -195,8 +195,7 @@ impl Reader<'_> {
         self.place_frames(number, bytes, fp, 0)
     }
 
-    /// Makes a root of a block. Above its frames is the store, which the stub needs that it
-    /// returns to.
+    /// Makes a block a root. Above its frames is the store, for the stub that it returns to.
     fn place_root(
         &mut self,
         number: usize,
@@ -214,24 +213,24 @@ impl Reader<'_> {
         self.place_frames(number, &bytes, fp, ABOVE_ROOT)
     }
 
-    /// Makes a block the root of a call that was freed.
+    /// Makes a block the freed root of a call.
     fn place_spent(&mut self, number: usize, reference: u64) -> Result<()> {
         let block = self.blank(Purpose::Root, reference, number);
         let memory = self.store.options.arena.take_root()?;
         let root = self.store.stacks.restore_root(number, block, memory);
-        // SAFETY: the block lies in the table, and nobody else has a reference to it.
+        // SAFETY: the block lies in the table, and there is no reference to it.
         unsafe { (*root.block).become_spent() };
         self.roots.push(RestoredRoot { number, root, values: None });
         Ok(())
     }
 
-    /// Has stacks that will never continue end with the call whose root was freed.
+    /// Makes stacks that will never be resumed end with the call whose root was freed.
     fn end_with_call(&mut self, root: usize, inside: &[usize]) -> Result<()> {
         let root = self.block(root)?;
         let mut outside = root;
         for number in inside.iter().rev() {
             let stack = self.block(*number)?;
-            // SAFETY: blocks of the table are always initialised.
+            // SAFETY: blocks of the table are always initialized.
             unsafe { (*stack).parent = outside };
             outside = stack;
         }
@@ -240,11 +239,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Puts frames onto a stack that has nothing on it; links to them are from the end, or
-    /// from so far below it.
+    /// Puts frames onto an empty stack. Their links are relative to the end, or to `above` bytes
+    /// below it.
     fn place_frames(&mut self, number: usize, bytes: &[u8], fp: usize, above: usize) -> Result<()> {
         let block = self.store.stacks.block(number);
-        // SAFETY: the block has a stack with nothing on it, and nobody knows its address.
+        // SAFETY: the stack of the block is empty, and there is no reference to the block.
         unsafe {
             let room = self.store.make_room(block, bytes.len());
             room.map_err(Trap::from_code)?;
@@ -266,7 +265,7 @@ impl Reader<'_> {
         if images.is_empty() {
             return Ok(());
         }
-        // SAFETY: the stack was placed just now.
+        // SAFETY: the stack was just restored.
         let above = unsafe {
             let stack = &*self.store.stacks.block(number);
             crate::stack::LeftAt::depth(stack) - crate::stack::bytes_in_frames(stack)
@@ -280,7 +279,7 @@ impl Reader<'_> {
     }
 
     fn is_root(&self, number: usize) -> bool {
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         unsafe { (*self.store.stacks.block(number)).purpose == Purpose::Root }
     }
 
@@ -324,18 +323,18 @@ impl Reader<'_> {
     }
 }
 
-/// Where links of frames lead to, as if all stacks ended there.
+/// The end that all stacks would have, for the links of frames.
 const LINKED_END: usize = 1 << 46;
 
-/// How many bytes lie above the frames of a root that was restored.
+/// How many bytes lie above the frames of a restored root.
 pub(in crate::snapshot) const ABOVE_ROOT: usize = 16;
 
-/// Words become those of the store.
+/// Replaces saved words by those of the store.
 struct Reading<'r, 'a> {
     reader: &'r Reader<'a>,
     /// The address that links to the end of the bytes have.
     end: usize,
-    /// The array with the values of the activation.
+    /// The array with the results of the activation.
     values: Option<usize>,
     trampolines: &'r TrampolineMap,
     shapes: &'r mut Shapes,

@@ -1,4 +1,4 @@
-//! A store that was restored is as its snapshot says, so what changes from then on is known too.
+//! Tracking the changes of a restored store, so that a snapshot can be based on the restored one.
 
 use super::super::blocks::{self, RECORD};
 use super::super::error::SnapshotError;
@@ -11,12 +11,12 @@ use crate::os::dirty_pages::DirtyPages;
 use crate::os::dirty_pages::Region;
 
 impl Reader<'_> {
-    /// Makes the snapshot that the store was restored from the last one of it.
+    /// Makes the restored snapshot the last one of the store.
     pub(super) fn watch(&mut self, bytes: &Bytes, records: &[u8], frames: &[u8]) {
         if !self.store.options.watch_pages || DirtyPages::of_process().is_none() {
             return;
         }
-        // If it cannot be watched, all is looked at next time.
+        // If tracking fails, the next snapshot is complete.
         let since = self.since(bytes, records, frames).ok().map(Box::new);
         self.store.snapshots.last.set(since);
     }
@@ -36,7 +36,7 @@ impl Reader<'_> {
             if let Some((start, len)) = blocks::place(record, frames)? {
                 since.places.restore(number, start, len);
             }
-            // What is true of these beside their blocks may be true no more.
+            // The state beside these blocks may have changed.
             if !blocks::stands_alone(record) {
                 since.running.push(number);
             }
@@ -61,7 +61,7 @@ impl Reader<'_> {
         Ok(since)
     }
 
-    /// The sections but those of stacks, and what they are made of.
+    /// The sections other than those of stacks, and the memory that they are made of.
     fn regions(&self) -> Vec<(usize, Option<Region>)> {
         let memories = self.store.memories().iter().map(|memory| {
             let data = memory.data();
