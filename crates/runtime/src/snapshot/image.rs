@@ -6,7 +6,6 @@
 
 use super::symbol::Symbol;
 use crate::heap::OwnedRoot;
-use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{FuncRef, MemoryType, RefType, ValType};
 use serde::{Deserialize, Serialize};
 use std::ptr::NonNull;
@@ -125,62 +124,6 @@ pub(super) enum TypeName {
     Extern,
 }
 
-/// A block of the table of stacks, which is saved as a [record](super::blocks).
-#[derive(Debug)]
-pub(super) enum BlockImage {
-    /// It has no stack. Its next stack gets this reference.
-    Vacant(u64),
-    /// It has no stack, and runs out of references.
-    Retired,
-    /// A task or fiber that will never be resumed.
-    Lost {
-        purpose: Purpose,
-        reference: u64,
-    },
-    /// The freed root of a call. Tasks and fibers that will never be resumed wait for the end of
-    /// the call: `inside` has their numbers, innermost first.
-    Spent {
-        reference: u64,
-        inside: Vec<usize>,
-    },
-    Stack(Box<StackImage>),
-}
-
-#[derive(Debug)]
-pub(super) struct StackImage {
-    pub purpose: Purpose,
-    pub reference: u64,
-    /// Numbers of other blocks. Zero is null, and `NO_PARENT` the parent of bases.
-    pub parent: usize,
-    pub innermost: usize,
-    pub through: usize,
-    pub extender: usize,
-    pub is_grouped: u32,
-    pub sought: u64,
-    pub owns: bool,
-    /// Numbers of symbols, or `NOTHING`.
-    pub handlers: u32,
-    pub function: u32,
-    pub entry: u32,
-    /// Whether it belongs to an activation, running or pending.
-    pub is_active: bool,
-    /// Whether the host holds it.
-    pub is_held: bool,
-    /// The distance of its newest link from the end of its frames, or zero.
-    pub fp: u32,
-    pub frames: Frames,
-    pub marks: Vec<MarkImage>,
-}
-
-/// The frames of a stack, as a range of their section.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Frames {
-    pub start: u64,
-    pub len: u32,
-}
-
-/// Stands for the parent of bases.
-pub(super) const NO_PARENT: usize = usize::MAX;
 /// Stands for no symbol.
 pub(super) const NOTHING: u32 = u32::MAX;
 

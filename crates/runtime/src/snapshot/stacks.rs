@@ -1,11 +1,8 @@
 //! Saving stacks: blocks, frames and marks.
 
-use super::blocks::{RECORD, bytes_beside, record};
+use super::blocks::{self, BlockImage, NO_PARENT, OWNS, RECORD, Record, push_trailer};
 use super::error::SnapshotError;
-use super::image::{
-    BlockImage, CallImage, Frames, MarkImage, MarkKindImage, NO_PARENT, NOTHING, StackImage,
-    TakenImage,
-};
+use super::image::{CallImage, MarkImage, MarkKindImage, NOTHING, TakenImage};
 use super::places::Places;
 use super::ranges::Ranges;
 use super::runs::Section;
@@ -18,6 +15,7 @@ use crate::stack::LeftAt;
 use crate::stack::mark::{Mark, MarkKind, Taken};
 use crate::store::Store;
 use anyhow::Result;
+use bytemuck::Zeroable;
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::stack::{HAS_WAITED, Purpose};
 use ropewalk_abi::{
@@ -212,7 +210,7 @@ impl<'a> Writer<'a> {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.clear();
         let block = self.block_image(number, &mut bytes)?;
-        bytes_beside(&block, &mut bytes)?;
+        push_trailer(&block, &mut bytes)?;
         bytes.resize(bytes.len().next_multiple_of(size_of::<u64>()), 0);
         let start = match bytes.len() {
             0 => {
@@ -221,7 +219,7 @@ impl<'a> Writer<'a> {
             }
             len => self.since.places.find(number, len),
         };
-        blocks.put((number - 1) * RECORD, &record(&block, start as u64));
+        blocks.put((number - 1) * RECORD, &blocks::record(&block, start as u64));
         if !bytes.is_empty() {
             frames.put(start, &bytes);
         }
@@ -247,7 +245,7 @@ impl<'a> Writer<'a> {
                 BlockImage::Spent { reference: stack.reference, inside }
             }
             purpose if is_lost => BlockImage::Lost { purpose, reference: stack.reference },
-            _ => BlockImage::Stack(Box::new(self.stack(number, stack, is_active, frames)?)),
+            _ => self.stack(number, stack, is_active, frames)?,
         })
     }
 
@@ -265,12 +263,11 @@ impl<'a> Writer<'a> {
         stack: &ControlBlock,
         is_active: bool,
         bytes: &mut Vec<u8>,
-    ) -> Result<StackImage> {
+    ) -> Result<BlockImage> {
         let store = self.symbols.store();
         let fp = self.frames_of(stack, bytes)?;
-        let len = u32::try_from(bytes.len());
-        let len = len.map_err(|_| SnapshotError::DeepStack(number, bytes.len()))?;
-        let frames = Frames { start: 0, len };
+        let frames = u32::try_from(bytes.len());
+        let frames = frames.map_err(|_| SnapshotError::DeepStack(number, bytes.len()))?;
         let clauses = self.symbols.number_at(stack.handlers as usize);
         let handlers = clauses.unwrap_or_else(|| self.symbols.number(Symbol::NoClauses));
         let has_begun = stack.fp != 0;
@@ -293,34 +290,36 @@ impl<'a> Writer<'a> {
             true => 0,
             false => stack.is_grouped,
         };
-        Ok(StackImage {
-            purpose: stack.purpose,
-            reference: stack.reference,
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        let record = Record {
+            flags: flag(stack.owns, OWNS)
+                | flag(is_active, blocks::IS_ACTIVE)
+                | flag(store.stacks.held.has(number), blocks::IS_HELD),
+            is_grouped: is_grouped as u8,
             parent: self.number_of(stack.parent),
             innermost: self.number_of(stack.innermost),
             through: if stack.is_grouped == 0 { 0 } else { self.number_of(stack.through) },
             extender: self.number_of(stack.extender),
-            is_grouped,
-            sought,
-            owns: stack.owns,
             handlers,
             function,
             entry,
-            is_active,
-            is_held: store.stacks.held.has(number),
             fp,
             frames,
-            marks,
-        })
+            reference: stack.reference,
+            sought,
+            ..Record::zeroed()
+        };
+        Ok(BlockImage::Stack { purpose: stack.purpose, record, marks })
     }
 
     /// The number of a block; zero if it no longer exists.
-    fn number_of(&self, block: *const ControlBlock) -> usize {
+    fn number_of(&self, block: *const ControlBlock) -> u32 {
         let store = self.store();
         match block {
             _ if block.is_null() => 0,
             _ if ptr::eq(block, store.no_parent()) => NO_PARENT,
-            _ => store.stacks.number_of(block).unwrap_or(0),
+            // There are fewer blocks than numbers.
+            _ => store.stacks.number_of(block).unwrap_or(0) as u32,
         }
     }
 

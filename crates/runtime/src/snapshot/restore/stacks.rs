@@ -1,10 +1,7 @@
 //! Restoring stacks: blocks, frames and marks.
 
-use super::super::blocks::{self, RECORD};
-use super::super::image::{
-    BlockImage, CallTo, MarkImage, MarkKindImage, NO_PARENT, NOTHING, StackImage, TakenImage,
-    TypeName,
-};
+use super::super::blocks::{self, BlockImage, IS_ACTIVE, IS_HELD, NO_PARENT, OWNS, RECORD, Record};
+use super::super::image::{CallTo, MarkImage, MarkKindImage, NOTHING, TakenImage, TypeName};
 use super::super::symbol::{Symbol, TrampolineMap};
 use super::super::words::{OnStack, Shape, Shapes, Words};
 use super::{Reader, RestoredRoot, damaged};
@@ -49,9 +46,10 @@ impl Reader<'_> {
                     self.pack(number, block, &ground.to_le_bytes(), 0)?;
                 }
                 BlockImage::Spent { reference, .. } => self.place_spent(number, *reference)?,
-                BlockImage::Stack(stack) => {
-                    let is_parked = !unparked[number];
-                    self.stack(number, stack, frames, is_parked, &trampolines, &mut shapes)?;
+                BlockImage::Stack { purpose, record, marks } => {
+                    let stack = SavedStack { number, purpose: *purpose, record, frames };
+                    self.stack(&stack, !unparked[number], &trampolines, &mut shapes)?;
+                    self.marks(number, marks)?;
                 }
             }
         }
@@ -69,27 +67,27 @@ impl Reader<'_> {
     /// slot, and all stacks suspended together with one of these.
     fn unparked(&self, blocks: &[BlockImage]) -> Result<Vec<bool>> {
         let image = |number: usize| match number.checked_sub(1).and_then(|at| blocks.get(at)) {
-            Some(BlockImage::Stack(image)) => Some(&**image),
+            Some(BlockImage::Stack { record, .. }) => Some(record),
             _ => None,
         };
         let mut unparked = vec![false; blocks.len() + 1];
         for (number, is_unparked) in unparked.iter_mut().enumerate() {
             *is_unparked = image(number).is_some_and(|image| {
-                image.purpose == Purpose::Root
-                    || image.is_active
-                    || !self.store.stacks.fits_slot(image.frames.len as usize)
+                image.purpose == Purpose::Root as u8
+                    || image.has(IS_ACTIVE)
+                    || !self.store.stacks.fits_slot(image.frames as usize)
             });
         }
         for outermost in 1..=blocks.len() {
             let Some(stack) = image(outermost) else { continue };
-            if stack.is_active || stack.innermost == outermost {
+            if stack.has(IS_ACTIVE) || stack.innermost as usize == outermost {
                 continue;
             }
             let mut chain = vec![outermost];
-            let mut inner = stack.innermost;
+            let mut inner = stack.innermost as usize;
             while let Some(stack) = image(inner).filter(|_| inner != outermost) {
                 chain.push(inner);
-                inner = stack.parent;
+                inner = stack.parent as usize;
                 if chain.len() > blocks.len() {
                     return Err(damaged("stacks are suspended in a circle").into());
                 }
@@ -108,63 +106,66 @@ impl Reader<'_> {
 
     fn stack(
         &mut self,
-        number: usize,
-        image: &StackImage,
-        frames: &[u8],
+        stack: &SavedStack<'_>,
         is_parked: bool,
         trampolines: &TrampolineMap,
         shapes: &mut Shapes,
     ) -> Result<()> {
-        let start = image.frames.start as usize;
-        let end = start.checked_add(image.frames.len as usize);
+        let &SavedStack { number, purpose, record, frames } = stack;
+        let start = record.start as usize;
+        let end = start.checked_add(record.frames as usize);
         let bytes = end.and_then(|end| frames.get(start..end));
         let mut bytes = bytes.ok_or(damaged("frames are not there"))?.to_vec();
-        let fp = match image.fp {
+        let fp = match record.fp {
             0 => None,
             fp => Some(bytes.len().checked_sub(fp as usize).ok_or(damaged("a link"))?),
         };
-        let function = match image.function {
+        let function = match record.function {
             NOTHING => std::ptr::null(),
             function => self.places().function(self.symbol(function)?)?,
         };
         let block = ControlBlock {
-            parent: self.block(image.parent)?,
-            handlers: self.address(image.handlers)? as *const u64,
-            is_grouped: image.is_grouped,
-            owns: image.owns,
-            innermost: self.block(image.innermost)?,
-            through: self.block(image.through)?,
-            sought: image.sought,
-            extender: self.block(image.extender)?,
+            parent: self.block(record.parent as usize)?,
+            handlers: self.address(record.handlers)? as *const u64,
+            is_grouped: record.is_grouped.into(),
+            owns: record.has(OWNS),
+            innermost: self.block(record.innermost as usize)?,
+            through: self.block(record.through as usize)?,
+            sought: record.sought,
+            extender: self.block(record.extender as usize)?,
             function,
-            entry: self.address_or_null(image.entry)? as *const _,
-            ..self.blank(image.purpose, image.reference, number)
+            entry: self.address_or_null(record.entry)? as *const _,
+            ..self.blank(purpose, record.reference, number)
         };
-        let values = match image.purpose == Purpose::Root {
+        let values = match purpose == Purpose::Root {
             true => self.values_of(number)?,
             false => None,
         };
         let place_of_values = values.as_ref().map(|values| values.as_ptr() as usize);
         let end = LINKED_END;
-        OnStack { bytes: &mut bytes, purpose: image.purpose, function, fp }.visit(
-            &mut Reading { reader: self, end, values: place_of_values, trampolines, shapes },
-        )?;
+        OnStack { bytes: &mut bytes, purpose, function, fp }.visit(&mut Reading {
+            reader: self,
+            end,
+            values: place_of_values,
+            trampolines,
+            shapes,
+        })?;
         let linked = fp.map_or(0, |fp| end - (bytes.len() - fp));
-        match image.purpose {
+        match purpose {
             Purpose::Root => self.place_root(number, block, &bytes, linked, values)?,
             _ if is_parked => self.pack(number, block, &bytes, linked)?,
             _ => self.place(number, block, &bytes, linked)?,
         }
-        if image.is_held {
+        if record.has(IS_HELD) {
             self.store.stacks.held.hold(number);
         }
-        self.marks(number, &image.marks)
+        Ok(())
     }
 
     pub(super) fn block(&self, number: usize) -> Result<*mut ControlBlock> {
         match number {
             0 => Ok(std::ptr::null_mut()),
-            NO_PARENT => Ok(self.store.no_parent()),
+            _ if number == NO_PARENT as usize => Ok(self.store.no_parent()),
             number => Ok(self.places().block(number)?),
         }
     }
@@ -321,6 +322,15 @@ impl Reader<'_> {
             },
         })
     }
+}
+
+/// A stack of the snapshot.
+struct SavedStack<'a> {
+    number: usize,
+    purpose: Purpose,
+    record: &'a Record,
+    /// The frames of all stacks.
+    frames: &'a [u8],
 }
 
 /// The end that all stacks would have, for the links of frames.
