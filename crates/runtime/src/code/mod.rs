@@ -10,7 +10,7 @@ pub mod source;
 pub mod types;
 
 use crate::code::memory_image::MemoryImages;
-use crate::code::precompiled::code::{Admission, Code};
+use crate::code::precompiled::lazy_code::{Admission, Code};
 use crate::code::precompiled::{Precompiled, PrecompiledError};
 use crate::code::source::Source;
 use crate::os::limits;
@@ -36,13 +36,13 @@ pub struct CodeMemory {
     tables: CodeTables<'static>,
     /// The registration with native debuggers, if there is one.
     pub(crate) registration: Option<Box<dyn Any + Send + Sync>>,
-    kept: Kept,
+    owner: CodeOwner,
 }
 
 /// Owns the code and its tables.
 #[derive(Debug)]
 #[allow(dead_code, reason = "kept for what lies in it")]
-enum Kept {
+enum CodeOwner {
     /// An image, whose bytes are in a map.
     Image(Map, Box<CodeImage>),
     /// A file or a copy of one, and where its code is executable.
@@ -65,7 +65,7 @@ impl CodeMemory {
         // SAFETY: the tables lie in the image, which is boxed, never changes, and is dropped with
         // the code.
         let tables = unsafe { forever(image.tables()) };
-        Ok(CodeMemory::new(start, bytes.len(), tables, Kept::Image(map, image)))
+        Ok(CodeMemory::new(start, bytes.len(), tables, CodeOwner::Image(map, image)))
     }
 
     /// Loads a compiled module from a file.
@@ -80,21 +80,21 @@ impl CodeMemory {
     ) -> Result<CodeMemory, PrecompiledError> {
         let (start, len) = match &code {
             Code::InPlace(part) => (file.code_bytes().as_ptr() as usize, part.len()),
-            Code::Later(code) => (code.start(), code.len()),
+            Code::Lazy(code) => (code.start(), code.len()),
         };
         // SAFETY: the tables lie in memory of the file, which never changes and is dropped with the
         // code.
         let tables = unsafe { forever(file.tables()?) };
-        Ok(CodeMemory::new(start, len, tables, Kept::Precompiled(file, code)))
+        Ok(CodeMemory::new(start, len, tables, CodeOwner::Precompiled(file, code)))
     }
 
     /// Code without tables, already in a map.
     pub(crate) fn of_map(map: Map, len: usize) -> CodeMemory {
-        CodeMemory::new(map.base() as usize, len, CodeTables::default(), Kept::Map(map))
+        CodeMemory::new(map.base() as usize, len, CodeTables::default(), CodeOwner::Map(map))
     }
 
-    fn new(start: usize, len: usize, tables: CodeTables<'static>, kept: Kept) -> CodeMemory {
-        let code = CodeMemory { start, len, tables, registration: None, kept };
+    fn new(start: usize, len: usize, tables: CodeTables<'static>, owner: CodeOwner) -> CodeMemory {
+        let code = CodeMemory { start, len, tables, registration: None, owner };
         registry::add(code.start(), code.end());
         code
     }
@@ -127,10 +127,10 @@ impl CodeMemory {
     /// The bytes of the code. Those in a file may not be [checked](Self::check) yet, and are
     /// executed elsewhere.
     pub fn bytes(&self) -> &[u8] {
-        match &self.kept {
-            Kept::Precompiled(file, _) => file.code_bytes(),
+        match &self.owner {
+            CodeOwner::Precompiled(file, _) => file.code_bytes(),
             // SAFETY: the code is readable and never written.
-            Kept::Image(..) | Kept::Map(_) => unsafe {
+            CodeOwner::Image(..) | CodeOwner::Map(_) => unsafe {
                 std::slice::from_raw_parts(self.start as *const u8, self.len)
             },
         }
@@ -138,34 +138,36 @@ impl CodeMemory {
 
     /// Checks all parts of a file that were not checked yet.
     pub fn check(&self) -> Result<(), PrecompiledError> {
-        match &self.kept {
-            Kept::Precompiled(file, _) => file.check_all(),
-            Kept::Image(..) | Kept::Map(_) => Ok(()),
+        match &self.owner {
+            CodeOwner::Precompiled(file, _) => file.check_all(),
+            CodeOwner::Image(..) | CodeOwner::Map(_) => Ok(()),
         }
     }
 
     /// Checks lazily checked code at an offset and makes it executable; none for other code.
     /// Async-signal-safe.
     pub(crate) fn admit(&self, offset: u32) -> Option<Admission> {
-        match &self.kept {
-            Kept::Precompiled(file, Code::Later(code)) => Some(code.admit(file, offset as usize)),
+        match &self.owner {
+            CodeOwner::Precompiled(file, Code::Lazy(code)) => {
+                Some(code.admit(file, offset as usize))
+            }
             _ => None,
         }
     }
 
     /// Removes a cached file whose code was found to be damaged; returns whether it did.
     pub(crate) fn remove_if_damaged(&self) -> bool {
-        match &self.kept {
-            Kept::Precompiled(file, _) => file.remove_damaged(),
-            Kept::Image(..) | Kept::Map(_) => false,
+        match &self.owner {
+            CodeOwner::Precompiled(file, _) => file.remove_damaged(),
+            CodeOwner::Image(..) | CodeOwner::Map(_) => false,
         }
     }
 
     /// The module in the binary format, if a file contains it.
     pub fn binary(&self) -> Option<&[u8]> {
-        match &self.kept {
-            Kept::Precompiled(file, _) => file.binary(),
-            Kept::Image(..) | Kept::Map(_) => None,
+        match &self.owner {
+            CodeOwner::Precompiled(file, _) => file.binary(),
+            CodeOwner::Image(..) | CodeOwner::Map(_) => None,
         }
     }
 
@@ -177,9 +179,9 @@ impl CodeMemory {
             let code = self.tables.functions[number as usize];
             index(code.function).map(|_| code.body)
         };
-        let has_positions = match &self.kept {
-            Kept::Precompiled(file, _) => file.has_positions(),
-            Kept::Image(..) | Kept::Map(_) => true,
+        let has_positions = match &self.owner {
+            CodeOwner::Precompiled(file, _) => file.has_positions(),
+            CodeOwner::Image(..) | CodeOwner::Map(_) => true,
         };
         has_positions.then(|| self.tables.position_at(offset).or_else(body))?
     }

@@ -1,6 +1,6 @@
 //! Backtraces: of the running activations, and of suspended stacks.
 
-use super::walk::{Between, Walker};
+use super::walk::{RawBoundary, Walker};
 use crate::report::backtrace::{Backtrace, Boundary, Frame};
 use crate::report::names::shortened;
 use crate::stack::LeavePoint;
@@ -26,11 +26,11 @@ impl Backtrace {
         for (i, innermost) in std::iter::once(newest).chain(store.outer_stacks()).enumerate() {
             let mut child = None;
             for stack in store.with_extender(innermost) {
-                walker.between = match child.replace(stack) {
-                    Some(child) => Some(Between::resume(child, stack)),
+                walker.boundary = match child.replace(stack) {
+                    Some(child) => Some(RawBoundary::resume(child, stack)),
                     // This stack was left at `left`.
                     None if i == 0 => continue,
-                    None => Some(Between::Host),
+                    None => Some(RawBoundary::Host),
                 };
                 // SAFETY: parents wait for their children, and outer activations are in host calls,
                 // so their control blocks say where they were left.
@@ -61,7 +61,7 @@ impl Backtrace {
         let mut child = None;
         for stack in stacks {
             if let Some(child) = child.replace(stack) {
-                walker.between = Some(Between::resume(child, stack));
+                walker.boundary = Some(RawBoundary::resume(child, stack));
             }
             if let Some(left) = LeavePoint::suspended(stack) {
                 // SAFETY: the block of a suspended stack says where it was left.

@@ -16,13 +16,13 @@ pub(crate) struct Frames<'a> {
     fp: usize,
     left: LeftAt,
     /// Recent calls, by their return addresses: a deep stack has few of them, many times.
-    known: [MaybeUninit<Call<'a>>; KNOWN_CALLS],
+    recent: [MaybeUninit<Call<'a>>; RECENT_CALLS],
     /// Which of them are set, as bits. Most walks are short, so nothing is prepared.
-    is_known: u8,
+    is_recent: u8,
 }
 
-const KNOWN_CALLS: usize = 8;
-const _: () = assert!(KNOWN_CALLS == u8::BITS as usize);
+const RECENT_CALLS: usize = 8;
+const _: () = assert!(RECENT_CALLS == u8::BITS as usize);
 
 /// A call: its return address, and its entry in the tables.
 #[derive(Clone, Copy)]
@@ -50,26 +50,26 @@ impl<'a> Frames<'a> {
     }
 
     fn new(store: &'a Store, pc: usize, left: LeftAt) -> Frames<'a> {
-        let known = [MaybeUninit::uninit(); KNOWN_CALLS];
-        Frames { store, pc, fp: left.fp, left, known, is_known: 0 }
+        let recent = [MaybeUninit::uninit(); RECENT_CALLS];
+        Frames { store, pc, fp: left.fp, left, recent, is_recent: 0 }
     }
 
     /// The call that returns to the current address.
     fn call(&mut self) -> Call<'a> {
-        let (pc, place) = (self.pc, self.pc % KNOWN_CALLS);
-        if self.is_known >> place & 1 == 1 {
+        let (pc, place) = (self.pc, self.pc % RECENT_CALLS);
+        if self.is_recent >> place & 1 == 1 {
             // SAFETY: the bit says that it is set.
-            let known = unsafe { self.known[place].assume_init() };
-            if known.pc == pc {
-                return known;
+            let recent = unsafe { self.recent[place].assume_init() };
+            if recent.pc == pc {
+                return recent;
             }
         }
         // A call may be the last instruction of the code.
         let code = self.store.module_at(pc - 1);
         let site = code.and_then(|(module, offset)| module.code.tables().site_at(offset + 1));
         let call = Call { pc, module: code.map(|(module, _)| module), site };
-        self.known[place].write(call);
-        self.is_known |= 1 << place;
+        self.recent[place].write(call);
+        self.is_recent |= 1 << place;
         call
     }
 

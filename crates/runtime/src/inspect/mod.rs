@@ -3,8 +3,8 @@
 mod capture;
 pub(crate) mod check;
 pub(crate) mod describe;
-mod fold;
 pub(crate) mod frames;
 mod list_stacks;
+mod repetitions;
 mod values;
 mod walk;

@@ -1,10 +1,10 @@
 //! Collecting the frames of stacks for a backtrace, from the innermost outwards.
 
 use super::capture::resume_instruction;
-use super::fold::Folded;
+use super::repetitions::Repetitions;
 use crate::arch;
 use crate::code::LoadedModule;
-use crate::report::backtrace::{Backtrace, Boundary, Frame, Part};
+use crate::report::backtrace::{Backtrace, Boundary, Frame, FrameRun};
 use crate::stack::LeavePoint;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
@@ -17,44 +17,44 @@ const MAX_FRAMES: usize = 64;
 
 /// A [`Boundary`] whose tags are not named yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Between {
+pub(super) enum RawBoundary {
     Resume { instruction: &'static str, handlers: *const u64 },
     Host,
 }
 
-impl Between {
-    pub fn resume(child: &ControlBlock, parent: &ControlBlock) -> Between {
+impl RawBoundary {
+    pub fn resume(child: &ControlBlock, parent: &ControlBlock) -> RawBoundary {
         let instruction = resume_instruction(child, parent);
-        Between::Resume { instruction, handlers: parent.handlers }
+        RawBoundary::Resume { instruction, handlers: parent.handlers }
     }
 }
 
 /// A frame before it is resolved: an address in its code, and the boundary before it.
-type Met = (usize, Option<Between>);
+type RawFrame = (usize, Option<RawBoundary>);
 
 pub(super) struct Walker<'a> {
     store: &'a Store,
-    folded: Folded<Met>,
+    folded: Repetitions<RawFrame>,
     /// The first frames, in order.
-    first: Vec<Met>,
+    first: Vec<RawFrame>,
     /// Whether there was no memory for a frame.
     lacks_memory: bool,
     /// The boundary before the next frame.
-    pub between: Option<Between>,
+    pub boundary: Option<RawBoundary>,
     /// The module of the last resolved frame, and its instance if there is only one.
     newest: Option<(&'a Arc<LoadedModule>, Option<usize>)>,
     /// Recent addresses, and whether they are in a function: most frames of a deep stack come from
     /// few calls.
-    known: [(usize, bool); KNOWN],
+    recent: [(usize, bool); RECENT],
 }
 
-const KNOWN: usize = 8;
+const RECENT: usize = 8;
 
 impl<'a> Walker<'a> {
     pub fn new(store: &'a Store) -> Walker<'a> {
-        let (folded, first) = (Folded::new(MAX_FRAMES), Vec::new());
-        let known = [(0, false); KNOWN];
-        Walker { store, folded, first, lacks_memory: false, between: None, newest: None, known }
+        let (folded, first) = (Repetitions::new(MAX_FRAMES), Vec::new());
+        let recent = [(0, false); RECENT];
+        Walker { store, folded, first, lacks_memory: false, boundary: None, newest: None, recent }
     }
 
     /// The instance of a module, if there is only one.
@@ -113,15 +113,15 @@ impl<'a> Walker<'a> {
 
     /// Whether an address is in the code of a function.
     fn is_in_function(&mut self, address: usize) -> bool {
-        let known = &mut self.known[address % KNOWN];
-        if known.0 != address {
+        let recent = &mut self.recent[address % RECENT];
+        if recent.0 != address {
             let function = self.store.module_at(address).and_then(|(module, offset)| {
                 let image = module.code.tables();
                 index(image.functions[image.function_at(offset)? as usize].function)
             });
-            *known = (address, function.is_some());
+            *recent = (address, function.is_some());
         }
-        known.1
+        recent.1
     }
 
     /// Adds the frame of a function, if the address is in one.
@@ -130,22 +130,22 @@ impl<'a> Walker<'a> {
         if !self.is_in_function(address) {
             return;
         }
-        let met = (address, self.between.take());
-        self.lacks_memory |= self.keep(met).is_err();
+        let frame = (address, self.boundary.take());
+        self.lacks_memory |= self.keep(frame).is_err();
     }
 
-    fn keep(&mut self, met: Met) -> Result<(), TryReserveError> {
+    fn keep(&mut self, frame: RawFrame) -> Result<(), TryReserveError> {
         if self.first.len() < MAX_FRAMES {
             self.first.try_reserve(1)?;
-            self.first.push(met);
+            self.first.push(frame);
         }
-        self.folded.push(met)
+        self.folded.push(frame)
     }
 
     /// The backtrace: all frames if they are few, or else folded ones, or only their number if
     /// memory is short.
     pub fn finish(mut self) -> Backtrace {
-        let folded = std::mem::replace(&mut self.folded, Folded::new(MAX_FRAMES));
+        let folded = std::mem::replace(&mut self.folded, Repetitions::new(MAX_FRAMES));
         let count = folded.count();
         match self.lacks_memory {
             true => None,
@@ -154,30 +154,30 @@ impl<'a> Walker<'a> {
         .unwrap_or(Backtrace { count, ..Backtrace::default() })
     }
 
-    fn frames(&mut self, folded: Folded<Met>) -> Result<Backtrace, TryReserveError> {
+    fn frames(&mut self, folded: Repetitions<RawFrame>) -> Result<Backtrace, TryReserveError> {
         let mut trace = Backtrace { count: folded.count(), ..Backtrace::default() };
         let is_whole = trace.count <= MAX_FRAMES;
         if is_whole {
             let first = std::mem::take(&mut self.first);
             trace.frames.try_reserve_exact(first.len())?;
-            trace.frames.extend(first.into_iter().map(|met| self.frame(met)));
+            trace.frames.extend(first.into_iter().map(|frame| self.frame(frame)));
         }
         let parts = folded.finish()?;
-        trace.parts.try_reserve_exact(parts.len())?;
+        trace.runs.try_reserve_exact(parts.len())?;
         for part in parts {
             let first = if is_whole { part.number } else { trace.frames.len() };
             let (number, length, times) = (part.number, part.items.len(), part.times);
             if !is_whole {
                 trace.frames.try_reserve(length)?;
-                trace.frames.extend(part.items.into_iter().map(|met| self.frame(met)));
+                trace.frames.extend(part.items.into_iter().map(|frame| self.frame(frame)));
             }
-            trace.parts.push(Part { number, first, length, times });
+            trace.runs.push(FrameRun { number, first, length, times });
         }
         Ok(trace)
     }
 
     /// Resolves a frame.
-    fn frame(&mut self, (address, between): Met) -> Frame {
+    fn frame(&mut self, (address, boundary): RawFrame) -> Frame {
         let found = self.store.module_at(address).and_then(|(module, offset)| {
             let image = module.code.tables();
             let code = image.functions[image.function_at(offset)? as usize];
@@ -190,12 +190,12 @@ impl<'a> Walker<'a> {
             body: Some(code.body),
             offset: module.code.position_at(offset),
             module: module.clone(),
-            boundary: between.map(|between| match between {
+            boundary: boundary.map(|boundary| match boundary {
                 // SAFETY: the stack that waits with these clauses was just walked.
-                Between::Resume { instruction, handlers } => unsafe {
+                RawBoundary::Resume { instruction, handlers } => unsafe {
                     self.store.boundary_of(instruction, handlers)
                 },
-                Between::Host => Boundary::Host,
+                RawBoundary::Host => Boundary::Host,
             }),
             places: OnceLock::new(),
         }

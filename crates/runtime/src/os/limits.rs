@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader};
 
 /// The reason why the kernel gives no more address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MachineLimit {
+pub(crate) enum OsLimit {
     /// The number of mappings of a process.
     Mappings(usize),
     /// The bytes of address space.
@@ -24,28 +24,28 @@ pub(crate) enum MachineLimit {
     Memory,
 }
 
-impl fmt::Display for MachineLimit {
+impl fmt::Display for OsLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MachineLimit::Mappings(most) => {
+            OsLimit::Mappings(most) => {
                 write!(f, "a process may have {most} mappings (sysctl vm.max_map_count)")
             }
-            MachineLimit::Size(most) => {
+            OsLimit::Size(most) => {
                 write!(f, "this process may have {most} bytes of address space (ulimit -v)")
             }
-            MachineLimit::Data(most) => {
+            OsLimit::Data(most) => {
                 write!(f, "this process may have {most} bytes of data (ulimit -d)")
             }
-            MachineLimit::Promises => f.write_str(
+            OsLimit::Promises => f.write_str(
                 "the kernel promises no more memory than it has (sysctl vm.overcommit_memory is 2)",
             ),
-            MachineLimit::Piece(bytes) => {
+            OsLimit::Piece(bytes) => {
                 write!(
                     f,
                     "{bytes} bytes of address space in one piece are not left in this process"
                 )
             }
-            MachineLimit::Memory => f.write_str("the kernel has no memory left"),
+            OsLimit::Memory => f.write_str("the kernel has no memory left"),
         }
     }
 }
@@ -54,9 +54,9 @@ impl fmt::Display for MachineLimit {
 /// before they are counted.
 const SPLITS: usize = 2;
 
-impl MachineLimit {
+impl OsLimit {
     /// The limit that this many more bytes would exceed.
-    pub fn found(bytes: usize) -> MachineLimit {
+    pub fn found(bytes: usize) -> OsLimit {
         let mappings = Mappings::of_process();
         let most = number_in("/proc/sys/vm/max_map_count").unwrap_or(usize::MAX);
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -66,17 +66,17 @@ impl MachineLimit {
             (has.saturating_add(bytes as u64) > limit).then_some(limit)
         };
         if mappings.count + SPLITS >= most {
-            MachineLimit::Mappings(most)
+            OsLimit::Mappings(most)
         } else if let Some(most) = exceeded("VmSize:", libc::RLIMIT_AS) {
-            MachineLimit::Size(most)
+            OsLimit::Size(most)
         } else if let Some(most) = exceeded("VmData:", libc::RLIMIT_DATA) {
-            MachineLimit::Data(most)
+            OsLimit::Data(most)
         } else if number_in("/proc/sys/vm/overcommit_memory") == Some(2) {
-            MachineLimit::Promises
+            OsLimit::Promises
         } else if mappings.largest_gap < bytes {
-            MachineLimit::Piece(bytes)
+            OsLimit::Piece(bytes)
         } else {
-            MachineLimit::Memory
+            OsLimit::Memory
         }
     }
 }
@@ -85,7 +85,7 @@ impl MachineLimit {
 pub(crate) fn explain(error: io::Error, bytes: usize) -> io::Error {
     match error.raw_os_error() {
         Some(libc::ENOMEM) => {
-            io::Error::new(io::ErrorKind::OutOfMemory, MachineLimit::found(bytes).to_string())
+            io::Error::new(io::ErrorKind::OutOfMemory, OsLimit::found(bytes).to_string())
         }
         _ => error,
     }

@@ -15,14 +15,14 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Default)]
 pub struct Backtrace {
     pub(crate) frames: Vec<Frame>,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) runs: Vec<FrameRun>,
     /// The number of all frames.
     pub(crate) count: usize,
 }
 
 /// Consecutive frames, once or repeated.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct FrameRun {
     /// How many frames are inside of the first one.
     pub number: usize,
     /// The index of the first one among the listed frames.
@@ -233,21 +233,21 @@ impl Backtrace {
     /// Writes numbered frames, one per line, indented.
     pub(crate) fn write_frames(&self, f: &mut fmt::Formatter<'_>, indent: usize) -> fmt::Result {
         let mut number = 0;
-        for part in &self.parts {
-            write_missing(f, indent, part.number - number)?;
-            for place in 0..part.length {
-                let frame = &self.frames[part.first + place];
+        for run in &self.runs {
+            write_missing(f, indent, run.number - number)?;
+            for place in 0..run.length {
+                let frame = &self.frames[run.first + place];
                 if let Some(boundary) = &frame.boundary {
                     write!(f, "\n{:indent$}    -- {boundary}", "")?;
                 }
-                write!(f, "\n{:indent$}{:2}: {frame}", "", part.number + place)?;
+                write!(f, "\n{:indent$}{:2}: {frame}", "", run.number + place)?;
             }
-            let same = if part.length == 1 { "frame" } else { &format!("{} frames", part.length) };
-            if part.times > 1 {
-                let more = part.times - 1;
+            let same = if run.length == 1 { "frame" } else { &format!("{} frames", run.length) };
+            if run.times > 1 {
+                let more = run.times - 1;
                 write!(f, "\n{:indent$}    ... the same {same} {more} times more", "")?;
             }
-            number = part.number + part.length * part.times;
+            number = run.number + run.length * run.times;
         }
         write_missing(f, indent, self.count - number)
     }

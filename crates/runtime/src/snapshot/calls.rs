@@ -18,7 +18,7 @@ use ropewalk_abi::{ControlBlock, HostContext, RawVal, StoreContext};
 use std::ptr;
 
 /// An activation that does not run, and how it was left.
-struct Left<'a> {
+struct LeftActivation<'a> {
     root: *mut ControlBlock,
     stack: *mut ControlBlock,
     base: *mut ControlBlock,
@@ -38,7 +38,7 @@ impl Writer<'_> {
                 AwaitedCall::Turn | AwaitedCall::Unknown => (None, None),
             };
             let &WaitingActivation { ref root, stack, base, .. } = waiting;
-            calls.push(Left { root: root.block, stack, base, host, arguments });
+            calls.push(LeftActivation { root: root.block, stack, base, host, arguments });
         }
         if let Some(running) = self.take.running {
             let host = match running {
@@ -48,7 +48,7 @@ impl Writer<'_> {
             let root = store.running.roots[store.running.depth - 1].block;
             let &StoreContext { stack, base, extending, .. } = store.context();
             self.image.extending = store.stacks.number_of(extending).unwrap_or(0);
-            calls.push(Left { root, stack, base, host, arguments: None });
+            calls.push(LeftActivation { root, stack, base, host, arguments: None });
         }
         for left in calls {
             let call = self.call(&left)?;
@@ -57,7 +57,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn call(&mut self, left: &Left<'_>) -> Result<CallImage> {
+    fn call(&mut self, left: &LeftActivation<'_>) -> Result<CallImage> {
         let store = self.symbols.store();
         let number = |block: *const ControlBlock| {
             store.stacks.number_of(block).expect("blocks lie in the table")
@@ -96,7 +96,7 @@ impl Writer<'_> {
 
     /// The caller of an activation, and a type with its results if the frames of its root determine
     /// one.
-    fn returns_to(&mut self, left: &Left<'_>) -> Result<(CallTo, Option<TypeName>)> {
+    fn returns_to(&mut self, left: &LeftActivation<'_>) -> Result<(CallTo, Option<TypeName>)> {
         // SAFETY: the root of the activation is alive.
         let root = unsafe { &*left.root };
         // SAFETY: the return address of the stub that entered a root lies at its end.
@@ -122,7 +122,7 @@ impl Writer<'_> {
 
     /// The continuation that the host resumed from the root of an activation, and a type with its
     /// results.
-    fn resumed(&self, left: &Left<'_>) -> Result<(u64, TypeName)> {
+    fn resumed(&self, left: &LeftActivation<'_>) -> Result<(u64, TypeName)> {
         let store = self.store();
         // SAFETY: stacks of activations are alive, and so are the stacks suspended with a root.
         let (stack, innermost) = unsafe { (&*left.stack, &*(*left.root).innermost) };

@@ -1,6 +1,6 @@
 //! Errors of taking and restoring snapshots.
 
-use super::sections::FORMAT;
+use super::format::FORMAT;
 
 /// Why a snapshot cannot be taken or restored.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use super::layouts::WORD;
 use super::ranges::Ranges;
-use super::runs::Section;
+use super::section::Section;
 use super::take::Writer;
 use crate::heap::Object;
 use crate::os::mapping::PAGE;
@@ -24,7 +24,7 @@ impl Writer<'_> {
                 let object = unsafe { Object::from_reference(self.objects.start + at as u64) };
                 let object = object.expect("objects are aligned");
                 let end = at + object.size();
-                note_first(&mut self.since.first_objects, at, end);
+                note_first(&mut self.tracking.first_objects, at, end);
                 let within = part.start.max(at) - at..part.end.min(end) - at;
                 self.object(object, within, &mut bytes)?;
                 at = end;
@@ -36,7 +36,7 @@ impl Writer<'_> {
 
     /// The start of the object at an offset, or of an earlier one.
     fn first_object(&self, place: usize) -> usize {
-        let firsts = &self.since.first_objects;
+        let firsts = &self.tracking.first_objects;
         let page = (place / PAGE).min(firsts.len().saturating_sub(1));
         firsts.get(page).copied().unwrap_or(0)
     }
@@ -71,7 +71,7 @@ impl Writer<'_> {
 
     fn number_of_type(&mut self, object: Object) -> Result<u32> {
         let name = self.symbols.known_type(object.ty())?;
-        let types = &mut self.since.types;
+        let types = &mut self.tracking.types;
         Ok(*self.types.entry(name).or_insert_with(|| {
             types.push(name);
             types.len() as u32 - 1

@@ -2,13 +2,13 @@
 
 use super::blocks::{self, BlockImage, NO_PARENT, OWNS, RECORD, Record, push_trailer};
 use super::error::SnapshotError;
+use super::frame_space::FrameSpace;
 use super::image::{CallImage, MarkImage, MarkKindImage, NOTHING, TakenImage};
-use super::places::Places;
 use super::ranges::Ranges;
-use super::runs::Section;
+use super::section::Section;
+use super::stack_words::{FrameShape, ReplaceWords, StackWords};
 use super::symbol::Symbol;
 use super::take::{BLOCKS, FRAMES, Running, Writer};
-use super::words::{OnStack, Shape, Words};
 use crate::arch::stubs;
 use crate::os::dirty_pages::Region;
 use crate::stack::LeftAt;
@@ -37,13 +37,13 @@ const ENDS_WITH_CALL: u8 = 8;
 const IS_HELD: u8 = 16;
 
 /// Replaces the words of a stack by saved ones.
-struct Writing<'w, 'a> {
+struct SavedWords<'w, 'a> {
     writer: &'w mut Writer<'a>,
     /// The address that links to the end of the bytes have.
     end: usize,
 }
 
-impl Words for Writing<'_, '_> {
+impl ReplaceWords for SavedWords<'_, '_> {
     fn code(&mut self, word: &mut u64) -> Result<usize> {
         let address = *word as usize;
         if let Some(number) = self.writer.codes.get(&address) {
@@ -106,7 +106,7 @@ impl Words for Writing<'_, '_> {
         self.writer.store().context()
     }
 
-    fn shape_at(&mut self, address: usize) -> Option<Rc<Shape>> {
+    fn shape_at(&mut self, address: usize) -> Option<Rc<FrameShape>> {
         let Writer { shapes, symbols, .. } = &mut *self.writer;
         shapes.at(address, symbols.store(), symbols.trampolines())
     }
@@ -117,17 +117,17 @@ impl<'a> Writer<'a> {
     /// known.
     pub fn stacks(&mut self) -> Result<[Section<'a>; 2]> {
         let region = self.symbols.store().stacks.region();
-        let was_by_pages = self.since.is_by_pages(BLOCKS);
-        let sections = match self.since.written(BLOCKS, region.as_ref()) {
+        let was_by_pages = self.tracking.is_by_pages(BLOCKS);
+        let sections = match self.tracking.written(BLOCKS, region.as_ref()) {
             Some(written) => self.changed_stacks(&written, region.as_ref())?,
             None => self.all_stacks(region.as_ref())?,
         };
-        if self.since.is_by_pages(BLOCKS) != was_by_pages {
-            self.since.begin_anew();
+        if self.tracking.is_by_pages(BLOCKS) != was_by_pages {
+            self.tracking.forget_bases();
         }
-        if self.since.is_by_pages(BLOCKS) {
+        if self.tracking.is_by_pages(BLOCKS) {
             // The changed frames are those of the changed blocks.
-            self.since.forget(FRAMES);
+            self.tracking.forget(FRAMES);
         }
         Ok(sections)
     }
@@ -139,21 +139,21 @@ impl<'a> Writer<'a> {
         region: Option<&Region>,
     ) -> Result<[Section<'a>; 2]> {
         let count = self.store().stacks.len();
-        let blocks = written.divided(size_of::<ControlBlock>()).union(&self.changed_beside());
+        let blocks = written.divided(size_of::<ControlBlock>()).union(&self.changed_flags());
         let records = blocks.times(RECORD);
-        let records = self.since.note(BLOCKS, &records, count * RECORD, self.base);
+        let records = self.tracking.note(BLOCKS, &records, count * RECORD, self.base);
         let (mut blocks, mut frames) = (Section::default(), Section::default());
         for number in records.divided(RECORD).iter().flatten() {
             self.block(number + 1, &mut blocks, &mut frames)?;
         }
-        (blocks.len, frames.len) = (count * RECORD, self.since.places.end());
-        self.watch(BLOCKS, region, blocks.len + frames.len, None);
+        (blocks.len, frames.len) = (count * RECORD, self.tracking.frame_space.end());
+        self.tracking.track(BLOCKS, region, blocks.len + frames.len, None);
         Ok([blocks, frames])
     }
 
     fn all_stacks(&mut self, region: Option<&Region>) -> Result<[Section<'a>; 2]> {
-        self.changed_beside();
-        self.since.places = Places::default();
+        self.changed_flags();
+        self.tracking.frame_space = FrameSpace::default();
         let (mut blocks, mut frames) = (Section::default(), Section::default());
         for number in 1..=self.store().stacks.len() {
             self.block(number, &mut blocks, &mut frames)?;
@@ -161,19 +161,19 @@ impl<'a> Writer<'a> {
         let len = blocks.len + frames.len;
         let sections = [(BLOCKS, blocks), (FRAMES, frames)]
             .map(|(number, section)| self.differences(number, None, section));
-        self.watch_pages(BLOCKS, region, len);
+        self.tracking.track_pages(BLOCKS, region, len);
         Ok(sections)
     }
 
     /// Collects the flags of all stacks. Returns the stacks whose flags have changed, as indices
     /// into the section.
-    fn changed_beside(&mut self) -> Ranges {
+    fn changed_flags(&mut self) -> Ranges {
         let store = self.symbols.store();
         let stacks = &store.stacks;
         let number = |stack: &ControlBlock| stacks.number_of(stack).expect("of the table");
-        let mut beside = HashMap::new();
+        let mut flags = HashMap::new();
         let mut note = |numbers: &mut dyn Iterator<Item = usize>, flag: u8| {
-            numbers.for_each(|number| *beside.entry(number).or_default() |= flag);
+            numbers.for_each(|number| *flags.entry(number).or_default() |= flag);
         };
         let waiting =
             store.stacks_of_waiting_activations().flat_map(|stack| store.with_extender(stack));
@@ -191,12 +191,12 @@ impl<'a> Writer<'a> {
         let running =
             unsafe { store.context().stack.as_ref() }.filter(|_| self.take.running.is_some());
         let running = running.into_iter().flat_map(|stack| store.with_extender(stack)).map(number);
-        let last = std::mem::replace(&mut self.since.beside, beside);
-        let ran = std::mem::replace(&mut self.since.running, running.collect());
-        let beside = &self.since.beside;
-        let others = last.keys().chain(beside.keys()).copied();
-        let changed = others.filter(|number| last.get(number) != beside.get(number));
-        let changed = changed.chain(ran).chain(self.since.running.iter().copied());
+        let last = std::mem::replace(&mut self.tracking.flags, flags);
+        let ran = std::mem::replace(&mut self.tracking.running, running.collect());
+        let flags = &self.tracking.flags;
+        let others = last.keys().chain(flags.keys()).copied();
+        let changed = others.filter(|number| last.get(number) != flags.get(number));
+        let changed = changed.chain(ran).chain(self.tracking.running.iter().copied());
         Ranges::sorted(changed.map(|number| number - 1..number).collect())
     }
 
@@ -214,10 +214,10 @@ impl<'a> Writer<'a> {
         bytes.resize(bytes.len().next_multiple_of(size_of::<u64>()), 0);
         let start = match bytes.len() {
             0 => {
-                self.since.places.vacate(number);
+                self.tracking.frame_space.vacate(number);
                 0
             }
-            len => self.since.places.find(number, len),
+            len => self.tracking.frame_space.find(number, len),
         };
         blocks.put((number - 1) * RECORD, &blocks::record(&block, start as u64));
         if !bytes.is_empty() {
@@ -231,15 +231,15 @@ impl<'a> Writer<'a> {
         let store = self.symbols.store();
         // SAFETY: blocks of the table are always initialized.
         let stack = unsafe { &*store.stacks.block(number) };
-        let beside = self.since.beside.get(&number).copied().unwrap_or(0);
-        let is_active = beside & IS_ACTIVE != 0;
+        let flags = self.tracking.flags.get(&number).copied().unwrap_or(0);
+        let is_active = flags & IS_ACTIVE != 0;
         let is_lost = stack.purpose.has_identity()
-            && (stack.parent == store.no_parent() || beside & ENDS_WITH_CALL != 0)
+            && (stack.parent == store.no_parent() || flags & ENDS_WITH_CALL != 0)
             && !is_active;
         Ok(match stack.purpose {
-            Purpose::Free if beside & IS_RETIRED != 0 => BlockImage::Retired,
+            Purpose::Free if flags & IS_RETIRED != 0 => BlockImage::Retired,
             Purpose::Free => BlockImage::Vacant(stack.reference),
-            Purpose::Root if beside & (IS_ACTIVE | IS_ROOT) == 0 => self.idle_root(stack)?,
+            Purpose::Root if flags & (IS_ACTIVE | IS_ROOT) == 0 => self.idle_root(stack)?,
             Purpose::Root if stack.is_spent() => {
                 let inside = spent_with(store, number);
                 BlockImage::Spent { reference: stack.reference, inside }
@@ -363,8 +363,8 @@ impl<'a> Writer<'a> {
         bytes.extend_from_slice(on_stack);
         let below = fp.map_or(0, |fp| (bytes.len() - fp) as u32);
         let &ControlBlock { function, purpose, .. } = stack;
-        OnStack { bytes, purpose, function, fp }
-            .visit(&mut Writing { writer: self, end: linked_end })?;
+        StackWords { bytes, purpose, function, fp }
+            .visit(&mut SavedWords { writer: self, end: linked_end })?;
         Ok(below)
     }
 

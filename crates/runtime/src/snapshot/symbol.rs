@@ -374,13 +374,13 @@ fn ranges(store: &Store, modules: &[Arc<LoadedModule>]) -> Vec<(Range<usize>, Sy
 }
 
 /// The addresses of symbols in a store.
-pub(super) struct Places<'a> {
+pub(super) struct Addresses<'a> {
     pub store: &'a Store,
     pub modules: &'a [Arc<LoadedModule>],
     pub trampolines: &'a dyn Trampolines,
 }
 
-impl Places<'_> {
+impl Addresses<'_> {
     /// The address of a symbol. `values` is the array for [`Symbol::Values`].
     pub fn address(&self, symbol: Symbol, values: Option<usize>) -> Result<usize> {
         let store = self.store;

@@ -1,20 +1,19 @@
 //! Taking a snapshot of a store.
 
 use super::error::SnapshotError;
+use super::format::Bytes;
 use super::image::{
     Handle, Image, ImportImage, InstanceImage, MemoryImage, ModuleImage, Named, TableImage,
     TypeName, TypeOfValue,
 };
 use super::layouts::Layouts;
 use super::ranges::Ranges;
-use super::runs::Section;
-use super::sections::Bytes;
-use super::since::Since;
+use super::section::Section;
+use super::stack_words::FrameShapes;
 use super::symbol::{ByAddress, Symbol, Symbols, Trampolines};
-use super::words::Shapes;
+use super::tracking::Tracking;
 use crate::code::LoadedModule;
 use crate::embedder::text;
-use crate::os::dirty_pages::DirtyPages;
 use crate::os::dirty_pages::Region;
 use crate::report::backtrace::Backtrace;
 use crate::report::trap::Trap;
@@ -79,40 +78,40 @@ pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
     // Stacks that the host has dropped are not held.
     store.free_released();
     check(store, take)?;
-    if let Some(since) = store.snapshots.last.take::<Since>()
-        && let Some(base) = since.base(store, take.base)
-        && let Ok(bytes) = write(store, take, *since, Some(base))
+    if let Some(tracking) = store.snapshots.last.take::<Tracking>()
+        && let Some(base) = tracking.base(store, take.base)
+        && let Ok(bytes) = write(store, take, *tracking, Some(base))
     {
         return Ok(bytes);
     }
     // Garbage is not saved.
     store.collect(0).map_err(Trap::from_code)?;
-    write(store, take, Since::new(store), None)
+    write(store, take, Tracking::new(store), None)
 }
 
 /// Takes a snapshot, or saves the changes since one of the bases.
 fn write(
     store: &mut Store,
     take: &Take<'_>,
-    mut since: Since,
+    mut tracking: Tracking,
     base: Option<usize>,
 ) -> Result<Bytes> {
+    tracking.is_enabled = take.watch && Tracking::is_possible(store);
     let writer = Writer {
-        symbols: Symbols::of(store, take.trampolines, std::mem::take(&mut since.symbols)),
+        symbols: Symbols::of(store, take.trampolines, std::mem::take(&mut tracking.symbols)),
         objects: store.objects(),
         image: Image::default(),
-        types: since.types.iter().copied().zip(0..).collect(),
+        types: tracking.types.iter().copied().zip(0..).collect(),
         codes: HashMap::default(),
-        shapes: Shapes::default(),
+        shapes: FrameShapes::default(),
         layouts: Layouts::default(),
         bytes: Vec::new(),
-        is_watched: take.watch && store.options.watch_pages && DirtyPages::of_process().is_some(),
         take,
-        since,
+        tracking,
         base,
     };
-    let (bytes, since) = writer.write()?;
-    store.snapshots.last.set(since.map(Box::new));
+    let (bytes, tracking) = writer.write()?;
+    store.snapshots.last.set(tracking.is_enabled.then(|| Box::new(tracking)));
     Ok(bytes)
 }
 
@@ -184,17 +183,15 @@ pub(super) struct Writer<'a> {
     pub types: HashMap<TypeName, u32>,
     /// The numbers of code addresses: a million stacks have few of them.
     pub codes: HashMap<usize, u32, ByAddress>,
-    pub shapes: Shapes,
+    pub shapes: FrameShapes,
     pub layouts: Layouts,
     /// The frames of the current stack.
     pub bytes: Vec<u8>,
     pub take: &'a Take<'a>,
     /// The record of the last snapshot, which becomes that of this one.
-    pub since: Since,
+    pub tracking: Tracking,
     /// The base, if the changes since it are known.
     pub base: Option<usize>,
-    /// Whether changes are tracked from now on.
-    is_watched: bool,
 }
 
 /// The numbers of the sections. The memories are followed by the tables.
@@ -210,7 +207,7 @@ impl<'a> Writer<'a> {
         self.symbols.store()
     }
 
-    fn write(mut self) -> Result<(Bytes, Option<Since>)> {
+    fn write(mut self) -> Result<(Bytes, Tracking)> {
         let store = self.symbols.store();
         for module in self.symbols.modules.clone() {
             let (hash, is_engines) = (self.take.module)(&module);
@@ -234,11 +231,11 @@ impl<'a> Writer<'a> {
         sections.extend(contents);
         let base = match (self.take.base, self.base) {
             (Base::Snapshot(bytes), _) => Some(bytes.into()),
-            (_, base) => base.map(|base| self.since.based_on(base)),
+            (_, base) => base.map(|base| self.tracking.based_on(base)),
         };
         let bytes = Bytes::new(&mut sections, base.as_ref());
-        self.since.finish(&bytes, self.base);
-        Ok((bytes, self.is_watched.then_some(self.since)))
+        self.tracking.finish(&bytes, self.base);
+        Ok((bytes, self.tracking))
     }
 
     /// Saves a section of some length, made of a region: its changes since the base, or all of it.
@@ -249,10 +246,10 @@ impl<'a> Writer<'a> {
         len: usize,
         mut write: impl FnMut(&mut Self, &Ranges) -> Result<Section<'a>>,
     ) -> Result<Section<'a>> {
-        if let Some(written) = self.since.written(number, region.as_ref()) {
-            let parts = self.since.note(number, &written, len, self.base);
+        if let Some(written) = self.tracking.written(number, region.as_ref()) {
+            let parts = self.tracking.note(number, &written, len, self.base);
             let section = write(self, &parts)?;
-            self.watch(number, region.as_ref(), len, None);
+            self.tracking.track(number, region.as_ref(), len, None);
             return Ok(section);
         }
         let section = write(self, &Ranges::all(len))?;
@@ -266,30 +263,10 @@ impl<'a> Writer<'a> {
         region: Option<Region>,
         section: Section<'a>,
     ) -> Section<'a> {
-        let fresh = self.since.differences(number, &section);
-        let parts = self.since.note(number, &fresh, section.len, self.base);
-        self.watch(number, region.as_ref(), section.len, Some(&section));
+        let fresh = self.tracking.differences(number, &section);
+        let parts = self.tracking.note(number, &fresh, section.len, self.base);
+        self.tracking.track(number, region.as_ref(), section.len, Some(&section));
         section.cut(&parts)
-    }
-
-    /// Tracks the pages of a region, if it is large enough.
-    pub fn watch_pages(&mut self, number: usize, region: Option<&Region>, len: usize) {
-        if self.is_watched {
-            self.since.watch_pages(number, region, len);
-        }
-    }
-
-    /// Starts tracking a section of some length.
-    pub fn watch(
-        &mut self,
-        number: usize,
-        region: Option<&Region>,
-        len: usize,
-        whole: Option<&Section<'_>>,
-    ) {
-        if self.is_watched {
-            self.since.watch(number, region, len, whole);
-        }
     }
 
     fn memories_and_tables(&mut self) -> Result<Vec<Section<'a>>> {
@@ -322,9 +299,9 @@ impl<'a> Writer<'a> {
             let named = self.named(named)?;
             self.image.names.push((name.clone(), named));
         }
-        self.image.types = self.since.types.clone();
-        self.since.symbols = std::mem::take(&mut self.symbols.named);
-        self.image.symbols = self.since.symbols.clone();
+        self.image.types = self.tracking.types.clone();
+        self.tracking.symbols = std::mem::take(&mut self.symbols.named);
+        self.image.symbols = self.tracking.symbols.clone();
         let image = postcard::to_allocvec(&self.image)?;
         let settings = Section::whole(self.take.settings.as_slice());
         let settings = self.differences(SETTINGS, None, settings);

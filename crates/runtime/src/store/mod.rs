@@ -12,11 +12,11 @@
 
 mod budget;
 mod context;
+pub(crate) mod debugger_list;
 mod embedder;
 pub(crate) mod entry_points;
 pub mod fuel;
 pub mod interrupts;
-pub(crate) mod known_stores;
 pub(crate) mod objects;
 mod observers;
 mod options;
@@ -38,8 +38,8 @@ use crate::heap::Heap;
 use crate::stack::{self, Bound, RootStack, Stacks};
 use crate::vm::store_id::StoreId;
 use budget::Budget;
+use debugger_list::DebuggerListEntry;
 use entry_points::EntryPoints;
-use known_stores::Known;
 use objects::Objects;
 use observers::Observers;
 use ropewalk_abi::{ControlBlock, StoreContext};
@@ -110,7 +110,7 @@ impl Store {
         store.note_table();
         store.context.get_mut().store = ptr::from_mut(&mut *store).cast();
         if store.options.native_debug {
-            store.observers.debugger = Some(Known::new(store.context_ptr()));
+            store.observers.debugger = Some(DebuggerListEntry::new(store.context_ptr()));
         }
         store
     }

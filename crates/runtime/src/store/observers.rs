@@ -1,6 +1,6 @@
 //! The observers of a store: tracing, profiling, checks, debuggers.
 
-use super::known_stores::Known;
+use super::debugger_list::DebuggerListEntry;
 use super::slot::Slot;
 use crate::report::stack_list::StackList;
 
@@ -18,5 +18,5 @@ pub(crate) struct Observers {
     /// The stacks at the last failed call.
     pub kept_stacks: Option<StackList>,
     /// The entry for native debuggers.
-    pub debugger: Option<Known>,
+    pub debugger: Option<DebuggerListEntry>,
 }

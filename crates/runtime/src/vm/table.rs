@@ -4,7 +4,7 @@
 //! unwritten pages take no memory, and growing moves pages instead of copying them. Null is zero,
 //! so a table of nulls is never written.
 
-use crate::os::limits::MachineLimit;
+use crate::os::limits::OsLimit;
 use crate::os::mapping::{Map, PAGE};
 use crate::os::memory_size::machine_memory;
 use ropewalk_abi::{TableDef, TableType};
@@ -106,7 +106,7 @@ pub enum TableError {
 
 fn no_memory(elements: u64) -> TableError {
     let bytes = (elements as usize).saturating_mul(size_of::<u64>());
-    TableError::NoMemory { elements, reason: MachineLimit::found(bytes).to_string() }
+    TableError::NoMemory { elements, reason: OsLimit::found(bytes).to_string() }
 }
 
 impl Table {

@@ -10,7 +10,7 @@
 //! * [where a stack begins](begun), or a root does, the frames of its parent follow, or those of the
 //!   host at `host_sp`. Which stack it is, is looked for by the address of its frames among those
 //!   that run or wait. A debugger stops anywhere, also where no register leads to the store, so all
-//!   [known stores](crate::store::known_stores) are searched.
+//!   [known stores](crate::store::debugger_list) are searched.
 //!
 //! What comes before the call in a stub, and after it, is the same for the debugger as far as it
 //! can be told from `rsp`; a stub that is stepped through may look odd for an instruction or two.

@@ -1,7 +1,7 @@
 //! Reading compiled modules from files.
 
-use super::code::{Code, LaterCode};
-use super::{FORMAT, Header, Name, PIECE, PrecompiledError, Section, is_precompiled};
+use super::lazy_code::{Code, LazyCode};
+use super::{FORMAT, Header, PIECE, PrecompiledError, Section, SectionName, is_precompiled};
 use crate::code::CodeMemory;
 use crate::code::memory_image::MemoryImages;
 use crate::os::mapping::{Map, PAGE};
@@ -29,7 +29,7 @@ pub struct Precompiled {
     /// The mapped file, if there is one.
     file: Option<File>,
     /// The results of checking lazily checked sections.
-    later: [OnceLock<bool>; Name::COUNT],
+    lazy: [OnceLock<bool>; SectionName::COUNT],
     /// Whether damaged code was found since the file was last removed.
     has_damaged_code: AtomicBool,
     /// The path to remove then.
@@ -72,12 +72,12 @@ impl Precompiled {
             len,
             header: Header::zeroed(),
             file,
-            later: [const { OnceLock::new() }; Name::COUNT],
+            lazy: [const { OnceLock::new() }; SectionName::COUNT],
             has_damaged_code: AtomicBool::new(false),
             removed: None,
         };
         this.header = this.read_header()?;
-        match Name::AT_ONCE.iter().all(|name| this.is_whole(*name)) {
+        match SectionName::AT_ONCE.iter().all(|name| this.is_whole(*name)) {
             true => Ok(this),
             false => Err(PrecompiledError::Damaged("its checksum is not that of its bytes")),
         }
@@ -101,20 +101,20 @@ impl Precompiled {
         let ends = |section: &Section| section.start.checked_add(section.len);
         let len = bytes.len() as u64;
         let all_fit = header.sections.iter().all(|section| ends(section).is_some_and(|e| e <= len));
-        if !all_fit || ends(&header.sections[Name::Binary as usize]) != Some(len) {
+        if !all_fit || ends(&header.sections[SectionName::Binary as usize]) != Some(len) {
             return Err(PrecompiledError::Damaged("its length is not what its head says"));
         }
         Ok(header)
     }
 
-    fn is_whole(&self, name: Name) -> bool {
+    fn is_whole(&self, name: SectionName) -> bool {
         xxh3_64(self.section(name)) == self.header.sections[name as usize].checksum
     }
 
     /// Checks all that was not checked when the file was opened.
     pub fn check_all(&self) -> Result<(), PrecompiledError> {
         self.check_code()?;
-        match Name::LATER.iter().all(|name| self.has(*name)) && self.is_empty_between() {
+        match SectionName::LAZY.iter().all(|name| self.has(*name)) && self.is_empty_between() {
             true => Ok(()),
             false => Err(PrecompiledError::Damaged("its checksum is not that of its bytes")),
         }
@@ -133,7 +133,7 @@ impl Precompiled {
 
     /// Checks all of the code.
     pub fn check_code(&self) -> Result<(), PrecompiledError> {
-        let pieces = self.section(Name::Code).len().div_ceil(PIECE);
+        let pieces = self.section(SectionName::Code).len().div_ceil(PIECE);
         match (0..pieces).all(|piece| self.is_whole_piece(piece)) {
             true => Ok(()),
             false => Err(PrecompiledError::Damaged("its code is not what was written")),
@@ -142,9 +142,9 @@ impl Precompiled {
 
     /// Whether a piece of the code is intact. Async-signal-safe.
     pub(crate) fn is_whole_piece(&self, piece: usize) -> bool {
-        let expected = self.section(Name::Pieces).chunks_exact(size_of::<u64>()).nth(piece);
+        let expected = self.section(SectionName::Pieces).chunks_exact(size_of::<u64>()).nth(piece);
         let expected = expected.map(bytemuck::pod_read_unaligned::<u64>);
-        let found = self.section(Name::Code).chunks(PIECE).nth(piece).map(xxh3_64);
+        let found = self.section(SectionName::Code).chunks(PIECE).nth(piece).map(xxh3_64);
         let is_whole = expected.is_some() && expected == found;
         if !is_whole {
             self.has_damaged_code.store(true, Ordering::Relaxed);
@@ -176,56 +176,57 @@ impl Precompiled {
         unsafe { std::slice::from_raw_parts(self.map.base(), self.len) }
     }
 
-    fn range(&self, name: Name) -> Range<usize> {
+    fn range(&self, name: SectionName) -> Range<usize> {
         let Section { start, len, .. } = self.header.sections[name as usize];
         start as usize..(start + len) as usize
     }
 
-    fn section(&self, name: Name) -> &[u8] {
+    fn section(&self, name: SectionName) -> &[u8] {
         &self.bytes()[self.range(name)]
     }
 
     /// Whether a lazily checked section is intact.
-    fn has(&self, name: Name) -> bool {
-        *self.later[name as usize].get_or_init(|| self.is_whole(name))
+    fn has(&self, name: SectionName) -> bool {
+        *self.lazy[name as usize].get_or_init(|| self.is_whole(name))
     }
 
     /// A lazily checked section, if it is intact and not empty.
-    fn later(&self, name: Name) -> Option<&[u8]> {
+    fn lazy(&self, name: SectionName) -> Option<&[u8]> {
         let bytes = self.section(name);
         (!bytes.is_empty() && self.has(name)).then_some(bytes)
     }
 
     /// The settings.
     pub fn settings(&self) -> &[u8] {
-        self.section(Name::Settings)
+        self.section(SectionName::Settings)
     }
 
     /// The info.
     pub fn info(&self) -> &[u8] {
-        self.section(Name::Info)
+        self.section(SectionName::Info)
     }
 
     /// The data.
     pub fn data(&self) -> &[u8] {
-        self.section(Name::Data)
+        self.section(SectionName::Data)
     }
 
     /// Whether there is a source.
     pub fn has_source(&self) -> bool {
-        !self.section(Name::Source).is_empty()
+        !self.section(SectionName::Source).is_empty()
     }
 
     /// The source, if there is one and it is intact.
     pub fn source(&self) -> Option<&[u8]> {
-        self.later(Name::Source)
+        self.lazy(SectionName::Source)
     }
 
     /// The names of functions, if there are any and they are intact.
     pub(super) fn names(&self) -> Option<(&[NameEntry], &[u8])> {
-        let (entries, text) = (self.later(Name::FunctionNames)?, self.section(Name::TextOfNames));
+        let (entries, text) =
+            (self.lazy(SectionName::FunctionNames)?, self.section(SectionName::TextOfNames));
         let entries = bytemuck::try_cast_slice(entries).ok()?;
-        self.has(Name::TextOfNames).then_some((entries, text))
+        self.has(SectionName::TextOfNames).then_some((entries, text))
     }
 
     /// The length of the file.
@@ -241,37 +242,37 @@ impl Precompiled {
     /// The tables, which borrow from the map.
     pub(crate) fn tables(&self) -> Result<CodeTables<'_>, PrecompiledError> {
         Ok(CodeTables {
-            data: self.section(Name::Data),
-            functions: self.table(Name::Functions)?,
-            traps: self.table(Name::Traps)?,
-            positions: self.table(Name::Positions)?,
-            sites: self.table(Name::Sites)?,
-            references: self.table(Name::References)?,
-            pointers: self.table(Name::Pointers)?,
-            owned: self.table(Name::Owned)?,
-            handlers: self.table(Name::Handlers)?,
+            data: self.section(SectionName::Data),
+            functions: self.table(SectionName::Functions)?,
+            traps: self.table(SectionName::Traps)?,
+            positions: self.table(SectionName::Positions)?,
+            sites: self.table(SectionName::Sites)?,
+            references: self.table(SectionName::References)?,
+            pointers: self.table(SectionName::Pointers)?,
+            owned: self.table(SectionName::Owned)?,
+            handlers: self.table(SectionName::Handlers)?,
             has_stackrefs: self.header.has_stackrefs != 0,
         })
     }
 
-    fn table<T: Pod>(&self, name: Name) -> Result<&[T], PrecompiledError> {
+    fn table<T: Pod>(&self, name: SectionName) -> Result<&[T], PrecompiledError> {
         bytemuck::try_cast_slice(self.section(name))
             .map_err(|_| PrecompiledError::Damaged("a table is out of place"))
     }
 
     /// The module in the binary format, if the file has it and it is intact.
     pub fn binary(&self) -> Option<&[u8]> {
-        self.later(Name::Binary)
+        self.lazy(SectionName::Binary)
     }
 
     /// Whether the positions are intact.
     pub(crate) fn has_positions(&self) -> bool {
-        self.has(Name::Positions)
+        self.has(SectionName::Positions)
     }
 
     /// The trampolines in the file.
     pub fn trampolines(&self) -> Result<&[TrampolineCode], PrecompiledError> {
-        self.table(Name::Trampolines)
+        self.table(SectionName::Trampolines)
     }
 
     /// The code of the trampolines, in memory of its own.
@@ -280,7 +281,7 @@ impl Precompiled {
     ///
     /// As for [`CodeMemory::of_precompiled`].
     pub unsafe fn trampoline_code(&self) -> Result<CodeMemory, PrecompiledError> {
-        let part = self.range(Name::TrampolineCode);
+        let part = self.range(SectionName::TrampolineCode);
         let file = self.file.as_ref().filter(|_| part.start.is_multiple_of(PAGE));
         match file.and_then(|file| Map::of_code_in_file(file, &part).ok()) {
             Some(map) => Ok(CodeMemory::of_map(map, part.len())),
@@ -298,7 +299,7 @@ impl Precompiled {
         &mut self,
         images: &[DataImage],
     ) -> Result<MemoryImages, PrecompiledError> {
-        let data = self.range(Name::Data);
+        let data = self.range(SectionName::Data);
         for image in images {
             let end = image.at.checked_add(image.place.len());
             let is_whole = end.is_some_and(|end| end <= data.len())
@@ -321,13 +322,13 @@ impl Precompiled {
     ///
     /// If the system forbids executing files, the code is checked and copied.
     pub fn code(&mut self, at_once: bool) -> Result<Code, PrecompiledError> {
-        let part = self.range(Name::Code);
+        let part = self.range(SectionName::Code);
         if !part.start.is_multiple_of(PAGE) {
             return Err(PrecompiledError::Damaged("its code is out of place"));
         }
         if let Some(file) = &self.file {
-            match LaterCode::map(self, file, &part, at_once) {
-                Ok(code) => return Ok(Code::Later(code)),
+            match LazyCode::map(self, file, &part, at_once) {
+                Ok(code) => return Ok(Code::Lazy(code)),
                 Err(error @ PrecompiledError::Damaged(_)) => return Err(error),
                 Err(_) => {
                     self.check_code()?;
@@ -341,7 +342,7 @@ impl Precompiled {
 
     /// The bytes of the code, for reading.
     pub(crate) fn code_bytes(&self) -> &[u8] {
-        self.section(Name::Code)
+        self.section(SectionName::Code)
     }
 }
 

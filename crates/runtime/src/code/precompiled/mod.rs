@@ -22,7 +22,7 @@
 //! | part | when |
 //! | --- | --- |
 //! | head, settings, info, tables, trampolines, data | when the file is opened |
-//! | [code] | a piece when it is executed first |
+//! | [code](lazy_code) | a piece when it is executed first |
 //! | names, source, positions | when a backtrace asks for them |
 //! | binary | when the module is compiled again |
 //!
@@ -33,13 +33,13 @@
 //! | --- | --- |
 //! | here | the layout, and writing it |
 //! | [`file`] | reading it |
-//! | [`code`] | code that is checked when it is first executed |
+//! | [`lazy_code`] | code that is checked when it is first executed |
 //! | [`names`] | the names of functions |
 //!
 //! [`CodeImage`]: ropewalk_abi::code::CodeImage
 
-pub(crate) mod code;
 mod file;
+pub(crate) mod lazy_code;
 mod names;
 
 pub use file::Precompiled;
@@ -71,7 +71,7 @@ struct Header {
     /// Of the header's bytes from `CHECKED_FROM` on.
     checksum: u64,
     has_stackrefs: u64,
-    sections: [Section; Name::COUNT],
+    sections: [Section; SectionName::COUNT],
 }
 
 const CHECKED_FROM: usize = std::mem::offset_of!(Header, has_stackrefs);
@@ -94,7 +94,7 @@ struct Section {
 
 /// The sections, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Name {
+enum SectionName {
     Settings,
     Info,
     Functions,
@@ -117,29 +117,35 @@ enum Name {
     Binary,
 }
 
-impl Name {
-    const COUNT: usize = Name::Binary as usize + 1;
+impl SectionName {
+    const COUNT: usize = SectionName::Binary as usize + 1;
     /// The sections that begin at a page boundary, since they are mapped separately.
-    const MAPPED: [Name; 3] = [Name::Data, Name::Code, Name::TrampolineCode];
+    const MAPPED: [SectionName; 3] =
+        [SectionName::Data, SectionName::Code, SectionName::TrampolineCode];
     /// The sections that are checked when a file is opened.
-    const AT_ONCE: [Name; 13] = [
-        Name::Settings,
-        Name::Info,
-        Name::Functions,
-        Name::Traps,
-        Name::Sites,
-        Name::References,
-        Name::Pointers,
-        Name::Owned,
-        Name::Handlers,
-        Name::Trampolines,
-        Name::Pieces,
-        Name::Data,
-        Name::TrampolineCode,
+    const AT_ONCE: [SectionName; 13] = [
+        SectionName::Settings,
+        SectionName::Info,
+        SectionName::Functions,
+        SectionName::Traps,
+        SectionName::Sites,
+        SectionName::References,
+        SectionName::Pointers,
+        SectionName::Owned,
+        SectionName::Handlers,
+        SectionName::Trampolines,
+        SectionName::Pieces,
+        SectionName::Data,
+        SectionName::TrampolineCode,
     ];
     /// The sections that are checked when they are first used.
-    const LATER: [Name; 5] =
-        [Name::FunctionNames, Name::TextOfNames, Name::Source, Name::Positions, Name::Binary];
+    const LAZY: [SectionName; 5] = [
+        SectionName::FunctionNames,
+        SectionName::TextOfNames,
+        SectionName::Source,
+        SectionName::Positions,
+        SectionName::Binary,
+    ];
 }
 
 /// Why a file cannot be used.
@@ -186,7 +192,7 @@ pub struct Contents<'a> {
 pub fn write(contents: &Contents<'_>) -> Vec<u8> {
     let tables = &contents.tables;
     let pieces: Vec<u64> = contents.code.chunks(PIECE).map(xxh3_64).collect();
-    let sections: [&[u8]; Name::COUNT] = [
+    let sections: [&[u8]; SectionName::COUNT] = [
         contents.settings,
         contents.info,
         bytemuck::cast_slice(tables.functions),
@@ -212,9 +218,9 @@ pub fn write(contents: &Contents<'_>) -> Vec<u8> {
     header.has_stackrefs = tables.has_stackrefs.into();
     let mut end = size_of::<Header>();
     for (number, bytes) in sections.iter().enumerate() {
-        let is_mapped = Name::MAPPED.iter().any(|name| *name as usize == number);
+        let is_mapped = SectionName::MAPPED.iter().any(|name| *name as usize == number);
         let start = end.next_multiple_of(if is_mapped { PAGE } else { 16 });
-        let checksum = if number == Name::Code as usize { 0 } else { xxh3_64(bytes) };
+        let checksum = if number == SectionName::Code as usize { 0 } else { xxh3_64(bytes) };
         header.sections[number] =
             Section { start: start as u64, len: bytes.len() as u64, checksum };
         end = start + bytes.len();

@@ -11,25 +11,25 @@
 //!   host                                  host's stack
 //! ```
 //!
-//! Each piece of code gets an [object file](object) in memory, which is [registered](interface):
+//! Each piece of code gets an [object file](object) in memory, which is [registered](registration):
 //! names, source lines, and unwind tables. All functions have a frame pointer, which makes
 //! unwinding simple. The stubs, where stacks change, have one too. They are unwound by an
 //! [expression](crate::arch::unwind) that the debugger evaluates: it reads the records of the
-//! [listed stores](crate::store::known_stores). Therefore generated code and stubs are the same
+//! [listed stores](crate::store::debugger_list). Therefore generated code and stubs are the same
 //! without a debugger.
 
-pub(crate) mod interface;
 mod lines;
 pub(crate) mod object;
+pub(crate) mod registration;
 
 use crate::arch::unwind::{self, StoreRecords};
 use crate::code::perf_map;
 use crate::code::{CodeMemory, LoadedModule};
 use crate::store::Store;
-use crate::store::known_stores::{self, Node};
+use crate::store::debugger_list::{self, Node};
 use crate::store::running::Activation;
-use interface::Told;
 use object::Symbol;
+use registration::Registration;
 use ropewalk_abi::code::FunctionCode;
 use std::mem::offset_of;
 use std::ops::Range;
@@ -37,7 +37,7 @@ use std::sync::OnceLock;
 
 impl LoadedModule {
     /// Registers its code with debuggers.
-    pub fn tell_debuggers(&mut self) {
+    pub fn register_with_debuggers(&mut self) {
         let functions = self.code.tables().functions;
         let symbol = |code: &FunctionCode| Symbol {
             name: perf_map::name_of(self, code),
@@ -51,7 +51,7 @@ impl LoadedModule {
 
 impl CodeMemory {
     /// Registers parts of code that belong to no module, sorted by their place.
-    pub fn tell_debuggers(&mut self, name: &str, parts: &[Range<usize>]) {
+    pub fn register_with_debuggers(&mut self, name: &str, parts: &[Range<usize>]) {
         let name = name.to_string();
         let symbol =
             |part: &Range<usize>| Symbol { name: name.clone(), start: part.start, len: part.len() };
@@ -59,20 +59,20 @@ impl CodeMemory {
     }
 
     fn register(&mut self, functions: Vec<Symbol>, lines: object::Sections) {
-        tell_of_stubs();
+        register_stubs();
         let ranges: Vec<_> = functions.iter().map(|f| f.start..f.start + f.len).collect();
         let mut sections =
             vec![(".eh_frame", unwind::frames_of(self.start(), self.bytes(), &ranges))];
         sections.extend(lines);
         let object = object::write(self.start(), self.len(), &functions, &sections);
-        self.registration = Some(Box::new(Told::new(object)));
+        self.registration = Some(Box::new(Registration::new(object)));
     }
 }
 
 /// Where debuggers find the activations of all stores.
 fn records() -> StoreRecords {
     StoreRecords {
-        first: (&raw const known_stores::FIRST) as usize,
+        first: (&raw const debugger_list::FIRST) as usize,
         node_context: offset_of!(Node, context),
         node_next: offset_of!(Node, next),
         newest: offset_of!(Store, running.newest),
@@ -83,12 +83,12 @@ fn records() -> StoreRecords {
 }
 
 /// Registers the stubs, once.
-fn tell_of_stubs() {
-    static TOLD: OnceLock<Told> = OnceLock::new();
-    TOLD.get_or_init(|| {
+fn register_stubs() {
+    static STUBS: OnceLock<Registration> = OnceLock::new();
+    STUBS.get_or_init(|| {
         // The file must be about some address; the names of the stubs are known already.
-        let place = (&raw const TOLD) as usize;
-        Told::new(object::write(
+        let place = (&raw const STUBS) as usize;
+        Registration::new(object::write(
             place,
             1,
             &[],

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum EventKind {
     Enter,
     Leave,
     Create,
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 }
 
 /// How many values of an event are kept.
-pub(super) const KEPT: usize = 3;
+pub(super) const MAX_VALUES: usize = 3;
 
 /// Stands for no stack, no frame and no tag.
 pub(super) const NONE: u32 = u32::MAX;
@@ -35,23 +35,23 @@ pub(super) const NONE: u32 = u32::MAX;
 /// An event: only numbers, so that recording is fast.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Raw {
+pub(super) struct RawEvent {
     pub time: u64,
     /// The values; or the numbers of other kinds of events: for a copy, its origin and its parent.
-    pub values: [u64; KEPT],
+    pub values: [u64; MAX_VALUES],
     pub stack: u32,
     /// The stack that runs next, or the number of a host function or of a message.
     pub other: u32,
     pub outermost: u32,
     pub frames: u32,
     pub tag: u32,
-    pub kind: Kind,
+    pub kind: EventKind,
     /// How many values there were.
     pub count: u8,
-    pub shown: [Shown; KEPT],
+    pub shown: [Shown; MAX_VALUES],
 }
 
-const _: () = assert!(size_of::<Raw>() == 64);
+const _: () = assert!(size_of::<RawEvent>() == 64);
 
 /// How a value is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl Shown {
 /// The maximum length of the text of values.
 const LONGEST: usize = 40;
 
-impl Raw {
+impl RawEvent {
     /// The values as text.
     pub fn text(&self) -> String {
         let count = usize::from(self.count);
@@ -133,7 +133,7 @@ impl Raw {
             }
             shown.write(value, &mut text);
         }
-        if count > KEPT {
+        if count > MAX_VALUES {
             text.push_str(" ...");
         }
         // The text is ASCII.

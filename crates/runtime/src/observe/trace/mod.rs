@@ -11,35 +11,35 @@
 //! | [`event`] | an event as it is recorded, in 64 bytes |
 //! | [`note`] | notes of the table of stacks |
 //! | [`record`] | recording events |
-//! | [`finish`] | making a [`Trace`] of them |
+//! | [`export`] | making a [`Trace`] of them |
 //! | [`stream`] | writing one while the program runs |
-//! | [`stop`] | all stacks at an event |
+//! | [`breakpoint`] | all stacks at an event |
 //!
 //! A stack has a [`StackId`] for life, which the recorder maps from the number of its block. The
 //! links between the stacks, and the recorded parents, say what a switch is: a resumed stack has
 //! the previous one as its parent, a suspension returns to the parent, and anything else is a
 //! switch.
 
+mod breakpoint;
 mod event;
-mod finish;
+mod export;
 mod record;
-mod stop;
 mod stream;
 
 use crate::embedder::Foreign;
 use crate::observe::frame_tree::FrameTree;
-use event::Raw;
+use breakpoint::Breakpoint;
+use event::RawEvent;
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, FuncRef, TagDef};
 pub use ropewalk_trace::{StackId, Trace};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::time::Instant;
-use stop::Stop;
 use stream::Stream;
 
+pub use breakpoint::AtEvent;
 pub(crate) use record::{finished, host_called, host_returned};
-pub use stop::AtEvent;
 pub use stream::WhenBehind;
 
 /// How many events are kept by default.
@@ -51,7 +51,7 @@ pub type Listener = Foreign<Box<dyn FnMut(&ropewalk_trace::Event) + Send + Sync>
 /// The recorder of a store.
 pub struct Recorder {
     begun: Instant,
-    events: VecDeque<Raw>,
+    events: VecDeque<RawEvent>,
     /// The maximum number of kept events.
     limit: usize,
     dropped: u64,
@@ -74,7 +74,7 @@ pub struct Recorder {
     /// Receives the events instead of `events`, if set.
     stream: Option<Box<Stream>>,
     /// The event at which the stacks are listed.
-    stop: Option<Stop>,
+    breakpoint: Option<Breakpoint>,
 }
 
 // SAFETY: the pointers are to tags and functions of the recorder's store, and used only together
@@ -118,7 +118,7 @@ impl Default for Recorder {
             host: None,
             listener: None,
             stream: None,
-            stop: None,
+            breakpoint: None,
         }
     }
 }
@@ -182,7 +182,7 @@ impl Recorder {
     }
 
     /// Keeps an event; drops the oldest one if there are too many.
-    fn push(&mut self, raw: Raw) {
+    fn push(&mut self, raw: RawEvent) {
         if let Some(stream) = &mut self.stream {
             return stream.events.push(raw);
         }

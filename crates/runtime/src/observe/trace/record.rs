@@ -1,6 +1,6 @@
 //! Recording events.
 
-use super::event::{KEPT, Kind, NONE, Raw, Shown};
+use super::event::{EventKind, MAX_VALUES, NONE, RawEvent, Shown};
 use super::{Listener, Recorder};
 use crate::stack::LeavePoint;
 use crate::stack::notes::Note;
@@ -57,7 +57,10 @@ impl Store {
     }
 
     /// Records an event, if one is made, after the notes. None if events are not recorded.
-    fn record(&mut self, event: impl FnOnce(&mut Recorder, &Store) -> Option<Raw>) -> Option<()> {
+    fn record(
+        &mut self,
+        event: impl FnOnce(&mut Recorder, &Store) -> Option<RawEvent>,
+    ) -> Option<()> {
         self.record_at(None, event)
     }
 
@@ -65,7 +68,7 @@ impl Store {
     fn record_at(
         &mut self,
         fault: Option<&LeavePoint>,
-        event: impl FnOnce(&mut Recorder, &Store) -> Option<Raw>,
+        event: impl FnOnce(&mut Recorder, &Store) -> Option<RawEvent>,
     ) -> Option<()> {
         let mut recorder = self.observers.recorder.take::<Recorder>()?;
         if !self.stacks.notes.is_empty() {
@@ -80,12 +83,12 @@ impl Store {
 
     /// Keeps an event, and calls the listener. A panic there resumes when the runtime is called
     /// next.
-    fn keep(&mut self, recorder: &mut Recorder, raw: Raw, fault: Option<&LeavePoint>) {
+    fn keep(&mut self, recorder: &mut Recorder, raw: RawEvent, fault: Option<&LeavePoint>) {
         recorder.push(raw);
         if recorder.stream.as_ref().is_some_and(|stream| stream.is_due(&raw)) {
             recorder.hand_over(self);
         }
-        if recorder.stop.is_some() {
+        if recorder.breakpoint.is_some() {
             self.count_down(recorder, &raw, fault);
         }
         if let Some(mut listener) = recorder.listener.take() {
@@ -108,7 +111,7 @@ impl Store {
         }
     }
 
-    fn note(&self, recorder: &mut Recorder, note: Note) -> Option<Raw> {
+    fn note(&self, recorder: &mut Recorder, note: Note) -> Option<RawEvent> {
         let (number, kind, value) = match note {
             Note::Freed(number) => {
                 // A switch that is recorded next frees the running stack.
@@ -116,7 +119,7 @@ impl Store {
                     return None;
                 }
                 let id = recorder.end_stack(number)?;
-                return Some(recorder.raw(id, None, Kind::Drop));
+                return Some(recorder.raw(id, None, EventKind::Drop));
             }
             Note::Renewed { from, to } => {
                 let id = recorder.end_stack(from);
@@ -126,14 +129,14 @@ impl Store {
                 recorder.ids[to] = id;
                 return None;
             }
-            Note::Parked(number) => (number, Kind::Park, 0),
-            Note::Unparked(number) => (number, Kind::Unpark, 0),
-            Note::Grown(number, bytes) => (number, Kind::Grow, bytes as u64),
+            Note::Parked(number) => (number, EventKind::Park, 0),
+            Note::Unparked(number) => (number, EventKind::Unpark, 0),
+            Note::Grown(number, bytes) => (number, EventKind::Grow, bytes as u64),
         };
         // SAFETY: blocks of the table are always initialized.
         let id = recorder.id(number, unsafe { &*self.stacks.block(number) });
         let raw = recorder.raw(id, None, kind);
-        Some(Raw { values: [value, 0, 0], ..raw })
+        Some(RawEvent { values: [value, 0, 0], ..raw })
     }
 
     // ---- events
@@ -141,11 +144,11 @@ impl Store {
     /// Records that a stack was made.
     pub(crate) fn trace_create(&mut self, block: *mut ControlBlock) {
         self.record(|recorder, store| {
-            let raw = recorder.here(store, Kind::Create);
+            let raw = recorder.here(store, EventKind::Create);
             let number = store.stacks.number_of(block)?;
             // SAFETY: the stack was just made.
             let created = recorder.begin_stack(number, unsafe { &*block });
-            Some(Raw { other: created, ..raw })
+            Some(RawEvent { other: created, ..raw })
         });
     }
 
@@ -155,7 +158,7 @@ impl Store {
         let mut parent = NONE;
         for &(origin, copy) in pairs.iter().rev() {
             self.record(|recorder, store| {
-                let raw = recorder.here(store, Kind::Clone);
+                let raw = recorder.here(store, EventKind::Clone);
                 let origin = recorder.id_of(store, origin);
                 let number = store.stacks.number_of(copy)?;
                 // SAFETY: the stack was just made.
@@ -166,7 +169,7 @@ impl Store {
                 }
                 let values = [origin.into(), parent.into(), 0];
                 parent = created;
-                Some(Raw { other: created, outermost, values, ..raw })
+                Some(RawEvent { other: created, outermost, values, ..raw })
             });
         }
     }
@@ -175,9 +178,9 @@ impl Store {
     /// classes of the values in the transfer area.
     pub(crate) fn trace_switch(&mut self, to: *mut ControlBlock, word: u64, tag: *const TagDef) {
         self.record(|recorder, store| {
-            let raw = recorder.here(store, Kind::Switch);
+            let raw = recorder.here(store, EventKind::Switch);
             let tag = if tag.is_null() { NONE } else { recorder.tag(tag) };
-            let raw = Raw { tag, ..raw.with_values(store, word) };
+            let raw = RawEvent { tag, ..raw.with_values(store, word) };
             // SAFETY: both are alive, or the first was just freed.
             Some(unsafe { recorder.switch(store, raw, store.context().stack, to) })
         });
@@ -186,14 +189,14 @@ impl Store {
     /// Records a switch that ends the running stack, which the runtime is about to free.
     pub(crate) fn trace_last_switch(&mut self, to: *mut ControlBlock, tag: *const TagDef) {
         self.record(|recorder, store| {
-            let raw = recorder.here(store, Kind::Return);
+            let raw = recorder.here(store, EventKind::Return);
             let tag = if tag.is_null() { NONE } else { recorder.tag(tag) };
             let from = store.context().stack;
             // SAFETY: running stacks are alive. A root is not freed.
             if unsafe { (*from).purpose } != Purpose::Root {
                 recorder.end_stack(store.stacks.number_of(from)?);
             }
-            Some(Raw { tag, other: recorder.id_of(store, to), ..raw })
+            Some(RawEvent { tag, other: recorder.id_of(store, to), ..raw })
         });
     }
 
@@ -218,12 +221,12 @@ impl Store {
             self.record(|recorder, store| {
                 let tag = recorder.tag(tag);
                 // SAFETY: the blocks of waiting stacks say where they were left.
-                let raw = unsafe { recorder.at(store, stack, Kind::Throw) };
+                let raw = unsafe { recorder.at(store, stack, EventKind::Throw) };
                 let other = if is_last { NONE } else { recorder.id_of(store, parent) };
                 if !is_last {
                     recorder.end_stack(store.stacks.number_of(stack)?);
                 }
-                Some(Raw { tag, other, ..raw })
+                Some(RawEvent { tag, other, ..raw })
             });
             if is_last {
                 return;
@@ -236,16 +239,16 @@ impl Store {
     pub(crate) fn trace_trap(&mut self, message: &str, fault: Option<&LeavePoint>) {
         self.record_at(fault, |recorder, store| {
             let raw = match fault {
-                None => recorder.here(store, Kind::Trap),
+                None => recorder.here(store, EventKind::Trap),
                 Some(left) => {
                     // SAFETY: the running stack was left there.
                     let frames = unsafe { recorder.frames.of(store, &after(left)) };
                     let id = recorder.id_of(store, store.context().stack);
-                    recorder.raw(id, frames, Kind::Trap)
+                    recorder.raw(id, frames, EventKind::Trap)
                 }
             };
             recorder.messages.push(message.to_string());
-            Some(Raw { other: recorder.messages.len() as u32 - 1, ..raw })
+            Some(RawEvent { other: recorder.messages.len() as u32 - 1, ..raw })
         });
     }
 
@@ -255,7 +258,7 @@ impl Store {
         self.record(|recorder, store| {
             let id = recorder.id_of(store, root);
             recorder.entered.push(id);
-            Some(recorder.raw(id, None, Kind::Enter))
+            Some(recorder.raw(id, None, EventKind::Enter))
         });
     }
 
@@ -263,7 +266,7 @@ impl Store {
     pub(crate) fn trace_leave(&mut self) {
         self.record(|recorder, _| {
             let id = recorder.entered.pop()?;
-            Some(recorder.raw(id, None, Kind::Leave))
+            Some(recorder.raw(id, None, EventKind::Leave))
         });
     }
 
@@ -272,9 +275,9 @@ impl Store {
         let freed = |note: &&Note| matches!(note, Note::Freed(_));
         let freed = self.stacks.notes.iter().filter(freed).count();
         self.record(|recorder, store| {
-            let raw = recorder.here(store, Kind::Collect);
+            let raw = recorder.here(store, EventKind::Collect);
             let nanoseconds = begun.elapsed().as_nanos() as u64;
-            Some(Raw { values: [nanoseconds, freed as u64, 0], ..raw })
+            Some(RawEvent { values: [nanoseconds, freed as u64, 0], ..raw })
         });
     }
 
@@ -301,24 +304,24 @@ impl Store {
             }
         };
         self.record(|recorder, store| {
-            let raw = recorder.here(store, Kind::Return);
+            let raw = recorder.here(store, EventKind::Return);
             let tag = if tag.is_null() { NONE } else { recorder.tag(tag) };
             recorder.end_stack(store.stacks.number_of(from)?);
             let other = recorder.id_of(store, to);
-            Some(Raw { tag, other, frames: NONE, ..raw.with_values(store, word) })
+            Some(RawEvent { tag, other, frames: NONE, ..raw.with_values(store, word) })
         });
     }
 
     fn trace_host_call(&mut self, context: *const HostContext) {
         self.record(|recorder, store| {
-            let raw = recorder.here(store, Kind::HostCall);
-            Some(Raw { other: recorder.host_function(context as usize), ..raw })
+            let raw = recorder.here(store, EventKind::HostCall);
+            Some(RawEvent { other: recorder.host_function(context as usize), ..raw })
         });
     }
 
     /// Records that the running host function returns.
     pub(crate) fn trace_host_return(&mut self) {
-        self.record(|recorder, store| Some(recorder.here(store, Kind::HostReturn)));
+        self.record(|recorder, store| Some(recorder.here(store, EventKind::HostReturn)));
     }
 
     /// The word with the classes of a function type's values.
@@ -341,10 +344,10 @@ fn after(left: &LeavePoint) -> LeavePoint {
 }
 
 impl Recorder {
-    fn raw(&self, stack: u32, frames: Option<u32>, kind: Kind) -> Raw {
-        Raw {
+    fn raw(&self, stack: u32, frames: Option<u32>, kind: EventKind) -> RawEvent {
+        RawEvent {
             time: self.now(),
-            values: [0; KEPT],
+            values: [0; MAX_VALUES],
             stack,
             other: NONE,
             outermost: NONE,
@@ -352,12 +355,12 @@ impl Recorder {
             tag: NONE,
             kind,
             count: 0,
-            shown: [Shown::Null; KEPT],
+            shown: [Shown::Null; MAX_VALUES],
         }
     }
 
     /// An event on the running stack, which is in a call of the host.
-    fn here(&mut self, store: &Store, kind: Kind) -> Raw {
+    fn here(&mut self, store: &Store, kind: EventKind) -> RawEvent {
         let running = store.context().stack;
         match running.is_null() {
             true => {
@@ -374,7 +377,7 @@ impl Recorder {
     /// # Safety
     ///
     /// The stack's block must say where it was left.
-    unsafe fn at(&mut self, store: &Store, stack: *mut ControlBlock, kind: Kind) -> Raw {
+    unsafe fn at(&mut self, store: &Store, stack: *mut ControlBlock, kind: EventKind) -> RawEvent {
         let id = self.id_of(store, stack);
         // SAFETY: the caller's promise.
         let frames = unsafe {
@@ -401,29 +404,29 @@ impl Recorder {
     unsafe fn switch(
         &mut self,
         store: &Store,
-        raw: Raw,
+        raw: RawEvent,
         from: *mut ControlBlock,
         to: *mut ControlBlock,
-    ) -> Raw {
+    ) -> RawEvent {
         let other = self.id_of(store, to);
         // SAFETY: the caller's promise.
         unsafe {
             if (*from).purpose == Purpose::Free {
                 store.stacks.number_of(from).and_then(|number| self.end_stack(number));
-                return Raw { kind: Kind::Return, other, ..raw };
+                return RawEvent { kind: EventKind::Return, other, ..raw };
             }
             let running: Vec<*mut ControlBlock> = chain(store, to).collect();
             // Up to the stack that `from` resumed.
             if let Some(place) = running[1..].iter().position(|stack| *stack == from) {
                 let outermost = self.id_of(store, running[place]);
                 self.stacks[outermost as usize].parent = Some(raw.stack);
-                return Raw { kind: Kind::Resume, other, ..raw };
+                return RawEvent { kind: EventKind::Resume, other, ..raw };
             }
             let base = *running.last().expect("at least the stack itself");
             if (*base).extender == from {
                 let extended = self.id_of(store, base);
                 self.stacks[extended as usize].parent = Some(raw.stack);
-                return Raw { kind: Kind::Resume, other, ..raw };
+                return RawEvent { kind: EventKind::Resume, other, ..raw };
             }
             let is_last = |stack: &*mut ControlBlock| {
                 let parent = (**stack).parent;
@@ -433,16 +436,16 @@ impl Recorder {
             let outermost_id = self.id_of(store, outermost);
             let parent = self.stacks[outermost_id as usize].parent.take();
             let kind = match (*outermost).parent == to || parent == Some(other) {
-                true => Kind::Suspend,
-                false => Kind::Switch,
+                true => EventKind::Suspend,
+                false => EventKind::Switch,
             };
-            if kind == Kind::Switch {
+            if kind == EventKind::Switch {
                 let meets = |stack: &&*mut ControlBlock| (***stack).parent == (*outermost).parent;
                 let first = running.iter().find(meets).unwrap_or(&base);
                 let first = self.id_of(store, *first);
                 self.stacks[first as usize].parent = parent;
             }
-            Raw { kind, other, outermost: outermost_id, ..raw }
+            RawEvent { kind, other, outermost: outermost_id, ..raw }
         }
     }
 }
@@ -464,11 +467,11 @@ unsafe fn chain(
     })
 }
 
-impl Raw {
+impl RawEvent {
     /// Adds the first values of the transfer area, whose classes are in a word.
-    fn with_values(self, store: &Store, word: u64) -> Raw {
-        let mut raw = Raw { count: traced_count(word) as u8, ..self };
-        for number in 0..KEPT {
+    fn with_values(self, store: &Store, word: u64) -> RawEvent {
+        let mut raw = RawEvent { count: traced_count(word) as u8, ..self };
+        for number in 0..MAX_VALUES {
             let Some(class) = traced_class(word, number) else { break };
             let value = store.transferred(number);
             raw.values[number] = match class {

@@ -11,8 +11,8 @@
 //! the events of the next batch.
 
 use super::Recorder;
-use super::event::{Kind, Raw};
-use super::finish::{Known, event};
+use super::event::{EventKind, RawEvent};
+use super::export::{WrittenTables, event};
 use crate::embedder::discard;
 use crate::store::Store;
 use ropewalk_trace::{Event, FunctionId, Trace, Writer};
@@ -31,37 +31,37 @@ pub enum WhenBehind {
 }
 
 /// The number of events of a batch.
-const PART: usize = 4096;
+const BATCH: usize = 4096;
 /// The number of batches.
-const PARTS: usize = 64;
+const BATCHES: usize = 64;
 /// The longest time in nanoseconds before events are handed over.
 const LATEST: u64 = 50_000_000;
 /// The same before a call of the host or the end of an activation, which may take long.
 const LATEST_BEFORE_WAITING: u64 = 1_000_000;
 
 /// Data for the thread that writes.
-struct Part {
+struct Batch {
     /// The new entries of the tables.
     tables: Trace,
     host_functions: Vec<FunctionId>,
     messages: Vec<String>,
-    events: Vec<Raw>,
+    events: Vec<RawEvent>,
 }
 
 /// The store's end of the stream.
 pub(super) struct Stream {
     /// The events of the next batch.
-    pub events: Vec<Raw>,
+    pub events: Vec<RawEvent>,
     /// The time of the last batch.
     handed_over: u64,
     when_behind: WhenBehind,
     dropped: u64,
-    known: Known,
+    known: WrittenTables,
     /// How many host functions and messages were handed over.
     host_functions: usize,
     messages: usize,
-    parts: Option<SyncSender<Part>>,
-    empty: Receiver<Vec<Raw>>,
+    batches: Option<SyncSender<Batch>>,
+    empty: Receiver<Vec<RawEvent>>,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
@@ -78,32 +78,32 @@ impl Stream {
         when_behind: WhenBehind,
     ) -> io::Result<Stream> {
         let writer = Writer::new(to, name)?;
-        let (parts, received) = sync_channel(PARTS);
-        let (give_back, empty) = sync_channel(PARTS);
+        let (batches, received) = sync_channel(BATCHES);
+        let (give_back, empty) = sync_channel(BATCHES);
         let thread = std::thread::Builder::new()
             .name("trace".to_string())
             .spawn(move || write(writer, &received, &give_back))?;
         Ok(Stream {
-            events: Vec::with_capacity(PART),
+            events: Vec::with_capacity(BATCH),
             handed_over: 0,
             when_behind,
             dropped: 0,
-            known: Known::default(),
+            known: WrittenTables::default(),
             host_functions: 0,
             messages: 0,
-            parts: Some(parts),
+            batches: Some(batches),
             empty,
             thread: Some(thread),
         })
     }
 
     /// Whether the events should be handed over now.
-    pub fn is_due(&self, last: &Raw) -> bool {
+    pub fn is_due(&self, last: &RawEvent) -> bool {
         let latest = match last.kind {
-            Kind::HostCall | Kind::Leave | Kind::Trap => LATEST_BEFORE_WAITING,
+            EventKind::HostCall | EventKind::Leave | EventKind::Trap => LATEST_BEFORE_WAITING,
             _ => LATEST,
         };
-        self.events.len() >= PART || last.time.saturating_sub(self.handed_over) >= latest
+        self.events.len() >= BATCH || last.time.saturating_sub(self.handed_over) >= latest
     }
 
     /// Hands over the recorded events.
@@ -114,26 +114,26 @@ impl Stream {
         let messages = recorder.messages[self.messages..].to_vec();
         self.host_functions += host_functions.len();
         self.messages += messages.len();
-        let next = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(PART));
+        let next = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
         let events = std::mem::replace(&mut self.events, next);
-        self.send(Part { tables, host_functions, messages, events });
+        self.send(Batch { tables, host_functions, messages, events });
     }
 
-    fn send(&mut self, part: Part) {
-        let Some(parts) = &self.parts else { return };
+    fn send(&mut self, batch: Batch) {
+        let Some(batches) = &self.batches else { return };
         // If the receiver is gone, writing has failed, and `finish` reports why.
-        if let Err(TrySendError::Full(mut part)) = parts.try_send(part) {
+        if let Err(TrySendError::Full(mut batch)) = batches.try_send(batch) {
             if self.is_written_here() {
                 // No other thread can make room, so the file ends here.
-                self.parts = None;
+                self.batches = None;
                 return;
             }
             if self.when_behind == WhenBehind::Drop {
                 // The tables are small, and later batches refer to them.
-                self.dropped += part.events.len() as u64;
-                part.events.clear();
+                self.dropped += batch.events.len() as u64;
+                batch.events.clear();
             }
-            let _ = parts.send(part);
+            let _ = batches.send(batch);
         }
     }
 
@@ -147,13 +147,13 @@ impl Stream {
     /// cannot wait for itself.
     fn finish(&mut self) -> io::Result<u64> {
         let dropped = self.dropped;
-        self.send(Part {
+        self.send(Batch {
             tables: Trace { dropped, ..Trace::default() },
             host_functions: Vec::new(),
             messages: Vec::new(),
             events: Vec::new(),
         });
-        self.parts = None;
+        self.batches = None;
         if self.is_written_here() {
             self.thread = None;
             return Err(io::Error::other("the thread that writes the trace cannot end it"));
@@ -172,21 +172,21 @@ impl Stream {
 /// Writes batches until the store ends the stream.
 fn write(
     mut writer: Writer<impl Write>,
-    parts: &Receiver<Part>,
-    give_back: &SyncSender<Vec<Raw>>,
+    batches: &Receiver<Batch>,
+    give_back: &SyncSender<Vec<RawEvent>>,
 ) -> io::Result<()> {
     let (mut host_functions, mut messages) = (Vec::new(), Vec::new());
     let mut dropped = 0;
-    while let Ok(mut part) = parts.recv() {
-        host_functions.append(&mut part.host_functions);
-        messages.append(&mut part.messages);
-        dropped = dropped.max(part.tables.dropped);
-        let events = part.events.iter().map(|raw| event(raw, &host_functions, &messages));
+    while let Ok(mut batch) = batches.recv() {
+        host_functions.append(&mut batch.host_functions);
+        messages.append(&mut batch.messages);
+        dropped = dropped.max(batch.tables.dropped);
+        let events = batch.events.iter().map(|raw| event(raw, &host_functions, &messages));
         let events: Vec<Event> = events.collect();
-        writer.append(&Trace { events, ..part.tables })?;
+        writer.append(&Trace { events, ..batch.tables })?;
         writer.flush()?;
-        part.events.clear();
-        let _ = give_back.try_send(part.events);
+        batch.events.clear();
+        let _ = give_back.try_send(batch.events);
     }
     writer.finish(dropped)
 }

@@ -2,18 +2,18 @@
 
 mod calls;
 mod stacks;
-mod watched;
+mod tracking;
 
 pub(super) use stacks::ABOVE_ROOT;
 
 use super::error::SnapshotError;
+use super::format::Bytes;
 use super::image::{
     Handle, Image, ImportImage, ImportName, InstanceImage, NOTHING, Named, TypeName, TypeOfValue,
 };
 use super::layouts::Layouts;
 use super::objects::{get, note_first, put};
-use super::sections::Bytes;
-use super::symbol::{Places, Symbol, Trampolines};
+use super::symbol::{Addresses, Symbol, Trampolines};
 use super::take::{BLOCKS, FIRST_MEMORY, FRAMES, HEAP, IMAGE, SETTINGS};
 use crate::code::LoadedModule;
 use crate::heap::Object;
@@ -60,7 +60,7 @@ pub trait Host {
     fn host_value(&self, bytes: &[u8]) -> Result<Box<dyn Any + Send + Sync>>;
 }
 
-/// What was restored beside the store.
+/// A restored store, apart from the store itself.
 #[derive(Debug)]
 pub struct RestoredStore {
     /// The pending calls.
@@ -132,7 +132,7 @@ pub fn restore(
     reader.stacks(&blocks, &frames)?;
     let restored = reader.finish()?;
     if watch {
-        reader.watch(bytes, &blocks, &frames);
+        reader.track(bytes, &blocks, &frames);
     }
     Ok(restored)
 }
@@ -162,8 +162,12 @@ fn damaged(what: &'static str) -> SnapshotError {
 }
 
 impl Reader<'_> {
-    fn places(&self) -> Places<'_> {
-        Places { store: self.store, modules: &self.modules, trampolines: self.host.trampolines() }
+    fn addresses(&self) -> Addresses<'_> {
+        Addresses {
+            store: self.store,
+            modules: &self.modules,
+            trampolines: self.host.trampolines(),
+        }
     }
 
     // ---- words
@@ -174,7 +178,7 @@ impl Reader<'_> {
     }
 
     fn address(&self, number: u32) -> Result<usize> {
-        self.places().address(self.symbol(number)?, None)
+        self.addresses().address(self.symbol(number)?, None)
     }
 
     fn address_or_null(&self, number: u32) -> Result<usize> {
@@ -211,7 +215,7 @@ impl Reader<'_> {
             TypeOfValue::Plain(ty) => ty,
             TypeOfValue::Defined(name, nullable) => {
                 // SAFETY: types live as long as the engine.
-                let id = unsafe { (*self.places().type_info(name)?).id };
+                let id = unsafe { (*self.addresses().type_info(name)?).id };
                 ValType::Ref(RefType { nullable, heap: HeapType::Concrete(id) })
             }
         })
@@ -301,7 +305,7 @@ impl Reader<'_> {
         }
         while self.store.objects.tags.len() < tags.min(self.image.tags.len()) {
             let Some(name) = self.image.tags[self.store.objects.tags.len()] else { break };
-            let ty = self.places().type_info(name)?;
+            let ty = self.addresses().type_info(name)?;
             self.store.add_tag(ty);
         }
         let made = self.store.own_globals().count();
@@ -352,7 +356,7 @@ impl Reader<'_> {
                     return Err(damaged("a memory or table is not there").into());
                 }
                 ImportImage::Tag(number) => {
-                    let tag = self.places().tag(number)?;
+                    let tag = self.addresses().tag(number)?;
                     ImportValue::Tag(std::ptr::NonNull::new(tag.cast_mut()).expect("a box"))
                 }
                 ImportImage::Global(owner, index) => {
@@ -393,7 +397,7 @@ impl Reader<'_> {
             }
             let number = get(&bytes, at) as usize;
             let name = self.image.types.get(number).copied();
-            let ty = self.places().type_info(name.ok_or(damaged("a type is not there"))?)?;
+            let ty = self.addresses().type_info(name.ok_or(damaged("a type is not there"))?)?;
             // SAFETY: types live as long as the engine.
             let is_cut_off = match unsafe { (*ty).kind } {
                 TypeKind::Array => !has_room(&bytes, ARRAY_ELEMENTS as usize),
@@ -417,7 +421,7 @@ impl Reader<'_> {
                 Ok(())
             })?;
             if object.ty().kind == TypeKind::Func {
-                let tag = self.places().tag(get(&bytes, at + EXCEPTION_TAG as usize) as usize)?;
+                let tag = self.addresses().tag(get(&bytes, at + EXCEPTION_TAG as usize) as usize)?;
                 put(&mut bytes, at + EXCEPTION_TAG as usize, tag as u64);
             }
             at = end;
@@ -536,7 +540,7 @@ impl Reader<'_> {
                 Handle::Reference(root, ty)
             }
             Named::Func(symbol) => {
-                let function = self.places().function(self.symbol(symbol)?)?;
+                let function = self.addresses().function(self.symbol(symbol)?)?;
                 let function = NonNull::new(function.cast_mut());
                 Handle::Func(function.ok_or(damaged("a function is not there"))?)
             }

@@ -2,8 +2,8 @@
 
 use super::super::blocks::{self, BlockImage, IS_ACTIVE, IS_HELD, NO_PARENT, OWNS, RECORD, Record};
 use super::super::image::{CallTo, MarkImage, MarkKindImage, NOTHING, TakenImage, TypeName};
+use super::super::stack_words::{FrameShape, FrameShapes, ReplaceWords, StackWords};
 use super::super::symbol::{Symbol, TrampolineMap};
-use super::super::words::{OnStack, Shape, Shapes, Words};
 use super::{Reader, RestoredRoot, damaged};
 use crate::report::trap::Trap;
 use crate::stack::mark::{Mark, MarkKind, Taken, Walk};
@@ -26,11 +26,11 @@ impl Reader<'_> {
         // Trampolines must exist before they are looked up.
         for symbol in &self.image.symbols {
             if let Symbol::Trampoline(..) = symbol {
-                self.places().address(*symbol, None)?;
+                self.addresses().address(*symbol, None)?;
             }
         }
         let trampolines = TrampolineMap::new(self.host.trampolines());
-        let mut shapes = Shapes::default();
+        let mut shapes = FrameShapes::default();
         let unparked = self.unparked(&blocks)?;
         for (number, block) in (1..).zip(&blocks) {
             match block {
@@ -109,7 +109,7 @@ impl Reader<'_> {
         stack: &SavedStack<'_>,
         is_parked: bool,
         trampolines: &TrampolineMap,
-        shapes: &mut Shapes,
+        shapes: &mut FrameShapes,
     ) -> Result<()> {
         let &SavedStack { number, purpose, record, frames } = stack;
         let start = record.start as usize;
@@ -122,7 +122,7 @@ impl Reader<'_> {
         };
         let function = match record.function {
             NOTHING => std::ptr::null(),
-            function => self.places().function(self.symbol(function)?)?,
+            function => self.addresses().function(self.symbol(function)?)?,
         };
         let block = ControlBlock {
             parent: self.block(record.parent as usize)?,
@@ -143,7 +143,7 @@ impl Reader<'_> {
         };
         let place_of_values = values.as_ref().map(|values| values.as_ptr() as usize);
         let end = LINKED_END;
-        OnStack { bytes: &mut bytes, purpose, function, fp }.visit(&mut Reading {
+        StackWords { bytes: &mut bytes, purpose, function, fp }.visit(&mut RestoredWords {
             reader: self,
             end,
             values: place_of_values,
@@ -166,7 +166,7 @@ impl Reader<'_> {
         match number {
             0 => Ok(std::ptr::null_mut()),
             _ if number == NO_PARENT as usize => Ok(self.store.no_parent()),
-            number => Ok(self.places().block(number)?),
+            number => Ok(self.addresses().block(number)?),
         }
     }
 
@@ -181,7 +181,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn func_type(&self, name: TypeName) -> Result<FuncType> {
-        Ok(self.store.options.types.func_type(self.places().func_type(name)?.id))
+        Ok(self.store.options.types.func_type(self.addresses().func_type(name)?.id))
     }
 
     /// Parks a stack, with its frames packed.
@@ -286,10 +286,10 @@ impl Reader<'_> {
 
     fn mark(&self, image: &MarkImage, above: usize) -> Result<Mark> {
         let function =
-            |number| Ok::<_, anyhow::Error>(self.places().function(self.symbol(number)?)?);
+            |number| Ok::<_, anyhow::Error>(self.addresses().function(self.symbol(number)?)?);
         let kind = match &image.kind {
             MarkKindImage::Answer { tag, function: f, env } => MarkKind::Answer {
-                tag: self.places().tag(*tag as usize)?,
+                tag: self.addresses().tag(*tag as usize)?,
                 function: function(*f)?,
                 env: self.reference(*env)?,
             },
@@ -315,7 +315,7 @@ impl Reader<'_> {
                 Taken::FromBox { boxed: self.reference(boxed)?, stack }
             }
             TakenImage::FromFunction { taker, env, stack, mark } => Taken::FromFunction {
-                taker: self.places().function(self.symbol(taker)?)?,
+                taker: self.addresses().function(self.symbol(taker)?)?,
                 env: self.reference(env)?,
                 stack,
                 mark,
@@ -340,20 +340,20 @@ const LINKED_END: usize = 1 << 46;
 pub(in crate::snapshot) const ABOVE_ROOT: usize = 16;
 
 /// Replaces saved words by those of the store.
-struct Reading<'r, 'a> {
+struct RestoredWords<'r, 'a> {
     reader: &'r Reader<'a>,
     /// The address that links to the end of the bytes have.
     end: usize,
     /// The array with the results of the activation.
     values: Option<usize>,
     trampolines: &'r TrampolineMap,
-    shapes: &'r mut Shapes,
+    shapes: &'r mut FrameShapes,
 }
 
-impl Words for Reading<'_, '_> {
+impl ReplaceWords for RestoredWords<'_, '_> {
     fn code(&mut self, word: &mut u64) -> Result<usize> {
         let symbol = self.reader.symbol(u32::try_from(*word)?)?;
-        let address = self.reader.places().address(symbol, self.values)?;
+        let address = self.reader.addresses().address(symbol, self.values)?;
         *word = address as u64;
         Ok(address)
     }
@@ -375,7 +375,7 @@ impl Words for Reading<'_, '_> {
 
     fn pointer(&mut self, word: &mut u64, _: bool) -> Result<()> {
         let symbol = self.reader.symbol(u32::try_from(*word)?)?;
-        *word = self.reader.places().address(symbol, self.values)? as u64;
+        *word = self.reader.addresses().address(symbol, self.values)? as u64;
         Ok(())
     }
 
@@ -383,7 +383,7 @@ impl Words for Reading<'_, '_> {
         let Symbol::Type(name, 0) = self.reader.symbol(u32::try_from(*word)?)? else {
             return Err(damaged("a type is not there").into());
         };
-        let ty = std::ptr::from_ref(self.reader.places().func_type(name)?);
+        let ty = std::ptr::from_ref(self.reader.addresses().func_type(name)?);
         *word = ty as u64;
         Ok(ty)
     }
@@ -397,7 +397,7 @@ impl Words for Reading<'_, '_> {
         self.reader.store.context()
     }
 
-    fn shape_at(&mut self, address: usize) -> Option<Rc<Shape>> {
+    fn shape_at(&mut self, address: usize) -> Option<Rc<FrameShape>> {
         self.shapes.at(address, self.reader.store, self.trampolines)
     }
 }

@@ -23,24 +23,24 @@ static CHANGING: Mutex<()> = Mutex::new(());
 
 /// An entry in the list. Dropping it removes the store.
 #[derive(Debug)]
-pub(crate) struct Known(*mut Node);
+pub(crate) struct DebuggerListEntry(*mut Node);
 
 // SAFETY: a node is reached only through the list, under a lock.
-unsafe impl Send for Known {}
+unsafe impl Send for DebuggerListEntry {}
 // SAFETY: as above; a shared reference gives access to nothing.
-unsafe impl Sync for Known {}
+unsafe impl Sync for DebuggerListEntry {}
 
-impl Known {
-    pub(crate) fn new(context: *const StoreContext) -> Known {
+impl DebuggerListEntry {
+    pub(crate) fn new(context: *const StoreContext) -> DebuggerListEntry {
         let _changing = CHANGING.lock().expect("nobody panics with it");
         let next = AtomicPtr::new(FIRST.load(Ordering::Relaxed));
         let node = Box::into_raw(Box::new(Node { context, next }));
         FIRST.store(node, Ordering::Release);
-        Known(node)
+        DebuggerListEntry(node)
     }
 }
 
-impl Drop for Known {
+impl Drop for DebuggerListEntry {
     fn drop(&mut self) {
         let _changing = CHANGING.lock().expect("nobody panics with it");
         let mut link = &FIRST;
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn stores_are_in_the_list_until_they_are_dropped() {
-        let [a, b, c] = [1_usize, 2, 3].map(|address| Known::new(address as *const _));
+        let [a, b, c] = [1_usize, 2, 3].map(|address| DebuggerListEntry::new(address as *const _));
         let ours = || list().into_iter().filter(|context| *context < 4).collect::<Vec<_>>();
         assert_eq!(ours(), [3, 2, 1]);
         drop(b);

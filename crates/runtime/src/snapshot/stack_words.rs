@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Replaces words by their counterparts.
-pub(super) trait Words {
+pub(super) trait ReplaceWords {
     /// Replaces an address of code; returns the one in the store.
     fn code(&mut self, word: &mut u64) -> Result<usize>;
     /// Replaces a link of frames, which may be zero; returns where in the bytes it leads.
@@ -31,20 +31,20 @@ pub(super) trait Words {
     fn context(&self) -> &StoreContext;
     /// The shape of the frame of a call that returns to an address; none if it contains only
     /// numbers.
-    fn shape_at(&mut self, address: usize) -> Option<Rc<Shape>>;
+    fn shape_at(&mut self, address: usize) -> Option<Rc<FrameShape>>;
 }
 
 /// The places of the words in a frame that differ between stores, as offsets from its stack
 /// pointer.
-pub(super) struct Shape {
+pub(super) struct FrameShape {
     frame_size: u32,
     references: Box<[u32]>,
     pointers: Box<[u32]>,
     is_trampoline: bool,
 }
 
-impl Shape {
-    fn of_function(tables: &CodeTables<'_>, site: &CallSite) -> Shape {
+impl FrameShape {
+    fn of_function(tables: &CodeTables<'_>, site: &CallSite) -> FrameShape {
         let mut pointers = tables.pointers_of(site).to_vec();
         // All handlers of a call have the same few contexts.
         let contexts = tables.handlers_of(site).iter().map(|handler| handler.context);
@@ -56,44 +56,44 @@ impl Shape {
         }
         let references = tables.references_of(site).into();
         let (frame_size, pointers) = (site.frame_size, pointers.into());
-        Shape { frame_size, references, pointers, is_trampoline: false }
+        FrameShape { frame_size, references, pointers, is_trampoline: false }
     }
 
-    fn of_trampoline(tables: &CodeTables<'_>, site: &CallSite) -> Shape {
+    fn of_trampoline(tables: &CodeTables<'_>, site: &CallSite) -> FrameShape {
         let (frame_size, pointers) = (site.frame_size, tables.pointers_of(site).into());
-        Shape { frame_size, references: Box::default(), pointers, is_trampoline: true }
+        FrameShape { frame_size, references: Box::default(), pointers, is_trampoline: true }
     }
 }
 
 /// The shapes of frames, by the return addresses of their calls: a million stacks have few.
 #[derive(Default)]
-pub(super) struct Shapes(HashMap<usize, Option<Rc<Shape>>, ByAddress>);
+pub(super) struct FrameShapes(HashMap<usize, Option<Rc<FrameShape>>, ByAddress>);
 
-impl Shapes {
+impl FrameShapes {
     /// The shape for an address in a store with these trampolines.
     pub fn at(
         &mut self,
         address: usize,
         store: &Store,
         trampolines: &TrampolineMap,
-    ) -> Option<Rc<Shape>> {
+    ) -> Option<Rc<FrameShape>> {
         let shape = self.0.entry(address).or_insert_with(|| {
             // A call may be the last instruction of its module.
             if let Some((module, offset)) = store.module_at(address - 1) {
                 let tables = module.code.tables();
                 let site = tables.site_at(offset + 1)?;
-                return Some(Rc::new(Shape::of_function(tables, site)));
+                return Some(Rc::new(FrameShape::of_function(tables, site)));
             }
             let (trampoline, offset) = trampolines.at(address)?;
             let tables = trampoline.code.tables();
-            Some(Rc::new(Shape::of_trampoline(tables, tables.site_at(offset)?)))
+            Some(Rc::new(FrameShape::of_trampoline(tables, tables.site_at(offset)?)))
         });
         shape.clone()
     }
 }
 
 /// The contents of a stack.
-pub(super) struct OnStack<'a> {
+pub(super) struct StackWords<'a> {
     pub bytes: &'a mut [u8],
     pub purpose: Purpose,
     /// The function of a new stack.
@@ -102,7 +102,7 @@ pub(super) struct OnStack<'a> {
     pub fp: Option<usize>,
 }
 
-impl OnStack<'_> {
+impl StackWords<'_> {
     fn get(&self, at: usize) -> Result<u64, SnapshotError> {
         let bytes = at.checked_add(8).and_then(|end| self.bytes.get(at..end));
         let bytes = bytes.ok_or(SnapshotError::Damaged("a stack is short"))?;
@@ -117,7 +117,7 @@ impl OnStack<'_> {
     }
 
     /// Replaces all words that differ between stores.
-    pub fn visit(&mut self, words: &mut impl Words) -> Result<()> {
+    pub fn visit(&mut self, words: &mut impl ReplaceWords) -> Result<()> {
         let mut top = 0;
         let mut pc = self.replace(top, |word| words.code(word))?;
         if pc == words.context().deliver as usize {
@@ -131,7 +131,7 @@ impl OnStack<'_> {
     }
 
     /// Visits bound values; returns the place where the stack was left.
-    fn visit_bound(&mut self, words: &mut impl Words) -> Result<usize> {
+    fn visit_bound(&mut self, words: &mut impl ReplaceWords) -> Result<usize> {
         let numbers = self.get(size_of::<u64>())?;
         let count = (numbers >> 32) as usize + 1;
         let values = size_of::<BoundHead>();
@@ -149,7 +149,7 @@ impl OnStack<'_> {
     }
 
     /// Visits the arguments of a new task or fiber.
-    fn visit_arguments(&mut self, words: &mut impl Words, top: usize) -> Result<()> {
+    fn visit_arguments(&mut self, words: &mut impl ReplaceWords, top: usize) -> Result<()> {
         // SAFETY: functions live as long as their store.
         let Some(function) = (unsafe { self.function.as_ref() }) else { return Ok(()) };
         let ty = words.func_type(function.ty);
@@ -177,7 +177,7 @@ impl OnStack<'_> {
 
     fn visit_frames(
         &mut self,
-        words: &mut impl Words,
+        words: &mut impl ReplaceWords,
         mut pc: usize,
         mut fp: Option<usize>,
     ) -> Result<()> {
@@ -194,7 +194,7 @@ impl OnStack<'_> {
     }
 
     /// Visits the frame of a call that returns to an address.
-    fn visit_frame(&mut self, words: &mut impl Words, pc: usize, fp: usize) -> Result<()> {
+    fn visit_frame(&mut self, words: &mut impl ReplaceWords, pc: usize, fp: usize) -> Result<()> {
         let Some(shape) = words.shape_at(pc) else { return Ok(()) };
         let sp = below(fp, shape.frame_size)?;
         for offset in &shape.references {

@@ -11,8 +11,8 @@
 //! in the base, up to the kept length.
 
 use super::error::SnapshotError;
-use super::runs::{Known, LeaveOut, Reader, Run, Runs, Section, put, put_section};
-use super::since::COPIED;
+use super::section::{KnownBytes, LeaveOut, Run, Runs, Section, SectionReader, put, put_section};
+use super::tracking::COPIED;
 use std::alloc::Layout;
 use std::ops::Range;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl Bytes {
         }
         let identity = bytes[24..40].try_into().expect("sixteen bytes");
         let base = bytes[40..56].try_into().expect("sixteen bytes");
-        let mut reader = Reader { bytes: &bytes, at: HEADER };
+        let mut reader = SectionReader { bytes: &bytes, at: HEADER };
         let count = reader.number()?;
         let mut sections = Vec::new();
         for _ in 0..count {
@@ -223,7 +223,7 @@ impl Bytes {
     }
 
     /// The bytes of a part of a section, if they are known.
-    pub(super) fn known(&self, number: usize, part: Range<usize>) -> Option<Known<'_>> {
+    pub(super) fn known(&self, number: usize, part: Range<usize>) -> Option<KnownBytes<'_>> {
         let runs = self.runs(number);
         let after = runs.partition_point(|run| run.start <= part.start);
         if let Some(run) = after.checked_sub(1).map(|last| &runs[last])
@@ -231,10 +231,10 @@ impl Bytes {
         {
             let start = run.bytes.start + (part.start - run.start);
             let is_inside = part.end <= run.end();
-            return is_inside.then(|| Known::Bytes(&self.bytes[start..start + part.len()]));
+            return is_inside.then(|| KnownBytes::Bytes(&self.bytes[start..start + part.len()]));
         }
         let is_between = runs.get(after).is_none_or(|next| part.end <= next.start);
-        (is_between && !self.is_based()).then_some(Known::Zero)
+        (is_between && !self.is_based()).then_some(KnownBytes::Zero)
     }
 }
 
@@ -261,7 +261,7 @@ fn checksum(header: &[u8], content: &[u8; 16]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::ranges::Ranges;
-    use super::super::runs::CHUNK;
+    use super::super::section::CHUNK;
     use super::*;
 
     fn written(sections: &[&[u8]], base: Option<&Bytes>) -> Bytes {

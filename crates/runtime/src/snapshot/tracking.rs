@@ -1,11 +1,11 @@
-//! Tracking changes since the last snapshot, so that the next one costs only what has changed.
+//! Tracking changes since the last snapshot, so that the next one saves only these.
 //!
 //! Each section is tracked in one of two ways: by the [dirty pages](crate::os::dirty_pages) of its
 //! memory, or, if it is small, by a copy. The next snapshot saves only the changes. It does not
 //! collect before, so that objects keep their places.
 //!
 //! ```text
-//!   section     made of                   what has changed
+//!   section     made of                   changes
 //!   settings    the engine                compared with the copy
 //!   image       the store                 compared with the copy
 //!   heap        the space of the heap     pages, or compared
@@ -17,11 +17,11 @@
 //!
 //! A stack keeps its place in the section of frames while it fits. A larger one moves to the end.
 
+use super::format::{BasedOn, Bytes, Identity};
+use super::frame_space::FrameSpace;
 use super::image::TypeName;
-use super::places::Places;
 use super::ranges::Ranges;
-use super::runs::{GRAIN, Section};
-use super::sections::{BasedOn, Bytes, Identity};
+use super::section::{GRAIN, Section};
 use super::symbol::Symbol;
 use super::take::{Base, FIRST_MEMORY, HEAP};
 use crate::os::dirty_pages::{DirtyPages, Region};
@@ -35,14 +35,16 @@ pub(super) const COPIED: usize = 64 << 10;
 
 /// The record of the last snapshot.
 #[derive(Debug)]
-pub(crate) struct Since {
+pub(crate) struct Tracking {
     /// The snapshots that the next one can be based on, the newest last.
-    bases: Vec<KnownBase>,
-    watches: Vec<Watch>,
+    bases: Vec<EarlierSnapshot>,
+    tracked_by: Vec<TrackedBy>,
     /// New tracked addresses, which are protected when the snapshot is complete.
     unprotected: Vec<(usize, Range<usize>)>,
+    /// Whether changes are tracked from now on.
+    pub(super) is_enabled: bool,
     /// Whether earlier bases must be forgotten.
-    begins_anew: bool,
+    forgets_bases: bool,
     /// The largest section that is not tracked by pages.
     smallest: usize,
     /// The numbers of memories and tables.
@@ -55,16 +57,16 @@ pub(crate) struct Since {
     /// For each page of the heap, the start of the object that the page begins in.
     pub(super) first_objects: Vec<usize>,
     /// The places of frames.
-    pub(super) places: Places,
+    pub(super) frame_space: FrameSpace,
     /// Flags of stacks that are not in their blocks, by number.
-    pub(super) beside: HashMap<usize, u8>,
+    pub(super) flags: HashMap<usize, u8>,
     /// The stacks that ran.
     pub(super) running: Vec<usize>,
 }
 
 /// A snapshot that the next one can be based on.
 #[derive(Debug)]
-struct KnownBase {
+struct EarlierSnapshot {
     identity: Identity,
     /// The lengths of its sections.
     lens: Vec<u64>,
@@ -74,41 +76,47 @@ struct KnownBase {
 
 /// How the changes of a section are tracked.
 #[derive(Debug)]
-enum Watch {
+enum TrackedBy {
     /// They are unknown.
-    No,
+    Nothing,
     /// By a copy.
     Copy(Vec<u8>),
     /// By the dirty pages at these addresses.
     Pages(Range<usize>),
 }
 
-impl Since {
-    pub(super) fn new(store: &Store) -> Since {
+impl Tracking {
+    pub(super) fn new(store: &Store) -> Tracking {
         let counts = counts(store);
         let count = FIRST_MEMORY + counts.iter().sum::<usize>();
-        Since {
+        Tracking {
             bases: Vec::new(),
-            watches: (0..count).map(|_| Watch::No).collect(),
+            tracked_by: (0..count).map(|_| TrackedBy::Nothing).collect(),
             unprotected: Vec::new(),
-            begins_anew: false,
+            is_enabled: Tracking::is_possible(store),
+            forgets_bases: false,
             smallest: if store.options.stress.watch_always { 0 } else { COPIED },
             counts,
             collections: store.heap.collections(),
             symbols: Vec::new(),
             types: Vec::new(),
             first_objects: Vec::new(),
-            places: Places::default(),
-            beside: HashMap::new(),
+            frame_space: FrameSpace::default(),
+            flags: HashMap::new(),
             running: Vec::new(),
         }
+    }
+
+    /// Whether changes of a store can be tracked.
+    pub(super) fn is_possible(store: &Store) -> bool {
+        store.options.watch_pages && DirtyPages::of_process().is_some()
     }
 
     /// The number of a base, if all changes since it are known.
     pub(super) fn base(&self, store: &Store, base: Base<'_>) -> Option<usize> {
         let lies_there = self.collections == store.heap.collections()
             || self.first_objects.is_empty() && store.objects().is_empty();
-        if !lies_there || self.counts != counts(store) || self.places.are_mostly_unused() {
+        if !lies_there || self.counts != counts(store) || self.frame_space.are_mostly_unused() {
             return None;
         }
         match base {
@@ -122,18 +130,18 @@ impl Since {
 
     /// A base without its bytes.
     pub(super) fn based_on(&self, base: usize) -> BasedOn<'static> {
-        let KnownBase { identity, lens, .. } = &self.bases[base];
+        let EarlierSnapshot { identity, lens, .. } = &self.bases[base];
         BasedOn { identity: *identity, lens: lens.clone(), bytes: None }
     }
 
     /// The dirty pages of a region since the last snapshot, as ranges of the section. They become
     /// clean. None if pages are not tracked.
     pub(super) fn written(&mut self, section: usize, region: Option<&Region>) -> Option<Ranges> {
-        let Watch::Pages(watched) = &self.watches[section] else { return None };
+        let TrackedBy::Pages(tracked) = &self.tracked_by[section] else { return None };
         let used = region.map_or(0..0, |region| region.used.clone());
-        let written = region.and_then(|region| region.written(watched));
+        let written = region.and_then(|region| region.written(tracked));
         if written.is_none() {
-            self.watches[section] = Watch::No;
+            self.tracked_by[section] = TrackedBy::Nothing;
         }
         let Some(written) = written else { return Some(Ranges::all(used.len())) };
         let offset = |address: usize| address.clamp(used.start, used.end) - used.start;
@@ -146,7 +154,9 @@ impl Since {
 
     /// The differences of a whole section from its copy.
     pub(super) fn differences(&self, section: usize, whole: &Section<'_>) -> Ranges {
-        let Watch::Copy(copy) = &self.watches[section] else { return Ranges::all(whole.len) };
+        let TrackedBy::Copy(copy) = &self.tracked_by[section] else {
+            return Ranges::all(whole.len);
+        };
         let bytes = whole.bytes();
         let mut ranges = Ranges::default();
         for (number, grain) in bytes.chunks(GRAIN).enumerate() {
@@ -167,7 +177,7 @@ impl Since {
         len: usize,
         base: Option<usize>,
     ) -> Ranges {
-        for KnownBase { changes, .. } in &mut self.bases {
+        for EarlierSnapshot { changes, .. } in &mut self.bases {
             changes[section] = changes[section].union(fresh);
         }
         base.map_or(Ranges::all(len), |base| self.bases[base].changes[section].below(len))
@@ -175,14 +185,14 @@ impl Since {
 
     /// Starts tracking a section of this length: by the pages of its region if possible, or by a
     /// copy if it is small.
-    pub(super) fn watch(
+    pub(super) fn track(
         &mut self,
         section: usize,
         region: Option<&Region>,
         len: usize,
         whole: Option<&Section<'_>>,
     ) {
-        if !self.watch_pages(section, region, len) {
+        if self.is_enabled && !self.track_pages(section, region, len) {
             self.forget(section);
             if let Some(whole) = whole {
                 self.keep(section, whole.bytes());
@@ -195,28 +205,29 @@ impl Since {
     pub(super) fn keep<'a>(&mut self, section: usize, whole: impl Into<Cow<'a, [u8]>>) {
         let whole = whole.into();
         if whole.len() <= COPIED || section < HEAP {
-            self.watches[section] = Watch::Copy(whole.into_owned());
+            self.tracked_by[section] = TrackedBy::Copy(whole.into_owned());
         }
     }
 
     pub(super) fn forget(&mut self, section: usize) {
-        self.watches[section] = Watch::No;
+        self.tracked_by[section] = TrackedBy::Nothing;
     }
 
     /// Tracks the pages of a section's region, if it is large enough. Returns whether they are
     /// tracked.
-    pub(super) fn watch_pages(
+    pub(super) fn track_pages(
         &mut self,
         section: usize,
         region: Option<&Region>,
         len: usize,
     ) -> bool {
-        let Some(region) = region.filter(|_| len > self.smallest) else { return false };
-        let is_watched = self.protect(section, region);
-        if is_watched {
-            self.watches[section] = Watch::Pages(region.used.clone());
+        let is_large = self.is_enabled && len > self.smallest;
+        let Some(region) = region.filter(|_| is_large) else { return false };
+        let is_tracked = self.protect(section, region);
+        if is_tracked {
+            self.tracked_by[section] = TrackedBy::Pages(region.used.clone());
         }
-        is_watched
+        is_tracked
     }
 
     /// Tracks the pages of a region that are not tracked yet. Returns whether they are tracked. New
@@ -225,10 +236,10 @@ impl Since {
     fn protect(&mut self, section: usize, region: &Region) -> bool {
         let Some(pages) = DirtyPages::of_process() else { return false };
         let mut new = region.used.clone();
-        if let Watch::Pages(watched) = &self.watches[section]
-            && watched.start == new.start
+        if let TrackedBy::Pages(tracked) = &self.tracked_by[section]
+            && tracked.start == new.start
         {
-            new.start = watched.end;
+            new.start = tracked.end;
         }
         if !new.is_empty() && pages.watch(&region.map).is_err() {
             return false;
@@ -242,30 +253,30 @@ impl Since {
         for (section, new) in std::mem::take(&mut self.unprotected) {
             let pages = DirtyPages::of_process();
             if pages.is_none_or(|pages| pages.take_written(&new).is_err()) {
-                self.watches[section] = Watch::No;
-                self.begins_anew = true;
+                self.tracked_by[section] = TrackedBy::Nothing;
+                self.forgets_bases = true;
             }
         }
     }
 
     pub(super) fn is_by_pages(&self, section: usize) -> bool {
-        matches!(self.watches[section], Watch::Pages(_))
+        matches!(self.tracked_by[section], TrackedBy::Pages(_))
     }
 
     /// Forgets earlier bases, since sections are tracked in another way now.
-    pub(super) fn begin_anew(&mut self) {
-        self.begins_anew = true;
+    pub(super) fn forget_bases(&mut self) {
+        self.forgets_bases = true;
     }
 
     /// Makes a complete snapshot the newest one. Its base stays known.
     pub(super) fn finish(&mut self, newest: &Bytes, base: Option<usize>) {
         self.protect_new();
-        let base = base.filter(|_| !self.begins_anew).map(|base| self.bases.swap_remove(base));
-        self.begins_anew = false;
-        let newest = KnownBase {
+        let base = base.filter(|_| !self.forgets_bases).map(|base| self.bases.swap_remove(base));
+        self.forgets_bases = false;
+        let newest = EarlierSnapshot {
             identity: newest.identity(),
             lens: newest.lens(),
-            changes: vec![Ranges::default(); self.watches.len()],
+            changes: vec![Ranges::default(); self.tracked_by.len()],
         };
         self.bases = base.into_iter().chain([newest]).collect();
     }

@@ -1,8 +1,8 @@
 //! One section of a snapshot: its contents, and its encoding as runs of bytes.
 
 use super::error::SnapshotError;
+use super::format::BasedOn;
 use super::ranges::Ranges;
-use super::sections::BasedOn;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -118,16 +118,16 @@ pub(super) enum LeaveOut<'a> {
 
 /// What the base has in a part of a section.
 #[derive(Clone, Copy)]
-pub(super) enum Known<'a> {
+pub(super) enum KnownBytes<'a> {
     Bytes(&'a [u8]),
     Zero,
 }
 
-impl Known<'_> {
+impl KnownBytes<'_> {
     fn is(&self, bytes: &[u8]) -> bool {
         match self {
-            Known::Bytes(known) => *known == bytes,
-            Known::Zero => is_zero(bytes),
+            KnownBytes::Bytes(known) => *known == bytes,
+            KnownBytes::Zero => is_zero(bytes),
         }
     }
 }
@@ -179,7 +179,7 @@ fn put_unknown(
     let is_new = base.lens.get(section).is_none_or(|len| at as u64 >= *len);
     let known = match base.bytes {
         // What is beyond the end of the base is zero.
-        _ if is_new => Some(Known::Zero),
+        _ if is_new => Some(KnownBytes::Zero),
         bytes => bytes.and_then(|base| base.known(section, at..at + chunk.len())),
     };
     let Some(known) = known else {
@@ -191,8 +191,10 @@ fn put_unknown(
     for (place, grain) in pieces_of(chunk, at, GRAIN) {
         let from = place - at;
         let same = match known {
-            Known::Bytes(known) => Known::Bytes(&known[from..from + grain.len()]).is(grain),
-            Known::Zero => is_zero(grain),
+            KnownBytes::Bytes(known) => {
+                KnownBytes::Bytes(&known[from..from + grain.len()]).is(grain)
+            }
+            KnownBytes::Zero => is_zero(grain),
         };
         if !same {
             writer.put(place, grain);
@@ -253,12 +255,12 @@ fn is_zero(chunk: &[u8]) -> bool {
 }
 
 /// Decodes sections.
-pub(super) struct Reader<'a> {
+pub(super) struct SectionReader<'a> {
     pub bytes: &'a [u8],
     pub at: usize,
 }
 
-impl Reader<'_> {
+impl SectionReader<'_> {
     pub fn number(&mut self) -> Result<u64, SnapshotError> {
         let bytes = self.bytes.get(self.at..self.at + 8);
         self.at += 8;

@@ -2,63 +2,62 @@
 
 use super::super::blocks::{self, RECORD};
 use super::super::error::SnapshotError;
-use super::super::places::Places;
-use super::super::sections::Bytes;
-use super::super::since::Since;
+use super::super::format::Bytes;
+use super::super::frame_space::FrameSpace;
 use super::super::take::{BLOCKS, FIRST_MEMORY, FRAMES, HEAP, IMAGE, SETTINGS};
+use super::super::tracking::Tracking;
 use super::Reader;
-use crate::os::dirty_pages::DirtyPages;
 use crate::os::dirty_pages::Region;
 
 impl Reader<'_> {
     /// Makes the restored snapshot the last one of the store.
-    pub(super) fn watch(&mut self, bytes: &Bytes, records: &[u8], frames: &[u8]) {
-        if !self.store.options.watch_pages || DirtyPages::of_process().is_none() {
+    pub(super) fn track(&mut self, bytes: &Bytes, records: &[u8], frames: &[u8]) {
+        if !Tracking::is_possible(self.store) {
             return;
         }
         // If tracking fails, the next snapshot is complete.
-        let since = self.since(bytes, records, frames).ok().map(Box::new);
-        self.store.snapshots.last.set(since);
+        let tracking = self.start_tracking(bytes, records, frames).ok().map(Box::new);
+        self.store.snapshots.last.set(tracking);
     }
 
-    fn since(
+    fn start_tracking(
         &mut self,
         bytes: &Bytes,
         records: &[u8],
         frames: &[u8],
-    ) -> Result<Since, SnapshotError> {
-        let mut since = Since::new(self.store);
-        since.symbols = std::mem::take(&mut self.image.symbols);
-        since.types = std::mem::take(&mut self.image.types);
-        since.first_objects = std::mem::take(&mut self.first_objects);
-        since.places = Places::new(frames.len());
+    ) -> Result<Tracking, SnapshotError> {
+        let mut tracking = Tracking::new(self.store);
+        tracking.symbols = std::mem::take(&mut self.image.symbols);
+        tracking.types = std::mem::take(&mut self.image.types);
+        tracking.first_objects = std::mem::take(&mut self.first_objects);
+        tracking.frame_space = FrameSpace::new(frames.len());
         for (number, record) in (1..).zip(records.chunks_exact(RECORD)) {
             if let Some((start, len)) = blocks::place(record, frames)? {
-                since.places.restore(number, start, len);
+                tracking.frame_space.restore(number, start, len);
             }
-            // The state beside these blocks may have changed.
+            // State that is not in these records may have changed.
             if !blocks::stands_alone(record) {
-                since.running.push(number);
+                tracking.running.push(number);
             }
         }
-        since.watch_pages(
+        tracking.track_pages(
             BLOCKS,
             self.store.stacks.region().as_ref(),
             records.len() + frames.len(),
         );
-        if !since.is_by_pages(BLOCKS) {
-            since.keep(BLOCKS, records.to_vec());
-            since.keep(FRAMES, frames.to_vec());
+        if !tracking.is_by_pages(BLOCKS) {
+            tracking.keep(BLOCKS, records.to_vec());
+            tracking.keep(FRAMES, frames.to_vec());
         }
         for (number, region) in self.regions() {
-            if !since.watch_pages(number, region.as_ref(), bytes.len(number) as usize)
+            if !tracking.track_pages(number, region.as_ref(), bytes.len(number) as usize)
                 && let Some(section) = bytes.small_section(number)?
             {
-                since.keep(number, section);
+                tracking.keep(number, section);
             }
         }
-        since.finish(bytes, None);
-        Ok(since)
+        tracking.finish(bytes, None);
+        Ok(tracking)
     }
 
     /// The sections other than those of stacks, and the memory that they are made of.

@@ -26,7 +26,7 @@ const SET_ASIDE: usize = WINDOW - (REPETITIONS + 1) * LONGEST_CYCLE;
 
 /// Consecutive items, once or repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part<T> {
+pub(super) struct Run<T> {
     /// How many items came before.
     pub number: usize,
     pub items: Vec<T>,
@@ -35,22 +35,22 @@ pub(super) struct Part<T> {
 
 /// Items with folded repetitions.
 #[derive(Debug)]
-pub(super) struct Folded<T> {
+pub(super) struct Repetitions<T> {
     /// Up to this many items, every run is kept.
     most: usize,
     /// The number of items so far.
     count: usize,
-    first: Vec<Part<T>>,
-    last: VecDeque<Part<T>>,
+    first: Vec<Run<T>>,
+    last: VecDeque<Run<T>>,
     /// The current cycle, and how many items of its next repetition came already.
-    cycle: Option<(Part<T>, usize)>,
+    cycle: Option<(Run<T>, usize)>,
     window: Vec<T>,
 }
 
-impl<T: Copy + PartialEq> Folded<T> {
-    pub fn new(most: usize) -> Folded<T> {
+impl<T: Copy + PartialEq> Repetitions<T> {
+    pub fn new(most: usize) -> Repetitions<T> {
         let (first, last, window) = (Vec::new(), VecDeque::new(), Vec::new());
-        Folded { most, count: 0, first, last, cycle: None, window }
+        Repetitions { most, count: 0, first, last, cycle: None, window }
     }
 
     pub fn count(&self) -> usize {
@@ -80,7 +80,7 @@ impl<T: Copy + PartialEq> Folded<T> {
     }
 
     /// The runs, in order. Some may be missing in the middle.
-    pub fn finish(mut self) -> Result<Vec<Part<T>>, TryReserveError> {
+    pub fn finish(mut self) -> Result<Vec<Run<T>>, TryReserveError> {
         self.end_cycle()?;
         self.set_aside(self.window.len())?;
         if self.count > self.most {
@@ -106,7 +106,7 @@ impl<T: Copy + PartialEq> Folded<T> {
         self.window.truncate(length);
         let number = self.count - times * length;
         let items = std::mem::take(&mut self.window);
-        self.cycle = Some((Part { number, items, times }, 0));
+        self.cycle = Some((Run { number, items, times }, 0));
         Ok(())
     }
 
@@ -127,10 +127,10 @@ impl<T: Copy + PartialEq> Folded<T> {
         let mut items = Vec::new();
         items.try_reserve_exact(count)?;
         items.extend(self.window.drain(..count));
-        self.keep(Part { number, items, times: 1 })
+        self.keep(Run { number, items, times: 1 })
     }
 
-    fn keep(&mut self, part: Part<T>) -> Result<(), TryReserveError> {
+    fn keep(&mut self, part: Run<T>) -> Result<(), TryReserveError> {
         let first: usize = self.first.iter().map(|part| part.items.len()).sum();
         if first < FIRST {
             self.first.try_reserve(1)?;
@@ -163,9 +163,9 @@ mod tests {
 
     /// The runs of a text, as `number:letters*times`.
     fn folded(text: impl IntoIterator<Item = char>) -> String {
-        let mut folded = Folded::new(64);
+        let mut folded = Repetitions::new(64);
         text.into_iter().for_each(|letter| folded.push(letter).unwrap());
-        let part = |part: &Part<char>| {
+        let part = |part: &Run<char>| {
             let letters: String = part.items.iter().collect();
             format!("{}:{letters}*{}", part.number, part.times)
         };
@@ -194,7 +194,7 @@ mod tests {
     fn of_very_many_the_first_and_the_last_are_kept() {
         let letter = |number: u32| char::from_u32(0x4e00 + number).unwrap();
         for count in 0..500 {
-            let mut folded = Folded::new(64);
+            let mut folded = Repetitions::new(64);
             (0..count).for_each(|number| folded.push(letter(number)).unwrap());
             let parts = folded.finish().unwrap();
             let mut kept = Vec::new();
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn cycles_that_follow_each_other_push_out_those_in_the_middle() {
         let letters = (0..1000).flat_map(|number| [char::from_u32(0x4e00 + number).unwrap(); 9]);
-        let mut folded = Folded::new(64);
+        let mut folded = Repetitions::new(64);
         letters.for_each(|letter| folded.push(letter).unwrap());
         assert_eq!(folded.count(), 9000);
         let parts = folded.finish().unwrap();

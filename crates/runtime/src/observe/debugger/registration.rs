@@ -53,24 +53,24 @@ core::arch::global_asm!(
 static CHANGING: Mutex<()> = Mutex::new(());
 
 /// A registered object file. Dropping it removes the file from the list.
-pub(crate) struct Told {
+pub(crate) struct Registration {
     entry: *mut Entry,
     _object: Box<[u8]>,
 }
 
 // SAFETY: the entry is reached only through the list, under a lock.
-unsafe impl Send for Told {}
+unsafe impl Send for Registration {}
 // SAFETY: as above; a shared reference gives access to nothing.
-unsafe impl Sync for Told {}
+unsafe impl Sync for Registration {}
 
-impl std::fmt::Debug for Told {
+impl std::fmt::Debug for Registration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Told").finish_non_exhaustive()
+        f.debug_struct("Registration").finish_non_exhaustive()
     }
 }
 
-impl Told {
-    pub(crate) fn new(object: Vec<u8>) -> Told {
+impl Registration {
+    pub(crate) fn new(object: Vec<u8>) -> Registration {
         let object = object.into_boxed_slice();
         let entry = Box::into_raw(Box::new(Entry {
             next: AtomicPtr::new(ptr::null_mut()),
@@ -88,13 +88,13 @@ impl Told {
                 first.previous.store(entry, Ordering::Relaxed);
             }
             __jit_debug_descriptor.first.store(entry, Ordering::Relaxed);
-            tell(REGISTER, entry);
+            notify(REGISTER, entry);
         }
-        Told { entry, _object: object }
+        Registration { entry, _object: object }
     }
 }
 
-impl Drop for Told {
+impl Drop for Registration {
     fn drop(&mut self) {
         let _changing = CHANGING.lock().expect("nobody panics with it");
         // SAFETY: as in `new`; the entry is in the list, and nothing else refers to it.
@@ -108,7 +108,7 @@ impl Drop for Told {
             if let Some(next) = next.as_ref() {
                 next.previous.store(previous, Ordering::Relaxed);
             }
-            tell(UNREGISTER, self.entry);
+            notify(UNREGISTER, self.entry);
             drop(Box::from_raw(self.entry));
         }
     }
@@ -119,7 +119,7 @@ impl Drop for Told {
 /// # Safety
 ///
 /// The entry must be alive, and the list locked.
-unsafe fn tell(action: u32, entry: *mut Entry) {
+unsafe fn notify(action: u32, entry: *mut Entry) {
     // SAFETY: the record exists, here or in another engine.
     unsafe {
         __jit_debug_descriptor.relevant.store(entry, Ordering::Relaxed);
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn files_are_in_the_list_until_they_are_dropped() {
-        let [a, b, c] = [1, 2, 3].map(|byte| Told::new(vec![byte]));
-        let [in_a, in_b, in_c] = [&a, &b, &c].map(|told| told._object.as_ptr());
+        let [a, b, c] = [1, 2, 3].map(|byte| Registration::new(vec![byte]));
+        let [in_a, in_b, in_c] = [&a, &b, &c].map(|registration| registration._object.as_ptr());
         let ours = || {
             let mut entries = entries();
             entries.retain(|file| [in_a, in_b, in_c].contains(file));

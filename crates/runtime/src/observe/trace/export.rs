@@ -1,7 +1,7 @@
 //! Making a [`Trace`] from recorded events: numbers get names and places.
 
 use super::Recorder;
-use super::event::{Kind, NONE, Raw};
+use super::event::{EventKind, NONE, RawEvent};
 use crate::code::LoadedModule;
 use crate::store::Store;
 use ropewalk_abi::module::Item;
@@ -21,15 +21,15 @@ impl Recorder {
     /// Takes the events since the last call. Stacks, tags and frames keep their numbers.
     pub(super) fn take(&mut self, store: &Store) -> Trace {
         let events = std::mem::take(&mut self.events);
-        let mut known = Known::default();
+        let mut known = WrittenTables::default();
         let tables = self.tables(store, &mut known);
-        let event = |raw: &Raw| event(raw, &known.host_functions, &self.messages);
+        let event = |raw: &RawEvent| event(raw, &known.host_functions, &self.messages);
         let events = events.iter().map(event).collect();
         Trace { events, dropped: std::mem::take(&mut self.dropped), ..tables }
     }
 
     /// The new entries of the tables, without events.
-    pub(super) fn tables(&self, store: &Store, known: &mut Known) -> Trace {
+    pub(super) fn tables(&self, store: &Store, known: &mut WrittenTables) -> Trace {
         known.add_host_functions(store, &self.host_functions);
         let stacks = self.stacks[known.stacks..].iter().map(|stack| Stack {
             design: design(stack.purpose),
@@ -62,10 +62,10 @@ impl Recorder {
     }
 
     /// An event for a listener, when it happens.
-    pub(super) fn event(&self, raw: &Raw) -> Event {
+    pub(super) fn event(&self, raw: &RawEvent) -> Event {
         // Host functions are numbered first.
         let host_functions: Vec<FunctionId> = match raw.kind {
-            Kind::HostCall => (0..=raw.other).map(FunctionId).collect(),
+            EventKind::HostCall => (0..=raw.other).map(FunctionId).collect(),
             _ => Vec::new(),
         };
         event(raw, &host_functions, &self.messages)
@@ -73,33 +73,35 @@ impl Recorder {
 }
 
 /// Converts an event. Host functions and messages are numbers in it.
-pub(super) fn event(raw: &Raw, host_functions: &[FunctionId], messages: &[String]) -> Event {
+pub(super) fn event(raw: &RawEvent, host_functions: &[FunctionId], messages: &[String]) -> Event {
     let other = StackId(raw.other);
     let outermost = StackId(raw.outermost);
     let tag = (raw.tag != NONE).then_some(TagId(raw.tag));
     let what = match raw.kind {
-        Kind::Enter => What::Enter,
-        Kind::Leave => What::Leave,
-        Kind::Create => What::Create { created: other },
-        Kind::Clone => What::Clone {
+        EventKind::Enter => What::Enter,
+        EventKind::Leave => What::Leave,
+        EventKind::Create => What::Create { created: other },
+        EventKind::Clone => What::Clone {
             created: other,
             origin: StackId(raw.values[0] as u32),
             parent: (raw.values[1] != u64::from(NONE)).then_some(StackId(raw.values[1] as u32)),
             outermost,
         },
-        Kind::Resume => What::Resume { target: other, values: raw.text() },
-        Kind::Suspend => What::Suspend { to: other, outermost, tag, values: raw.text() },
-        Kind::Switch => What::Switch { target: other, outermost, tag, values: raw.text() },
-        Kind::Return => What::Return { to: other, values: raw.text() },
-        Kind::Throw => What::Throw { to: (raw.other != NONE).then_some(other), tag },
-        Kind::Trap => What::Trap { message: messages[raw.other as usize].clone() },
-        Kind::Drop => What::Drop,
-        Kind::Collect => What::Collect { nanoseconds: raw.values[0], stacks_freed: raw.values[1] },
-        Kind::Grow => What::Grow { bytes: raw.values[0] },
-        Kind::Park => What::Park,
-        Kind::Unpark => What::Unpark,
-        Kind::HostCall => What::HostCall { function: host_functions[raw.other as usize] },
-        Kind::HostReturn => What::HostReturn,
+        EventKind::Resume => What::Resume { target: other, values: raw.text() },
+        EventKind::Suspend => What::Suspend { to: other, outermost, tag, values: raw.text() },
+        EventKind::Switch => What::Switch { target: other, outermost, tag, values: raw.text() },
+        EventKind::Return => What::Return { to: other, values: raw.text() },
+        EventKind::Throw => What::Throw { to: (raw.other != NONE).then_some(other), tag },
+        EventKind::Trap => What::Trap { message: messages[raw.other as usize].clone() },
+        EventKind::Drop => What::Drop,
+        EventKind::Collect => {
+            What::Collect { nanoseconds: raw.values[0], stacks_freed: raw.values[1] }
+        }
+        EventKind::Grow => What::Grow { bytes: raw.values[0] },
+        EventKind::Park => What::Park,
+        EventKind::Unpark => What::Unpark,
+        EventKind::HostCall => What::HostCall { function: host_functions[raw.other as usize] },
+        EventKind::HostReturn => What::HostReturn,
     };
     let frames = (raw.frames != NONE).then_some(FramesId(raw.frames));
     Event { time: raw.time, stack: StackId(raw.stack), frames, what }
@@ -118,7 +120,7 @@ fn design(purpose: Purpose) -> Design {
 
 /// Which entries of the tables were written already.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct WrittenTables {
     names: Names,
     stacks: usize,
     frames: usize,
@@ -127,7 +129,7 @@ pub(super) struct Known {
     pub host_functions: Vec<FunctionId>,
 }
 
-impl Known {
+impl WrittenTables {
     fn add_host_functions(&mut self, store: &Store, contexts: &[usize]) {
         let new = &contexts[self.host_functions.len()..];
         if new.is_empty() {

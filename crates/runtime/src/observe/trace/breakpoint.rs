@@ -5,7 +5,7 @@
 //! after the event, so it is made as if the new stack ran already, or without the ending stacks.
 
 use super::Recorder;
-use super::event::{Kind, NONE, Raw};
+use super::event::{EventKind, NONE, RawEvent};
 use crate::embedder::Foreign;
 use crate::report::stack_list::StackList;
 use crate::report::trap::Trap;
@@ -19,15 +19,15 @@ use std::ptr;
 pub type AtEvent = Foreign<Box<dyn FnOnce(anyhow::Result<StackList>) + Send + Sync>>;
 
 /// The event to stop at.
-pub(super) struct Stop {
+pub(super) struct Breakpoint {
     /// How many events come before it.
     pub left: u64,
     pub then: AtEvent,
 }
 
-impl fmt::Debug for Stop {
+impl fmt::Debug for Breakpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stop").field("left", &self.left).finish_non_exhaustive()
+        f.debug_struct("Breakpoint").field("left", &self.left).finish_non_exhaustive()
     }
 }
 
@@ -36,7 +36,7 @@ impl Store {
     /// there.
     pub fn at_event(&mut self, after: u64, then: AtEvent) {
         if let Some(recorder) = self.observers.recorder.get_mut::<Recorder>() {
-            recorder.stop = Some(Stop { left: after, then });
+            recorder.breakpoint = Some(Breakpoint { left: after, then });
         }
     }
 
@@ -45,22 +45,25 @@ impl Store {
     pub(super) fn count_down(
         &mut self,
         recorder: &mut Recorder,
-        raw: &Raw,
+        raw: &RawEvent,
         fault: Option<&LeavePoint>,
     ) {
         // Notes are recorded in the middle of another operation, which is the next event. The
         // records agree after that.
-        let is_noted = matches!(raw.kind, Kind::Drop | Kind::Park | Kind::Unpark | Kind::Grow);
-        match &mut recorder.stop {
-            Some(Stop { left: 0, .. }) if is_noted => return,
-            Some(Stop { left: 0, .. }) => {}
-            Some(stop) => return stop.left -= 1,
+        let is_noted = matches!(
+            raw.kind,
+            EventKind::Drop | EventKind::Park | EventKind::Unpark | EventKind::Grow
+        );
+        match &mut recorder.breakpoint {
+            Some(Breakpoint { left: 0, .. }) if is_noted => return,
+            Some(Breakpoint { left: 0, .. }) => {}
+            Some(breakpoint) => return breakpoint.left -= 1,
             None => return,
         }
-        let stop = recorder.stop.take().expect("it was just there");
+        let breakpoint = recorder.breakpoint.take().expect("it was just there");
         let stacks = self.stacks_after(recorder, raw, fault);
         recorder.end_stream(self);
-        let told = stop.then.call_once(|then| then(stacks));
+        let told = breakpoint.then.call_once(|then| then(stacks));
         self.embedder.unless_panic(told);
     }
 
@@ -68,13 +71,15 @@ impl Store {
     fn stacks_after(
         &mut self,
         recorder: &Recorder,
-        raw: &Raw,
+        raw: &RawEvent,
         fault: Option<&LeavePoint>,
     ) -> anyhow::Result<StackList> {
         let to = match raw.kind {
-            Kind::Resume | Kind::Suspend | Kind::Switch | Kind::Return | Kind::Throw => {
-                recorder.block_of(self, raw.other)
-            }
+            EventKind::Resume
+            | EventKind::Suspend
+            | EventKind::Switch
+            | EventKind::Return
+            | EventKind::Throw => recorder.block_of(self, raw.other),
             _ => None,
         };
         let Some(to) = to else { return Ok(self.list_stacks_left(usize::MAX, fault)?) };
@@ -82,7 +87,7 @@ impl Store {
         let (stack, base) = (context.stack, context.base);
         // SAFETY: the stacks are alive.
         let has_ended = unsafe { (*stack).purpose } == ropewalk_abi::stack::Purpose::Free;
-        if matches!(raw.kind, Kind::Return | Kind::Throw) && !has_ended {
+        if matches!(raw.kind, EventKind::Return | EventKind::Throw) && !has_ended {
             let mut stacks = self.list_stacks()?;
             // SAFETY: running stacks and their parents are alive.
             let chain = self.with_parents(unsafe { &*stack });

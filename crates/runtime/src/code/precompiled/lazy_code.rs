@@ -30,12 +30,12 @@ pub enum Code {
     /// In the bytes of the file, all of which were checked.
     InPlace(Range<usize>),
     /// In a map of its own, where it is checked lazily.
-    Later(LaterCode),
+    Lazy(LazyCode),
 }
 
 /// The executable map of a file's code.
 #[derive(Debug)]
-pub struct LaterCode {
+pub struct LazyCode {
     map: Map,
     len: usize,
 }
@@ -50,16 +50,16 @@ pub(crate) enum Admission {
     Refused,
 }
 
-impl LaterCode {
+impl LazyCode {
     /// Maps the code of a file, and checks the first piece or all of it.
     pub(super) fn map(
         file: &Precompiled,
         mapped: &File,
         part: &Range<usize>,
         at_once: bool,
-    ) -> Result<LaterCode, PrecompiledError> {
+    ) -> Result<LazyCode, PrecompiledError> {
         let map = Map::of_inaccessible_file(mapped, part)?;
-        let code = LaterCode { map, len: part.len() };
+        let code = LazyCode { map, len: part.len() };
         if at_once {
             file.check_code()?;
             code.open(0..code.len)?;
