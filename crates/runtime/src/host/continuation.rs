@@ -521,7 +521,7 @@ impl Store {
     /// are still there.
     fn keep_limits_of(&mut self, reference: u64, waiting: u32) {
         let mut numbers = Vec::new();
-        let waiting = self.running.waiting[waiting as usize].as_ref().map(|waiting| waiting.stack);
+        let waiting = self.running.pending[waiting as usize].as_ref().map(|waiting| waiting.stack);
         // SAFETY: the stacks of an activation are alive as long as that is.
         let stack = waiting.and_then(|stack| unsafe { stack.as_ref() });
         for stack in stack.into_iter().flat_map(|stack| self.with_parents(stack)) {

@@ -187,8 +187,8 @@ impl<'a> Check<'a> {
 
     fn idle_roots(&mut self) -> Result {
         // The roots of pending activations come last.
-        let waiting = self.store.running.waiting.iter().flatten().map(|waiting| &waiting.root);
-        for (i, root) in self.store.running.roots.iter().chain(waiting).enumerate() {
+        let pending = self.store.running.pending.iter().flatten().map(|pending| &pending.root);
+        for (i, root) in self.store.running.roots.iter().chain(pending).enumerate() {
             let number = self.number(root.block, "a root")?;
             let stack = self.block(number);
             ensure!(stack.purpose == Purpose::Root, number, "is a root but {:?}", stack.purpose);
@@ -221,7 +221,7 @@ impl<'a> Check<'a> {
         let store = self.store;
         let newest = (store.running.depth > 0).then(|| store.context().stack.cast_const());
         let others =
-            store.outer_stacks().chain(store.stacks_of_waiting_activations()).map(ptr::from_ref);
+            store.outer_stacks().chain(store.stacks_of_pending_activations()).map(ptr::from_ref);
         for (i, stack) in newest.into_iter().chain(others).enumerate() {
             let base = self.running_chain(stack, Life::Running)?;
             let is_noted = i > 0

@@ -265,7 +265,7 @@ impl Leaving<'_> {
     /// Ends an activation that has not returned, or stops it for now.
     #[cold]
     fn end_otherwise(self) -> Stop {
-        if self.store.is_left_waiting() {
+        if self.store.is_left_pending() {
             let left = self.store.set_activation_aside();
             return match self.leave(false) {
                 Ok(()) => Stop::Waits(left),
@@ -562,7 +562,7 @@ impl Store {
     /// Continues a panic of the embedder, if the newest activation has ended. If it waits, the
     /// panic continues when it ends.
     fn continue_panic_unless_waiting(&mut self) {
-        if !matches!(self.running.departure, Departure::Waits { .. }) {
+        if !matches!(self.running.departure, Departure::Pending { .. }) {
             self.continue_panic();
         }
     }
@@ -616,7 +616,7 @@ impl Store {
 
     /// Makes room for one root more, wherever roots are kept.
     fn make_room_for_root(&mut self) -> Result<(), TryReserveError> {
-        let waiting = self.running.waiting.len() - self.running.free_numbers.len();
+        let waiting = self.running.pending.len() - self.running.free_numbers.len();
         let count = self.running.roots.len() + self.running.spare_roots.len() + waiting + 1;
         self.running.roots.try_reserve(count - self.running.roots.len())?;
         self.running.spare_roots.try_reserve(count - self.running.spare_roots.len())

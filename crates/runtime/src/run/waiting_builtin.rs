@@ -8,8 +8,8 @@ use crate::embedder::{Answers, Limiter, Question, Undecided};
 use crate::heap::OwnedRoot;
 use crate::os::try_box::try_box;
 use crate::store::Store;
-use crate::store::pending::AwaitedCall;
 use crate::store::pending::PendingCall;
+use crate::store::pending::PendingCause;
 use crate::store::pending::Scope;
 use crate::store::pending::{AnyHostFuture, HostFuture};
 use crate::store::running::Ending;
@@ -121,7 +121,7 @@ impl Store {
         };
         let rest = AnyHostFuture::new(rest);
         let left = LeftCall { results: 1, array: 0 };
-        Some(self.wait(PendingCall::polled(rest, Scope::NONE), AwaitedCall::Unknown, left))
+        Some(self.wait(PendingCall::polled(rest, Scope::NONE), PendingCause::Unknown, left))
     }
 
     /// None if there is no memory for it.

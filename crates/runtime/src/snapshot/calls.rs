@@ -8,8 +8,7 @@ use super::take::{Running, Writer};
 use crate::arch::stubs;
 use crate::inspect::frames::{Frame, Frames};
 use crate::store::Store;
-use crate::store::pending::AwaitedCall;
-use crate::store::pending::WaitingActivation;
+use crate::store::pending::{PendingActivation, PendingCause};
 use anyhow::Result;
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::module::{Import, Item};
@@ -32,12 +31,12 @@ impl Writer<'_> {
     pub fn calls(&mut self) -> Result<()> {
         let store = self.symbols.store();
         let mut calls = Vec::new();
-        for waiting in store.waiting_activations() {
-            let (host, arguments) = match &waiting.awaits {
-                AwaitedCall::Host { context, arguments } => (Some(*context), arguments.as_deref()),
-                AwaitedCall::Turn | AwaitedCall::Unknown => (None, None),
+        for pending in store.pending_activations() {
+            let (host, arguments) = match &pending.cause {
+                PendingCause::Host { context, arguments } => (Some(*context), arguments.as_deref()),
+                PendingCause::Turn | PendingCause::Unknown => (None, None),
             };
-            let &WaitingActivation { ref root, stack, base, .. } = waiting;
+            let &PendingActivation { ref root, stack, base, .. } = pending;
             calls.push(LeftActivation { root: root.block, stack, base, host, arguments });
         }
         if let Some(running) = self.take.running {

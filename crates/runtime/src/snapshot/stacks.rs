@@ -175,10 +175,10 @@ impl<'a> Writer<'a> {
         let mut note = |numbers: &mut dyn Iterator<Item = usize>, flag: u8| {
             numbers.for_each(|number| *flags.entry(number).or_default() |= flag);
         };
-        let waiting =
-            store.stacks_of_waiting_activations().flat_map(|stack| store.with_extender(stack));
+        let pending =
+            store.stacks_of_pending_activations().flat_map(|stack| store.with_extender(stack));
         match self.take.running {
-            None => note(&mut waiting.map(number), IS_ACTIVE),
+            None => note(&mut pending.map(number), IS_ACTIVE),
             Some(_) => note(&mut store.stacks_in_host_calls().map(number), IS_ACTIVE),
         }
         // Roots may be suspended while another base runs in their activations.

@@ -19,7 +19,7 @@ use crate::report::backtrace::Backtrace;
 use crate::report::trap::Trap;
 use crate::stack::LeavePoint;
 use crate::store::Store;
-use crate::store::pending::AwaitedCall;
+use crate::store::pending::PendingCause;
 use crate::vm::instance::Instance;
 use anyhow::Result;
 use ropewalk_abi::heap::is_object;
@@ -126,8 +126,8 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
         return Err(SnapshotError::Nested(caller_of_host(store, take)));
     }
     let unsaid = store
-        .waiting_activations()
-        .filter(|waiting| matches!(waiting.awaits, AwaitedCall::Unknown));
+        .pending_activations()
+        .filter(|pending| matches!(pending.cause, PendingCause::Unknown));
     match unsaid.count() {
         0 => {}
         count => return Err(SnapshotError::Limiter(count)),

@@ -240,12 +240,12 @@ impl Drop for Store {
         self.observers.debugger = None;
         let stacks = &self.stacks;
         let is_whole = |root: &RootStack| stacks.release_home(root.block);
-        let Running { roots, spare_roots, waiting, .. } = &mut self.running;
+        let Running { roots, spare_roots, pending, .. } = &mut self.running;
         roots.retain(is_whole);
         spare_roots.retain(is_whole);
-        waiting.retain(|waiting| waiting.as_ref().is_some_and(|waiting| is_whole(&waiting.root)));
-        let waiting = waiting.drain(..).flatten().map(|waiting| waiting.root);
-        let roots = roots.drain(..).chain(spare_roots.drain(..)).chain(waiting);
+        pending.retain(|pending| pending.as_ref().is_some_and(|pending| is_whole(&pending.root)));
+        let pending = pending.drain(..).flatten().map(|pending| pending.root);
+        let roots = roots.drain(..).chain(spare_roots.drain(..)).chain(pending);
         self.options.arena.put(self.stacks.take_table(), roots);
     }
 }

@@ -120,10 +120,10 @@ impl fmt::Debug for AnyHostFuture {
     }
 }
 
-/// The future of a call that was given up.
-struct GivenUp;
+/// The future of a call that nothing continues, or of a restored one until it is called again.
+pub(crate) struct NeverReady;
 
-impl HostFuture for GivenUp {
+impl HostFuture for NeverReady {
     fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Pending
     }
@@ -244,7 +244,7 @@ impl PendingCall {
     /// Takes the future out of a call that nothing will continue. It may use the store when it is
     /// dropped.
     pub fn give_up(&mut self) -> AnyHostFuture {
-        std::mem::replace(&mut self.future, AnyHostFuture::new(GivenUp))
+        std::mem::replace(&mut self.future, AnyHostFuture::new(NeverReady))
     }
 
     /// Finishes a ready call: puts its results into the transfer area, or throws, suspends, or ends
@@ -266,7 +266,7 @@ pub struct ActivationNumber(pub(crate) u32);
 /// The reason for a pending call, as a [snapshot](crate::snapshot) needs it. Only stores that can
 /// be snapshotted record it.
 #[derive(Debug, Default)]
-pub enum AwaitedCall {
+pub enum PendingCause {
     /// Unknown, or a limiter that has not decided. No snapshot can contain it.
     #[default]
     Unknown,
@@ -302,11 +302,11 @@ impl Scope {
 
 /// An activation that was set aside while its host call is pending.
 #[derive(Debug)]
-pub(crate) struct WaitingActivation {
+pub(crate) struct PendingActivation {
     pub root: RootStack,
     pub stack: *mut ControlBlock,
     pub base: *mut ControlBlock,
-    pub awaits: AwaitedCall,
+    pub cause: PendingCause,
     /// Keeps alive what the root refers to, in case the caller does not.
     pub _caller: Option<Arc<CallerPlaces>>,
 }

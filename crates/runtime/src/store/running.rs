@@ -3,7 +3,7 @@
 
 use super::Store;
 use super::options::StoreOptions;
-use super::pending::{AwaitedCall, PendingCall, WaitingActivation};
+use super::pending::{PendingActivation, PendingCall, PendingCause};
 use super::stress::Stress;
 use crate::arch::stubs;
 use crate::heap::OwnedRoot;
@@ -35,7 +35,7 @@ pub(crate) struct Running {
     /// The number of nested activations.
     pub depth: usize,
     /// Activations in pending host calls, by number.
-    pub waiting: Vec<Option<WaitingActivation>>,
+    pub pending: Vec<Option<PendingActivation>>,
     /// The free numbers among these.
     pub free_numbers: Vec<usize>,
     /// How the newest activation is about to be left.
@@ -71,10 +71,10 @@ pub(crate) enum Departure {
     /// It ends.
     Ends(Ending),
     /// It is set aside while a host call is pending.
-    Waits {
+    Pending {
         call: PendingCall,
         /// The reason, for a snapshot.
-        awaits: AwaitedCall,
+        cause: PendingCause,
     },
 }
 
@@ -98,7 +98,7 @@ impl Running {
             no_parent: stack::without_handlers(),
             newest: ptr::null(),
             depth: 0,
-            waiting: Vec::new(),
+            pending: Vec::new(),
             free_numbers: Vec::new(),
             departure: Departure::None,
             state: if trace { State::Traced } else { State::Plain },
@@ -214,7 +214,7 @@ impl Store {
         let all = newest
             .into_iter()
             .chain(self.outer_stacks())
-            .chain(self.stacks_of_waiting_activations());
+            .chain(self.stacks_of_pending_activations());
         all.flat_map(|stack| self.with_extender(stack))
     }
 
@@ -270,18 +270,18 @@ impl Store {
     }
 
     /// The innermost stacks of pending activations.
-    pub(crate) fn stacks_of_waiting_activations(&self) -> impl Iterator<Item = &ControlBlock> {
+    pub(crate) fn stacks_of_pending_activations(&self) -> impl Iterator<Item = &ControlBlock> {
         // SAFETY: the stacks of an activation live as long as it does.
-        self.running.waiting.iter().flatten().map(|waiting| unsafe { &*waiting.stack })
+        self.running.pending.iter().flatten().map(|pending| unsafe { &*pending.stack })
     }
 
-    pub(crate) fn waiting_activations(&self) -> impl Iterator<Item = &WaitingActivation> {
-        self.running.waiting.iter().flatten()
+    pub(crate) fn pending_activations(&self) -> impl Iterator<Item = &PendingActivation> {
+        self.running.pending.iter().flatten()
     }
 
     /// The number of pending activations.
     pub fn count_pending(&self) -> usize {
-        self.running.waiting.len() - self.running.free_numbers.len()
+        self.running.pending.len() - self.running.free_numbers.len()
     }
 
     /// The base of the running stack.
@@ -330,13 +330,13 @@ impl Store {
     }
 
     /// Sets the pending call in which the newest activation is about to be left.
-    pub(crate) fn set_waiting(&mut self, call: PendingCall, awaits: AwaitedCall) {
-        self.replace_departure(Departure::Waits { call, awaits });
+    pub(crate) fn set_pending(&mut self, call: PendingCall, cause: PendingCause) {
+        self.replace_departure(Departure::Pending { call, cause });
     }
 
     /// A replaced pending call is dropped while the store is consistent, since that may panic.
     fn replace_departure(&mut self, departure: Departure) {
-        if let Departure::Waits { call, .. } =
+        if let Departure::Pending { call, .. } =
             std::mem::replace(&mut self.running.departure, departure)
         {
             self.embedder.drop_value(call);
@@ -345,15 +345,15 @@ impl Store {
 
     /// Whether the newest activation is about to be left in a pending call.
     #[inline]
-    pub(crate) fn is_left_waiting(&self) -> bool {
-        matches!(self.running.departure, Departure::Waits { .. }) && !self.is_poisoned()
+    pub(crate) fn is_left_pending(&self) -> bool {
+        matches!(self.running.departure, Departure::Pending { .. }) && !self.is_poisoned()
     }
 
     /// The pending call in which an activation was just left.
     #[inline]
     pub(crate) fn take_pending_call(&mut self) -> PendingCall {
         match std::mem::take(&mut self.running.departure) {
-            Departure::Waits { call, .. } => call,
+            Departure::Pending { call, .. } => call,
             _ => unreachable!("it was just left"),
         }
     }
@@ -361,7 +361,7 @@ impl Store {
     pub(crate) fn take_ending(&mut self) -> Ending {
         match std::mem::take(&mut self.running.departure) {
             Departure::Ends(ending) => ending,
-            Departure::Waits { call, .. } => {
+            Departure::Pending { call, .. } => {
                 self.embedder.drop_value(call);
                 Ending::Cancelled
             }
@@ -373,8 +373,8 @@ impl Store {
 
     /// The roots of the activations that have not ended.
     pub(crate) fn roots_in_use(&self) -> impl Iterator<Item = *mut ControlBlock> {
-        let waiting = self.running.waiting.iter().flatten().map(|waiting| &waiting.root);
-        self.running.roots[..self.running.depth].iter().chain(waiting).map(|root| root.block)
+        let pending = self.running.pending.iter().flatten().map(|pending| &pending.root);
+        self.running.roots[..self.running.depth].iter().chain(pending).map(|root| root.block)
     }
 
     pub(crate) fn no_parent(&self) -> *mut ControlBlock {

@@ -2,13 +2,9 @@
 
 use super::super::image::{CallImage, CallTo, ImportName};
 use super::{Reader, RestoredCall, RestoredRoot, ResumedByHost, damaged, type_number};
-use crate::store::Store;
-use crate::store::pending::AwaitedCall;
-use crate::store::pending::CallerPlaces;
-use crate::store::pending::PendingCall;
-use crate::store::pending::Scope;
-use crate::store::pending::WaitingActivation;
-use crate::store::pending::{AnyHostFuture, HostFuture};
+use crate::store::pending::{
+    AnyHostFuture, CallerPlaces, NeverReady, PendingActivation, PendingCall, PendingCause, Scope,
+};
 use anyhow::Result;
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::module::Item;
@@ -17,15 +13,15 @@ use std::sync::Arc;
 
 impl Reader<'_> {
     pub(super) fn call(&mut self, image: CallImage) -> Result<RestoredCall> {
-        let mut awaited = Awaited { awaits: AwaitedCall::Turn, ty: None, name: None };
+        let mut awaited = Awaited { cause: PendingCause::Turn, ty: None, name: None };
         if let Some((instance, import)) = image.import {
             awaited = self.awaited(instance, import)?;
         }
-        let Awaited { mut awaits, ty, name } = awaited;
+        let Awaited { mut cause, ty, name } = awaited;
         let values = image.arguments.as_ref().map(|arguments| {
             arguments.iter().map(|bytes| RawVal::from_u128(u128::from_le_bytes(*bytes)))
         });
-        if let AwaitedCall::Host { arguments, .. } = &mut awaits {
+        if let PendingCause::Host { arguments, .. } = &mut cause {
             *arguments = values.clone().map(Iterator::collect);
         }
         let params = ty.iter().flat_map(|ty| ty.params()).copied();
@@ -55,10 +51,10 @@ impl Reader<'_> {
             unsafe { (*root.block).handlers = clauses.as_ptr() };
         }
         let places = Arc::new(CallerPlaces { values, clauses });
-        let call = PendingCall::polled(AnyHostFuture::new(Nothing), Scope::NONE);
-        let waiting =
-            WaitingActivation { root, stack, base, awaits, _caller: Some(places.clone()) };
-        let pending = self.store.restore_waiting_activation(waiting, call)?;
+        let call = PendingCall::polled(AnyHostFuture::new(NeverReady), Scope::NONE);
+        let activation =
+            PendingActivation { root, stack, base, cause, _caller: Some(places.clone()) };
+        let pending = self.store.restore_pending_activation(activation, call)?;
         let awaited = ty.map_or(Vec::new(), |ty| ty.results().to_vec());
         Ok(RestoredCall { import: name, arguments, awaited, results, places, resumed, pending })
     }
@@ -79,27 +75,14 @@ impl Reader<'_> {
         // SAFETY: the context is that of a host function; types live as long as the engine.
         let ty = unsafe { self.store.options.types.func_type((*(*context).ty).id) };
         let name = ImportName { module: import.module.clone(), name: import.name.clone() };
-        let awaits = AwaitedCall::Host { context, arguments: None };
-        Ok(Awaited { awaits, ty: Some(ty), name: Some(name) })
+        let cause = PendingCause::Host { context, arguments: None };
+        Ok(Awaited { cause, ty: Some(ty), name: Some(name) })
     }
 }
 
 /// The pending call of an activation.
 struct Awaited {
-    awaits: AwaitedCall,
+    cause: PendingCause,
     ty: Option<FuncType>,
     name: Option<ImportName>,
-}
-
-/// Stands for a host function that was not called again yet.
-struct Nothing;
-
-impl HostFuture for Nothing {
-    fn poll(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<()> {
-        std::task::Poll::Pending
-    }
-
-    fn finish(self, _: &mut Store) -> ropewalk_abi::builtin::Outcome {
-        unreachable!("it is never ready")
-    }
 }
