@@ -21,21 +21,13 @@ impl Backtrace {
         let mut walker = Walker::new(store);
         // SAFETY: the caller's promise.
         unsafe { walker.walk_left(left) };
-        // SAFETY: the running stack's block is alive.
-        let newest = unsafe { &*store.context().stack };
-        for (i, innermost) in std::iter::once(newest).chain(store.outer_stacks()).enumerate() {
-            let mut child = None;
-            for stack in store.with_extender(innermost) {
-                walker.boundary = match child.replace(stack) {
-                    Some(child) => Some(RawBoundary::resume(child, stack)),
-                    // This stack was left at `left`.
-                    None if i == 0 => continue,
-                    None => Some(RawBoundary::Host),
-                };
-                // SAFETY: parents wait for their children, and outer activations are in host calls,
-                // so their control blocks say where they were left.
-                unsafe { walker.walk_left(&LeavePoint::in_host_call(stack)) };
-            }
+        // The first stack was left at `left`.
+        for (child, stack) in store.nested_stacks().skip(1) {
+            let boundary = child.map(|child| RawBoundary::resume(child, stack));
+            walker.boundary = Some(boundary.unwrap_or(RawBoundary::Host));
+            // SAFETY: parents wait for their children, and outer activations are in host calls, so
+            // their control blocks say where they were left.
+            unsafe { walker.walk_left(&LeavePoint::in_host_call(stack)) };
         }
         walker.finish()
     }

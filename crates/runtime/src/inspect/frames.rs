@@ -1,5 +1,6 @@
 //! The frames of a suspended stack, or of one in a host call.
 
+use super::links::Links;
 use crate::code::LoadedModule;
 use crate::stack::{Bound, LeftAt};
 use crate::store::Store;
@@ -12,9 +13,7 @@ use std::sync::Arc;
 pub(crate) struct Frames<'a> {
     store: &'a Store,
     pc: usize,
-    /// The place of the next link.
-    fp: usize,
-    left: LeftAt,
+    links: Links,
     /// Recent calls, by their return addresses: a deep stack has few of them, many times.
     recent: [MaybeUninit<Call<'a>>; RECENT_CALLS],
     /// Which of them are set, as bits. Most walks are short, so nothing is prepared.
@@ -45,13 +44,16 @@ impl<'a> Frames<'a> {
         // SAFETY: the stubs leave the return address at the stack pointer.
         unsafe {
             let left = LeftAt::of(stack);
-            Frames::new(store, *(left.sp as *const usize), left)
+            Frames::new(store, left.sp, left)
         }
     }
 
-    fn new(store: &'a Store, pc: usize, left: LeftAt) -> Frames<'a> {
+    /// The frames of a stack that was left, with the return address at `sp`.
+    unsafe fn new(store: &'a Store, sp: usize, left: LeftAt) -> Frames<'a> {
         let recent = [MaybeUninit::uninit(); RECENT_CALLS];
-        Frames { store, pc, fp: left.fp, left, recent, is_recent: 0 }
+        // SAFETY: the caller's promise.
+        let (pc, links) = unsafe { (*(sp as *const usize), Links::new(left.fp, left.distance)) };
+        Frames { store, pc, links, recent, is_recent: 0 }
     }
 
     /// The call that returns to the current address.
@@ -79,7 +81,7 @@ impl<'a> Frames<'a> {
         unsafe {
             let left = LeftAt::of(stack);
             let sp = store.bound(stack).map_or(left.sp, Bound::left_at);
-            Frames::new(store, *(sp as *const usize), left)
+            Frames::new(store, sp, left)
         }
     }
 }
@@ -88,17 +90,9 @@ impl<'a> Iterator for Frames<'a> {
     type Item = Frame<'a>;
 
     fn next(&mut self) -> Option<Frame<'a>> {
-        if self.fp == 0 {
-            return None;
-        }
-        let fp = self.fp;
+        let (fp, return_address) = self.links.next()?;
         let call = self.call();
-        // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a return address are
-        // there.
-        unsafe {
-            self.fp = self.left.follow(*(fp as *const usize));
-            self.pc = *((fp + 8) as *const usize);
-        }
+        self.pc = return_address;
         Some(Frame { fp, call })
     }
 }

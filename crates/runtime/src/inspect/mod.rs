@@ -4,6 +4,7 @@ mod capture;
 pub(crate) mod check;
 pub(crate) mod describe;
 pub(crate) mod frames;
+pub(crate) mod links;
 mod list_stacks;
 mod repetitions;
 mod values;

@@ -1,14 +1,15 @@
 //! Collecting the frames of stacks for a backtrace, from the innermost outwards.
 
 use super::capture::resume_instruction;
-use super::repetitions::Repetitions;
+use super::links::Links;
+use super::repetitions::{Repetitions, Run};
 use crate::arch;
 use crate::code::LoadedModule;
 use crate::report::backtrace::{Backtrace, Boundary, Frame, FrameRun};
 use crate::stack::LeavePoint;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
-use ropewalk_abi::code::index;
+use ropewalk_abi::code::{FunctionCode, index};
 use std::collections::TryReserveError;
 use std::sync::{Arc, OnceLock};
 
@@ -35,8 +36,6 @@ type RawFrame = (usize, Option<RawBoundary>);
 pub(super) struct Walker<'a> {
     store: &'a Store,
     folded: Repetitions<RawFrame>,
-    /// The first frames, in order.
-    first: Vec<RawFrame>,
     /// Whether there was no memory for a frame.
     lacks_memory: bool,
     /// The boundary before the next frame.
@@ -52,9 +51,8 @@ const RECENT: usize = 8;
 
 impl<'a> Walker<'a> {
     pub fn new(store: &'a Store) -> Walker<'a> {
-        let (folded, first) = (Repetitions::new(MAX_FRAMES), Vec::new());
-        let recent = [(0, false); RECENT];
-        Walker { store, folded, first, lacks_memory: false, boundary: None, newest: None, recent }
+        let (folded, recent) = (Repetitions::new(MAX_FRAMES), [(0, false); RECENT]);
+        Walker { store, folded, lacks_memory: false, boundary: None, newest: None, recent }
     }
 
     /// The instance of a module, if there is only one.
@@ -83,16 +81,9 @@ impl<'a> Walker<'a> {
         if let Some(pc) = missing {
             self.push(pc, true);
         }
-        let mut fp = left.fp;
-        while fp != 0 {
-            // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a return address
-            // are there.
-            let (next, pc) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
+        // SAFETY: the caller's promise.
+        for (_, pc) in unsafe { Links::new(left.fp, left.distance) } {
             self.push(pc, true);
-            fp = match next {
-                0 => 0,
-                link => link.wrapping_add(left.distance),
-            };
         }
     }
 
@@ -115,11 +106,9 @@ impl<'a> Walker<'a> {
     fn is_in_function(&mut self, address: usize) -> bool {
         let recent = &mut self.recent[address % RECENT];
         if recent.0 != address {
-            let function = self.store.module_at(address).and_then(|(module, offset)| {
-                let image = module.code.tables();
-                index(image.functions[image.function_at(offset)? as usize].function)
-            });
-            *recent = (address, function.is_some());
+            let function = self.store.function_at(address);
+            let is_function = |(.., code): (_, _, FunctionCode)| index(code.function).is_some();
+            *recent = (address, function.is_some_and(is_function));
         }
         recent.1
     }
@@ -131,15 +120,7 @@ impl<'a> Walker<'a> {
             return;
         }
         let frame = (address, self.boundary.take());
-        self.lacks_memory |= self.keep(frame).is_err();
-    }
-
-    fn keep(&mut self, frame: RawFrame) -> Result<(), TryReserveError> {
-        if self.first.len() < MAX_FRAMES {
-            self.first.try_reserve(1)?;
-            self.first.push(frame);
-        }
-        self.folded.push(frame)
+        self.lacks_memory |= self.folded.push(frame).is_err();
     }
 
     /// The backtrace: all frames if they are few, or else folded ones, or only their number if
@@ -157,36 +138,26 @@ impl<'a> Walker<'a> {
     fn frames(&mut self, folded: Repetitions<RawFrame>) -> Result<Backtrace, TryReserveError> {
         let mut trace = Backtrace { count: folded.count(), ..Backtrace::default() };
         let is_whole = trace.count <= MAX_FRAMES;
-        if is_whole {
-            let first = std::mem::take(&mut self.first);
-            trace.frames.try_reserve_exact(first.len())?;
-            trace.frames.extend(first.into_iter().map(|frame| self.frame(frame)));
-        }
-        let parts = folded.finish()?;
-        trace.runs.try_reserve_exact(parts.len())?;
-        for part in parts {
-            let first = if is_whole { part.number } else { trace.frames.len() };
-            let (number, length, times) = (part.number, part.items.len(), part.times);
-            if !is_whole {
-                trace.frames.try_reserve(length)?;
-                trace.frames.extend(part.items.into_iter().map(|frame| self.frame(frame)));
+        let runs = folded.finish()?;
+        trace.runs.try_reserve_exact(runs.len())?;
+        for Run { number, items, times } in runs {
+            let (first, copies) = (trace.frames.len(), if is_whole { times } else { 1 });
+            trace.frames.try_reserve(copies * items.len())?;
+            for _ in 0..copies {
+                trace.frames.extend(items.iter().map(|frame| self.frame(*frame)));
             }
-            trace.runs.push(FrameRun { number, first, length, times });
+            trace.runs.push(FrameRun { number, first, length: items.len(), times });
         }
         Ok(trace)
     }
 
     /// Resolves a frame.
     fn frame(&mut self, (address, boundary): RawFrame) -> Frame {
-        let found = self.store.module_at(address).and_then(|(module, offset)| {
-            let image = module.code.tables();
-            let code = image.functions[image.function_at(offset)? as usize];
-            Some((module, offset, code, index(code.function)?))
-        });
-        let (module, offset, code, function) = found.expect("it was found in a function");
+        let found = self.store.function_at(address);
+        let (module, offset, code) = found.expect("it was found in a function");
         Frame {
             instance: self.only_instance(module).map(|index| (self.store.id(), index)),
-            function,
+            function: code.function,
             body: Some(code.body),
             offset: module.code.position_at(offset),
             module: module.clone(),

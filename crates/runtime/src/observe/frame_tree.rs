@@ -1,5 +1,6 @@
 //! A tree of frames, in which traces and profiles record where stacks were.
 
+use crate::inspect::links::Links;
 use crate::stack::LeavePoint;
 use crate::store::Store;
 use ropewalk_abi::code::index;
@@ -92,37 +93,29 @@ impl FrameTree {
     unsafe fn walk(&mut self, left: &LeavePoint) -> u64 {
         self.met.clear();
         self.met.push(left.pc);
-        let mut fp = left.fp;
-        while fp != 0 && self.met.len() < MAX_FRAMES {
-            // SAFETY: `fp` is a link of the chain.
-            let (next, pc) = unsafe { link(fp, left) };
-            self.met.push(pc);
-            fp = next;
-        }
-        match (fp, self.is_whole) {
-            (0, _) => {}
-            // SAFETY: as above.
-            (_, true) => unsafe { self.walk_outermost(fp, left) },
-            (_, false) => self.met.push(LEFT_OUT),
+        // SAFETY: the caller's promise.
+        let mut links = unsafe { Links::new(left.fp, left.distance) };
+        self.met.extend(links.by_ref().take(MAX_FRAMES - 1).map(|(_, pc)| pc));
+        match self.is_whole {
+            true => self.collect_outermost(links),
+            false if links.is_at_end() => {}
+            false => self.met.push(LEFT_OUT),
         }
         const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
         let hash = |hash: u64, pc: &usize| (hash.rotate_left(23) ^ *pc as u64).wrapping_mul(FACTOR);
         self.met.iter().fold(0, hash)
     }
 
-    /// Collects the last addresses of the chain from a link on, and a mark if others are left out.
-    unsafe fn walk_outermost(&mut self, mut fp: usize, left: &LeavePoint) {
+    /// Collects the last addresses of the rest of a chain, and a mark if others are left out.
+    fn collect_outermost(&mut self, links: Links) {
         self.outermost.clear();
         let mut is_left_out = false;
-        while fp != 0 {
+        for (_, pc) in links {
             if self.outermost.len() == OUTERMOST {
                 self.outermost.pop_front();
                 is_left_out = true;
             }
-            // SAFETY: `fp` is a link of the chain.
-            let (next, pc) = unsafe { link(fp, left) };
             self.outermost.push_back(pc);
-            fp = next;
         }
         self.met.extend(is_left_out.then_some(LEFT_OUT));
         self.met.extend(&self.outermost);
@@ -138,10 +131,8 @@ impl FrameTree {
                 continue;
             }
             // A return address may be after the code.
-            let Some((module, offset)) = store.module_at(pc - 1) else { continue };
-            let image = module.code.tables();
-            let code = image.function_at(offset).map(|number| image.functions[number as usize]);
-            let Some(function) = code.and_then(|code| index(code.function)) else { continue };
+            let Some((module, offset, code)) = store.function_at(pc - 1) else { continue };
+            let Some(function) = index(code.function) else { continue };
             let position = module.code.position_at(offset);
             let node = Node { caller, code: module.code.start(), function, position };
             caller = self.number(node).or(caller);
@@ -153,24 +144,9 @@ impl FrameTree {
         if let Some(number) = self.numbers.get(&node) {
             return Some(*number);
         }
-        if self.nodes.len() >= MAX_NODES {
-            return None;
-        }
-        let number = self.nodes.len() as u32;
+        let number = (self.nodes.len() < MAX_NODES).then_some(self.nodes.len() as u32)?;
         self.nodes.push(node);
         self.numbers.insert(node, number);
         Some(number)
     }
-}
-
-/// The next link of the chain of frame pointers, 0 at its end, and the return address at this one.
-///
-/// # Safety
-///
-/// `fp` must be a link of the chain of a stack that was left there.
-unsafe fn link(fp: usize, left: &LeavePoint) -> (usize, usize) {
-    // SAFETY: the caller's promise: a saved frame pointer and a return address are there.
-    let (next, pc) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
-    let next = if next == 0 { 0 } else { next.wrapping_add(left.distance) };
-    (next, pc)
 }

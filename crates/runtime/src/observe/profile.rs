@@ -108,14 +108,10 @@ impl Store {
     pub(crate) fn sample(&mut self) {
         let Some(mut profiler) = self.observers.profiler.take::<Profiler>() else { return };
         let mut nodes = Vec::new();
-        // SAFETY: the running stack is alive.
-        let newest = unsafe { &*self.context().stack };
-        for innermost in std::iter::once(newest).chain(self.outer_stacks()) {
-            for stack in self.with_extender(innermost) {
-                let left = LeavePoint::in_host_call(stack);
-                // SAFETY: the stack was left there.
-                nodes.extend(unsafe { profiler.tree.of(self, &left) });
-            }
+        for (_, stack) in self.nested_stacks() {
+            let left = LeavePoint::in_host_call(stack);
+            // SAFETY: the stack was left there.
+            nodes.extend(unsafe { profiler.tree.of(self, &left) });
         }
         profiler.add(nodes);
         self.observers.profiler.set(Some(profiler));

@@ -168,13 +168,11 @@ impl Writer<'_> {
             let info = self.store().options.types.get(trampoline.type_id).info();
             return self.symbols.known_type(info);
         }
-        let unknown = SnapshotError::Unknown("a function", pc);
-        let Some((module, offset)) = self.store().module_at(pc - 1) else { return Err(unknown) };
-        let tables = module.code.tables();
-        let Some(function) = tables.function_at(offset) else { return Err(unknown) };
-        let function = tables.functions[function as usize].function;
-        let Some(ty) = module.info.functions.get(function as usize) else { return Err(unknown) };
-        self.symbols.known_type(module.type_infos[*ty as usize].0)
+        let found = self.store().function_at(pc - 1).and_then(|(module, _, code)| {
+            let ty = *module.info.functions.get(code.function as usize)?;
+            Some(module.type_infos[ty as usize].0)
+        });
+        self.symbols.known_type(found.ok_or(SnapshotError::Unknown("a function", pc))?)
     }
 
     /// The import by which a host function was called.

@@ -10,6 +10,7 @@ use crate::vm::instance::Instance;
 use crate::vm::memory::Memory;
 use crate::vm::table::Table;
 use crate::vm::totals::Totals;
+use ropewalk_abi::code::FunctionCode;
 use ropewalk_abi::{FuncRef, GlobalType, HostContext, RawVal, TagDef, TypeInfo, TypeKind, ValType};
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -71,6 +72,16 @@ impl Store {
         let after = self.objects.modules.partition_point(|m| m.code.start() <= address);
         let module = &self.objects.modules[after.checked_sub(1)?];
         module.code.offset_of(address).map(|offset| (module, offset))
+    }
+
+    /// The function whose code contains an address, with its module and the offset there.
+    pub(crate) fn function_at(
+        &self,
+        address: usize,
+    ) -> Option<(&Arc<LoadedModule>, u32, FunctionCode)> {
+        let (module, offset) = self.module_at(address)?;
+        let tables = module.code.tables();
+        Some((module, offset, tables.functions[tables.function_at(offset)? as usize]))
     }
 
     pub(crate) fn memory_may_fault_at(&self, address: usize) -> bool {

@@ -209,13 +209,22 @@ impl Store {
     /// The stacks of all activations, innermost first, when the newest one is in a host call too;
     /// then those of pending activations.
     pub(crate) fn stacks_in_host_calls(&self) -> impl Iterator<Item = &ControlBlock> {
+        let pending = self.stacks_of_pending_activations();
+        let pending = pending.flat_map(|stack| self.with_extender(stack));
+        self.nested_stacks().map(|(_, stack)| stack).chain(pending)
+    }
+
+    /// The stacks of the nested activations, innermost first, when the newest one is in a host call
+    /// too. Each comes with the stack that it waits for, unless it called the host.
+    pub(crate) fn nested_stacks(
+        &self,
+    ) -> impl Iterator<Item = (Option<&ControlBlock>, &ControlBlock)> {
         // SAFETY: the running stack's block is alive.
         let newest = unsafe { self.context().stack.as_ref() };
-        let all = newest
-            .into_iter()
-            .chain(self.outer_stacks())
-            .chain(self.stacks_of_pending_activations());
-        all.flat_map(|stack| self.with_extender(stack))
+        newest.into_iter().chain(self.outer_stacks()).flat_map(|innermost| {
+            let mut child = None;
+            self.with_extender(innermost).map(move |stack| (child.replace(stack), stack))
+        })
     }
 
     /// A running stack and its parents, then the extender of their base and its parents.
