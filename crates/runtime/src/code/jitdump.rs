@@ -7,7 +7,7 @@
 //! Numbers are little-endian. `perf record` finds the file because a page of it is mapped as
 //! executable; `perf inject --jit` makes an object file of each function.
 
-use crate::code::lines::{Line, lines_of};
+use crate::code::lines::{Line, lines_of, lines_of_function};
 use crate::code::perf_map::name_of;
 use crate::code::{CodeMemory, LoadedModule};
 use ropewalk_abi::code::{FunctionCode, NO_INDEX};
@@ -137,9 +137,7 @@ impl State {
     ) -> io::Result<()> {
         let mut records = Vec::new();
         for function in functions {
-            let of_function = lines.partition_point(|line| line.offset < function.start)
-                ..lines.partition_point(|line| line.offset < function.end);
-            push_lines(&mut records, code, function, &lines[of_function]);
+            push_lines(&mut records, code, function, lines);
             self.push_function(&mut records, code, function, &name(function));
         }
         self.file.write_all(&records)
@@ -169,17 +167,17 @@ impl State {
     }
 }
 
-/// Adds the lines of a function. Its prologue counts as its first line.
 fn push_lines(records: &mut Vec<u8>, code: &CodeMemory, function: &FunctionCode, lines: &[Line]) {
-    let Some(first) = lines.first() else { return };
+    let lines = lines_of_function(lines, function);
+    if lines.clone().next().is_none() {
+        return;
+    }
     let start = records.len();
     let address = |offset: u32| (code.start() + offset as usize) as u64;
     begin(records, LINES);
-    let prologue = (first.offset > function.start).then_some((function.start, first));
-    let all = prologue.into_iter().chain(lines.iter().map(|line| (line.offset, line)));
     records.extend(address(function.start).to_le_bytes());
-    records.extend((all.clone().count() as u64).to_le_bytes());
-    for (offset, line) in all {
+    records.extend((lines.clone().count() as u64).to_le_bytes());
+    for (offset, line) in lines {
         records.extend(address(offset).to_le_bytes());
         records.extend(line.line.to_le_bytes());
         records.extend(0_u32.to_le_bytes()); // which of several on the line

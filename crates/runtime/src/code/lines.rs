@@ -1,7 +1,7 @@
 //! The source lines of all code of a module, for native tools.
 
 use crate::code::LoadedModule;
-use ropewalk_abi::code::{NO_POSITION, Position};
+use ropewalk_abi::code::{FunctionCode, NO_POSITION, Position};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -40,4 +40,17 @@ pub(crate) fn lines_of(module: &LoadedModule) -> Vec<Line> {
         lines.push(Line { offset, file, line, column });
     }
     lines
+}
+
+/// The lines of a function, and the offsets where they begin. The prologue counts as the first line.
+pub(crate) fn lines_of_function<'a>(
+    lines: &'a [Line],
+    function: &FunctionCode,
+) -> impl Iterator<Item = (u32, &'a Line)> + Clone {
+    let start = lines.partition_point(|line| line.offset < function.start);
+    let end = lines.partition_point(|line| line.offset < function.end);
+    let lines = &lines[start..end];
+    let prologue = lines.first().filter(|first| first.offset > function.start);
+    let prologue = prologue.map(|first| (function.start, first));
+    prologue.into_iter().chain(lines.iter().map(|line| (line.offset, line)))
 }

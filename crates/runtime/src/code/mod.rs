@@ -127,21 +127,24 @@ impl CodeMemory {
     /// The bytes of the code. Those in a file may not be [checked](Self::check) yet, and are
     /// executed elsewhere.
     pub fn bytes(&self) -> &[u8] {
-        match &self.owner {
-            CodeOwner::Precompiled(file, _) => file.code_bytes(),
+        match self.file() {
+            Some(file) => file.code_bytes(),
             // SAFETY: the code is readable and never written.
-            CodeOwner::Image(..) | CodeOwner::Map(_) => unsafe {
-                std::slice::from_raw_parts(self.start as *const u8, self.len)
-            },
+            None => unsafe { std::slice::from_raw_parts(self.start as *const u8, self.len) },
+        }
+    }
+
+    /// The file that contains the code, if one does.
+    fn file(&self) -> Option<&Precompiled> {
+        match &self.owner {
+            CodeOwner::Precompiled(file, _) => Some(file),
+            CodeOwner::Image(..) | CodeOwner::Map(_) => None,
         }
     }
 
     /// Checks all parts of a file that were not checked yet.
     pub fn check(&self) -> Result<(), PrecompiledError> {
-        match &self.owner {
-            CodeOwner::Precompiled(file, _) => file.check_all(),
-            CodeOwner::Image(..) | CodeOwner::Map(_) => Ok(()),
-        }
+        self.file().map_or(Ok(()), Precompiled::check_all)
     }
 
     /// Checks lazily checked code at an offset and makes it executable; none for other code.
@@ -157,18 +160,12 @@ impl CodeMemory {
 
     /// Removes a cached file whose code was found to be damaged; returns whether it did.
     pub(crate) fn remove_if_damaged(&self) -> bool {
-        match &self.owner {
-            CodeOwner::Precompiled(file, _) => file.remove_damaged(),
-            CodeOwner::Image(..) | CodeOwner::Map(_) => false,
-        }
+        self.file().is_some_and(Precompiled::remove_damaged)
     }
 
     /// The module in the binary format, if a file contains it.
     pub fn binary(&self) -> Option<&[u8]> {
-        match &self.owner {
-            CodeOwner::Precompiled(file, _) => file.binary(),
-            CodeOwner::Image(..) | CodeOwner::Map(_) => None,
-        }
+        self.file()?.binary()
     }
 
     /// The byte of the module that the instruction at an offset comes from. At the safepoint where
@@ -179,10 +176,7 @@ impl CodeMemory {
             let code = self.tables.functions[number as usize];
             index(code.function).map(|_| code.body)
         };
-        let has_positions = match &self.owner {
-            CodeOwner::Precompiled(file, _) => file.has_positions(),
-            CodeOwner::Image(..) | CodeOwner::Map(_) => true,
-        };
+        let has_positions = self.file().is_none_or(Precompiled::has_positions);
         has_positions.then(|| self.tables.position_at(offset).or_else(body))?
     }
 

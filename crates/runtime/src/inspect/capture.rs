@@ -120,16 +120,26 @@ impl Store {
         (names, words.count())
     }
 
-    /// The name of a tag in the first module that has it.
+    /// The name of a tag, or else its index in a module.
     pub(crate) fn tag_name(&self, tag: usize) -> String {
-        let named = self.objects.instances.iter().find_map(|instance| {
+        match self.find_tag(tag) {
+            Some((_, Some(name))) => shortened(name).into_owned(),
+            Some((index, None)) => index.to_string(),
+            None => "?".to_string(),
+        }
+    }
+
+    /// The index and the name of a tag in a module, preferably one that has a name for it. None for
+    /// tags of the host.
+    pub(super) fn find_tag(&self, tag: usize) -> Option<(u32, Option<&str>)> {
+        let mut found = self.objects.instances.iter().filter_map(|instance| {
             let info = &instance.module().info;
             let mut tags = 0..info.tags.len() as u32;
             let index = tags.find(|index| instance.tag(*index).addr().get() == tag)?;
-            let name = info.tag_name(index).map(|name| shortened(name).into_owned());
-            Some(name.unwrap_or_else(|| index.to_string()))
+            Some((index, info.tag_name(index)))
         });
-        named.unwrap_or_else(|| "?".to_string())
+        let first = found.next()?;
+        [first].into_iter().chain(found).find(|(_, name)| name.is_some()).or(Some(first))
     }
 }
 

@@ -6,7 +6,6 @@ use crate::report::names::in_line;
 use crate::store::Store;
 use ropewalk_abi::stack::is_stack;
 use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, TagDef, TypeKind, ValType};
-use std::ptr;
 
 /// How many values are shown; a tag can have a thousand.
 const SHOWN: usize = 8;
@@ -107,18 +106,10 @@ impl Store {
 
     /// The name of a tag, such as `$yield`, or its index in its module.
     fn tag_title(&self, tag: *const TagDef) -> String {
-        let mut numbers = self.objects.instances.iter().filter_map(|instance| {
-            let info = &instance.module().info;
-            let mut tags = 0..info.tags.len() as u32;
-            let index = tags.find(|index| ptr::eq(instance.tag(*index).as_ptr(), tag))?;
-            Some((index, info.tag_name(index)))
-        });
-        let first = numbers.next();
-        let named = first.into_iter().chain(numbers).find(|(_, name)| name.is_some());
-        match (named, first) {
-            (Some((_, Some(name))), _) => format!("${}", in_line(name)),
-            (_, Some((index, _))) => format!("number {index}"),
-            (_, None) => "a tag of the host".to_string(),
+        match self.find_tag(tag.addr()) {
+            Some((_, Some(name))) => format!("${}", in_line(name)),
+            Some((index, None)) => format!("number {index}"),
+            None => "a tag of the host".to_string(),
         }
     }
 }

@@ -3,51 +3,24 @@
 //! The kernel reports the same error for all of them. What `/proc` says about the process right
 //! after a failure shows which limit was reached.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 
 /// The reason why the kernel gives no more address space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OsLimit {
-    /// The number of mappings of a process.
+    #[error("a process may have {0} mappings (sysctl vm.max_map_count)")]
     Mappings(usize),
-    /// The bytes of address space.
+    #[error("this process may have {0} bytes of address space (ulimit -v)")]
     Size(u64),
-    /// The bytes of writable memory.
+    #[error("this process may have {0} bytes of data (ulimit -d)")]
     Data(u64),
-    /// The kernel does not overcommit memory.
+    #[error("the kernel promises no more memory than it has (sysctl vm.overcommit_memory is 2)")]
     Promises,
-    /// No free range of addresses has this size.
+    #[error("{0} bytes of address space in one piece are not left in this process")]
     Piece(usize),
-    /// The kernel is out of memory.
+    #[error("the kernel has no memory left")]
     Memory,
-}
-
-impl fmt::Display for OsLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OsLimit::Mappings(most) => {
-                write!(f, "a process may have {most} mappings (sysctl vm.max_map_count)")
-            }
-            OsLimit::Size(most) => {
-                write!(f, "this process may have {most} bytes of address space (ulimit -v)")
-            }
-            OsLimit::Data(most) => {
-                write!(f, "this process may have {most} bytes of data (ulimit -d)")
-            }
-            OsLimit::Promises => f.write_str(
-                "the kernel promises no more memory than it has (sysctl vm.overcommit_memory is 2)",
-            ),
-            OsLimit::Piece(bytes) => {
-                write!(
-                    f,
-                    "{bytes} bytes of address space in one piece are not left in this process"
-                )
-            }
-            OsLimit::Memory => f.write_str("the kernel has no memory left"),
-        }
-    }
 }
 
 /// How many mappings it takes to make a part of one accessible. A failed call has released them

@@ -312,7 +312,7 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
         Ending::Cancelled => Ok(anyhow::anyhow!("the call was given up")),
         Ending::Fault(TrapCode::MistypedTransfer, _) => {
             store.poison();
-            Ok(Violation::new(TrapCode::MistypedTransfer.message()).into())
+            Ok(Violation(TrapCode::MistypedTransfer.message().to_string()).into())
         }
         Ending::NoCode(code, address) => {
             store.poison();

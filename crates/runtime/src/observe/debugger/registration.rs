@@ -63,12 +63,6 @@ unsafe impl Send for Registration {}
 // SAFETY: as above; a shared reference gives access to nothing.
 unsafe impl Sync for Registration {}
 
-impl std::fmt::Debug for Registration {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Registration").finish_non_exhaustive()
-    }
-}
-
 impl Registration {
     pub(crate) fn new(object: Vec<u8>) -> Registration {
         let object = object.into_boxed_slice();

@@ -12,7 +12,6 @@ use crate::report::trap::Trap;
 use crate::stack::LeavePoint;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
-use std::fmt;
 use std::ptr;
 
 /// Called at an event, with the stacks.
@@ -23,12 +22,6 @@ pub(super) struct Breakpoint {
     /// How many events come before it.
     pub left: u64,
     pub then: AtEvent,
-}
-
-impl fmt::Debug for Breakpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Breakpoint").field("left", &self.left).finish_non_exhaustive()
-    }
 }
 
 impl Store {

@@ -34,7 +34,6 @@ use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, FuncRef, TagDef};
 pub use ropewalk_trace::{StackId, Trace};
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::time::Instant;
 use stream::Stream;
 
@@ -82,12 +81,6 @@ pub struct Recorder {
 unsafe impl Send for Recorder {}
 // SAFETY: as above.
 unsafe impl Sync for Recorder {}
-
-impl fmt::Debug for Recorder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorder").field("events", &self.events.len()).finish_non_exhaustive()
-    }
-}
 
 /// What is recorded of a stack for all its life.
 #[derive(Clone, Copy, Debug)]

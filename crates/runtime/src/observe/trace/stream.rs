@@ -16,7 +16,6 @@ use super::export::{WrittenTables, event};
 use crate::embedder::discard;
 use crate::store::Store;
 use ropewalk_trace::{Event, FunctionId, Trace, Writer};
-use std::fmt;
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
@@ -63,12 +62,6 @@ pub(super) struct Stream {
     batches: Option<SyncSender<Batch>>,
     empty: Receiver<Vec<RawEvent>>,
     thread: Option<JoinHandle<io::Result<()>>>,
-}
-
-impl fmt::Debug for Stream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream").finish_non_exhaustive()
-    }
 }
 
 impl Stream {
