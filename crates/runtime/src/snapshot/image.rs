@@ -6,7 +6,7 @@
 
 use super::symbol::Symbol;
 use crate::heap::OwnedRoot;
-use ropewalk_abi::{FuncRef, MemoryType, RefType, ValType};
+use ropewalk_abi::{FuncRef, MemoryType, ValType};
 use serde::{Deserialize, Serialize};
 use std::ptr::NonNull;
 
@@ -105,15 +105,6 @@ pub(super) enum TypeOfValue {
     Plain(ValType),
     /// A reference to a defined type; whether it is nullable.
     Defined(TypeName, bool),
-}
-
-impl TypeOfValue {
-    pub fn reference(ty: ValType) -> Option<RefType> {
-        match ty {
-            ValType::Ref(ty) => Some(ty),
-            _ => None,
-        }
-    }
 }
 
 /// A type: a module that has it, and its index there; or that of host values.

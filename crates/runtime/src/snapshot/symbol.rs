@@ -384,7 +384,7 @@ impl Addresses<'_> {
     /// The address of a symbol. `values` is the array for [`Symbol::Values`].
     pub fn address(&self, symbol: Symbol, values: Option<usize>) -> Result<usize> {
         let store = self.store;
-        let damaged = || SnapshotError::Damaged("a symbol names what is not there");
+        let damaged = || SnapshotError::Damaged("a symbol names what is missing");
         let (start, offset) = match symbol {
             Symbol::Number(number) => (number as usize, 0),
             Symbol::Instance(number, offset) => {
@@ -435,7 +435,7 @@ impl Addresses<'_> {
             let is_one = is_there && distance.is_multiple_of(size_of::<FuncRef>());
             is_one.then(|| instance.func_ref_by_number(number).as_ptr().cast_const())
         };
-        found().ok_or(SnapshotError::Damaged("a function is not there"))
+        found().ok_or(SnapshotError::Damaged("a function is missing"))
     }
 
     /// A function type.
@@ -454,20 +454,20 @@ impl Addresses<'_> {
             TypeName::OfModule(module, index) => {
                 let module = self.modules.get(module);
                 let info = module.and_then(|module| module.type_infos.get(index as usize));
-                Ok(info.ok_or(SnapshotError::Damaged("a type is not there"))?.0)
+                Ok(info.ok_or(SnapshotError::Damaged("a type is missing"))?.0)
             }
         }
     }
 
     pub fn tag(&self, number: usize) -> Result<*const TagDef, SnapshotError> {
         let tag = self.store.objects.tags.get(number);
-        Ok(ptr::from_ref(&**tag.ok_or(SnapshotError::Damaged("a tag is not there"))?))
+        Ok(ptr::from_ref(&**tag.ok_or(SnapshotError::Damaged("a tag is missing"))?))
     }
 
     pub fn block(&self, number: usize) -> Result<*mut ControlBlock, SnapshotError> {
         match number <= self.store.stacks.len() {
             true => Ok(self.store.stacks.block(number)),
-            false => Err(SnapshotError::Damaged("a stack is not there")),
+            false => Err(SnapshotError::Damaged("a stack is missing")),
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::report::trap::Trap;
 use crate::stack::LeavePoint;
 use crate::store::Store;
 use crate::store::pending::PendingCause;
-use crate::vm::instance::Instance;
+use crate::vm::global::GlobalItem;
 use anyhow::Result;
 use ropewalk_abi::heap::is_object;
 use ropewalk_abi::module::Item;
@@ -29,7 +29,7 @@ use ropewalk_abi::{
     FuncImport, HeapType, HostContext, PausedRegisters, RawVal, RefType, TableType, ValType,
 };
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::ptr;
 
@@ -425,7 +425,7 @@ impl<'a> Writer<'a> {
             Item::Tag(tag) => ImportImage::Tag(self.symbols.tag(instance.tag(tag).as_ptr())?),
             Item::Global(global) => {
                 let place = instance.global(global).place;
-                if let Some(own) = store.own_globals().position(|own| own == place) {
+                if let Some(own) = store.own_globals().position(|own| own.place == place) {
                     return Ok(ImportImage::OwnGlobal(own));
                 }
                 let found = store.instances().iter().enumerate().find_map(|(number, instance)| {
@@ -460,58 +460,44 @@ impl<'a> Writer<'a> {
 
     // ---- what belongs to the store
 
+    /// Saves objects outside of instances.
     fn standalone(&mut self) -> Result<()> {
         let store = self.symbols.store();
-        let defined_memories = |instance: &Instance| {
-            instance.memories[instance.module().info.imported_memories as usize..].to_vec()
-        };
-        let defined_tables = |instance: &Instance| {
-            instance.tables[instance.module().info.imported_tables as usize..].to_vec()
-        };
-        let memories: Vec<usize> = store.instances().iter().flat_map(defined_memories).collect();
-        let tables: Vec<usize> = store.instances().iter().flat_map(defined_tables).collect();
+        let mut defined = [HashSet::new(), HashSet::new(), HashSet::new()];
+        let [memories, tables, tags] = &mut defined;
+        for instance in store.instances() {
+            let info = &instance.module().info;
+            memories.extend(&instance.memories[info.imported_memories as usize..]);
+            tables.extend(&instance.tables[info.imported_tables as usize..]);
+            for tag in info.imported_tags..info.tags.len() as u32 {
+                tags.insert(self.symbols.tag(instance.tag(tag).as_ptr())?);
+            }
+        }
         for (number, memory) in store.memories().iter().enumerate() {
             let own = (!memories.contains(&number)).then(|| memory.ty());
             self.image.memories.push(MemoryImage { pages: memory.size(), own });
         }
         for (number, table) in store.objects.tables.iter().enumerate() {
-            let own = match tables.contains(&number) {
-                true => None,
-                false => {
-                    let TableType { element, table64, minimum, maximum } = table.ty();
-                    let element = self.type_of_value(ValType::Ref(element))?;
-                    Some((element, table64, minimum, maximum))
-                }
-            };
+            let own = (!tables.contains(&number)).then(|| {
+                let TableType { element, table64, minimum, maximum } = table.ty();
+                let element = self.type_of_value(ValType::Ref(element))?;
+                Ok::<_, SnapshotError>((element, table64, minimum, maximum))
+            });
+            let own = own.transpose()?;
             self.image.tables.push(TableImage { len: table.elements().len(), own });
         }
-        for (place, ty) in store.own_globals().zip(store.own_global_types()) {
+        for GlobalItem { place, ty } in store.own_globals() {
             // SAFETY: the global is of the store.
             let value = unsafe { place.get(store) };
-            let written = self.value(value, ty.content)?;
-            let of_value = self.type_of_value(ty.content)?;
-            self.image.globals.push((of_value, ty.mutable, written));
+            let global =
+                (self.type_of_value(ty.content)?, ty.mutable, self.value(value, ty.content)?);
+            self.image.globals.push(global);
         }
-        let defined: Vec<usize> = self.defined_tags()?;
         for (number, tag) in store.objects.tags.iter().enumerate() {
-            let own = match defined.contains(&number) {
-                true => None,
-                false => Some(self.symbols.known_type(tag.ty)?),
-            };
-            self.image.tags.push(own);
+            let own = (!tags.contains(&number)).then(|| self.symbols.known_type(tag.ty));
+            self.image.tags.push(own.transpose()?);
         }
         Ok(())
-    }
-
-    fn defined_tags(&self) -> Result<Vec<usize>, SnapshotError> {
-        let mut defined = Vec::new();
-        for instance in self.store().instances() {
-            let info = &instance.module().info;
-            for tag in info.imported_tags..info.tags.len() as u32 {
-                defined.push(self.symbols.tag(instance.tag(tag).as_ptr())?);
-            }
-        }
-        Ok(defined)
     }
 
     fn host_values(&mut self) -> Result<()> {

@@ -4,7 +4,7 @@ use super::Store;
 use crate::code::LoadedModule;
 use crate::heap::Object;
 use crate::vm::const_value::ConstValue;
-use crate::vm::global::GlobalPlace;
+use crate::vm::global::{GlobalItem, GlobalPlace};
 use crate::vm::host_function::HostFunction;
 use crate::vm::instance::Instance;
 use crate::vm::memory::Memory;
@@ -134,14 +134,11 @@ impl Store {
     }
 
     /// The globals that belong to no instance.
-    pub(crate) fn own_globals(&self) -> impl Iterator<Item = GlobalPlace> {
-        let places = self.objects.globals.iter();
-        places.map(|global| GlobalPlace(NonNull::new(global.get()).expect("boxes are not null")))
-    }
-
-    /// The types of [`own_globals`](Self::own_globals).
-    pub(crate) fn own_global_types(&self) -> impl Iterator<Item = GlobalType> {
-        self.objects.global_types.iter().copied()
+    pub(crate) fn own_globals(&self) -> impl Iterator<Item = GlobalItem> {
+        self.objects.globals.iter().zip(&self.objects.global_types).map(|(global, ty)| {
+            let place = NonNull::new(global.get()).expect("boxes are not null");
+            GlobalItem { place: GlobalPlace(place), ty: *ty }
+        })
     }
 
     /// Adds a global to those that the collector follows, if its type says so.

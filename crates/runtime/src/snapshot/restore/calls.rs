@@ -67,7 +67,7 @@ impl Reader<'_> {
 
     /// The host function that is an import of an instance.
     fn awaited(&self, instance: usize, import: usize) -> Result<Awaited> {
-        let missing = || damaged("a call waits for an import that is not there");
+        let missing = || damaged("a call waits for an import that is missing");
         let instance = self.store.instances().get(instance).ok_or_else(missing)?;
         let import = instance.module().info.imports.get(import).ok_or_else(missing)?;
         let Item::Func(function) = import.item else { return Err(missing().into()) };

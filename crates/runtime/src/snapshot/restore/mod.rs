@@ -20,11 +20,10 @@ use crate::heap::Object;
 use crate::stack::RootStack;
 use crate::store::Store;
 use crate::store::pending::{CallerPlaces, PendingCall};
-use crate::vm::global::GlobalItem;
 use crate::vm::import::ImportValue;
-use crate::vm::instance::Instance;
 use anyhow::{Context as _, Result};
 use ropewalk_abi::heap::{ARRAY_ELEMENTS, EXCEPTION_TAG};
+use ropewalk_abi::module::Import;
 use ropewalk_abi::stack::block_number;
 use ropewalk_abi::{GlobalType, HeapType, RawVal, RefType, TableType, TypeKind, ValType};
 use std::any::Any;
@@ -173,7 +172,7 @@ impl Reader<'_> {
 
     fn symbol(&self, number: u32) -> Result<Symbol, SnapshotError> {
         let symbol = self.image.symbols.get(number as usize).copied();
-        symbol.ok_or(damaged("a symbol is not there"))
+        symbol.ok_or(damaged("a symbol is missing"))
     }
 
     fn address(&self, number: u32) -> Result<usize> {
@@ -196,7 +195,7 @@ impl Reader<'_> {
             _ => {
                 let place = self.objects.start.checked_add(word - 8);
                 let place = place.filter(|place| *place < self.objects.end);
-                Ok(place.ok_or(damaged("an object is not there"))?)
+                Ok(place.ok_or(damaged("an object is missing"))?)
             }
         }
     }
@@ -228,7 +227,7 @@ impl Reader<'_> {
         let mut resolved: Vec<Vec<ImportValue>> = Vec::new();
         for (number, instance) in images.iter().enumerate() {
             let module = self.modules.get(instance.module).cloned();
-            let module = module.ok_or(damaged("a module is not there"))?;
+            let module = module.ok_or(damaged("a module is missing"))?;
             self.make_before(instance, &module)?;
             let imports = self.imports(instance, &module, &resolved)?;
             let index = self.store.instantiate_blank(&module, &imports)?;
@@ -244,7 +243,7 @@ impl Reader<'_> {
             self.grow()?;
         }
         self.image.instances = images;
-        self.make_until(usize::MAX, usize::MAX, usize::MAX)?;
+        self.make_until(usize::MAX, usize::MAX)?;
         self.grow()
     }
 
@@ -268,43 +267,39 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Makes the objects outside of instances that have lower numbers than those an instance
-    /// defines.
+    /// Makes the objects outside of instances that an instance needs: those before its own memories
+    /// and tables, and those that it imports.
     fn make_before(&mut self, instance: &InstanceImage, module: &LoadedModule) -> Result<()> {
         let info = &module.info;
-        let first = |numbers: &[usize], imported: u32| numbers.get(imported as usize).copied();
-        let memories = first(&instance.memories, info.imported_memories).unwrap_or(0);
-        let tables = first(&instance.tables, info.imported_tables).unwrap_or(0);
-        // All older objects outside of instances are needed, including imported ones.
-        let imported = |numbers: &[usize], count: u32| {
-            let numbers = numbers.iter().take(count as usize);
-            numbers.map(|number| number.saturating_add(1)).max().unwrap_or(0)
+        let end = |numbers: &[usize], imported: u32| {
+            let own = numbers.get(imported as usize).copied();
+            let imported = numbers.iter().take(imported as usize);
+            own.max(imported.map(|number| number.saturating_add(1)).max()).unwrap_or(0)
         };
-        let memories = memories.max(imported(&instance.memories, info.imported_memories));
-        let tables = tables.max(imported(&instance.tables, info.imported_tables));
-        let tags =
-            self.image.tags[self.store.objects.tags.len().min(self.image.tags.len())..].iter();
-        let tags = self.store.objects.tags.len() + tags.take_while(|tag| tag.is_some()).count();
-        self.make_until(memories, tables, tags)
+        let memories = end(&instance.memories, info.imported_memories);
+        self.make_until(memories, end(&instance.tables, info.imported_tables))
     }
 
-    fn make_until(&mut self, memories: usize, tables: usize, tags: usize) -> Result<()> {
-        while self.store.objects.memories.len() < memories.min(self.image.memories.len()) {
-            let Some(ty) = self.image.memories[self.store.objects.memories.len()].own else {
-                break;
-            };
+    /// Makes objects outside of instances: memories and tables up to a number, and all tags and
+    /// globals up to the next one of an instance.
+    fn make_until(&mut self, memories: usize, tables: usize) -> Result<()> {
+        while self.store.objects.memories.len() < memories
+            && let Some(image) = self.image.memories.get(self.store.objects.memories.len())
+            && let Some(ty) = image.own
+        {
             self.store.add_memory(ty)?;
         }
-        while self.store.objects.tables.len() < tables.min(self.image.tables.len()) {
-            let own = &self.image.tables[self.store.objects.tables.len()].own;
-            let Some((element, table64, minimum, maximum)) = *own else { break };
-            let element = TypeOfValue::reference(self.type_of_value(element)?);
-            let element = element.ok_or(damaged("a table of no references"))?;
+        while self.store.objects.tables.len() < tables
+            && let Some(image) = self.image.tables.get(self.store.objects.tables.len())
+            && let Some((element, table64, minimum, maximum)) = image.own
+        {
+            let ValType::Ref(element) = self.type_of_value(element)? else {
+                return Err(damaged("a table of no references").into());
+            };
             self.store.add_table(TableType { element, table64, minimum, maximum }, 0)?;
         }
-        while self.store.objects.tags.len() < tags.min(self.image.tags.len()) {
-            let Some(name) = self.image.tags[self.store.objects.tags.len()] else { break };
-            let ty = self.addresses().type_info(name)?;
+        while let Some(Some(name)) = self.image.tags.get(self.store.objects.tags.len()) {
+            let ty = self.addresses().type_info(*name)?;
             self.store.add_tag(ty);
         }
         let made = self.store.own_globals().count();
@@ -324,58 +319,56 @@ impl Reader<'_> {
         if instance.imports.len() != module.info.imports.len() {
             return Err(damaged("an instance has other imports than its module").into());
         }
-        let mut imports = Vec::new();
-        for (number, import) in instance.imports.iter().enumerate() {
-            imports.push(match *import {
-                ImportImage::Func(owner, function) => {
-                    let owner = self.store.instances().get(owner);
-                    let has_it = |owner: &&Instance| function < owner.module().info.func_ref_count;
-                    let owner = owner.filter(has_it).ok_or(damaged("a function is not there"))?;
-                    ImportValue::Func(owner.func_ref_by_number(function))
-                }
-                ImportImage::Host(same) => {
-                    let found = self.host.import(self.store, module, number)?;
-                    let same = || {
-                        let (instance, import) = same?;
-                        resolved.get(instance)?.get(import).cloned()
-                    };
-                    let names = &module.info.imports[number];
-                    found.or_else(same).ok_or_else(|| SnapshotError::MissingImport {
-                        module: names.module.clone(),
-                        name: names.name.clone(),
-                    })?
-                }
-                ImportImage::Table(number) if number < self.store.objects.tables.len() => {
-                    ImportValue::Table(number)
-                }
-                ImportImage::Memory(number) if number < self.store.objects.memories.len() => {
-                    ImportValue::Memory(number)
-                }
-                ImportImage::Table(_) | ImportImage::Memory(_) => {
-                    return Err(damaged("a memory or table is not there").into());
-                }
-                ImportImage::Tag(number) => {
-                    let tag = self.addresses().tag(number)?;
-                    ImportValue::Tag(std::ptr::NonNull::new(tag.cast_mut()).expect("a box"))
-                }
-                ImportImage::Global(owner, index) => {
-                    let owner = self.store.instances().get(owner);
-                    let has_it =
-                        |owner: &&Instance| (index as usize) < owner.module().info.globals.len();
-                    let owner = owner.filter(has_it).ok_or(damaged("a global is not there"))?;
-                    ImportValue::Global(owner.global(index))
-                }
-                ImportImage::OwnGlobal(number) => {
-                    let place = self.store.own_globals().nth(number);
-                    let ty = self.store.own_global_types().nth(number);
-                    let (Some(place), Some(ty)) = (place, ty) else {
-                        return Err(damaged("a global is not there").into());
-                    };
-                    ImportValue::Global(GlobalItem { place, ty })
-                }
-            });
+        let imports = instance.imports.iter().enumerate();
+        imports.map(|(number, image)| self.import(image, module, number, resolved)).collect()
+    }
+
+    fn import(
+        &mut self,
+        image: &ImportImage,
+        module: &Arc<LoadedModule>,
+        number: usize,
+        resolved: &[Vec<ImportValue>],
+    ) -> Result<ImportValue> {
+        if let ImportImage::Host(same) = *image {
+            let found = self.host.import(self.store, module, number)?;
+            let same = || {
+                let (instance, import) = same?;
+                resolved.get(instance)?.get(import).cloned()
+            };
+            let Import { module, name, .. } = &module.info.imports[number];
+            let missing = || {
+                SnapshotError::MissingImport { module: module.clone(), name: name.clone() }.into()
+            };
+            return found.or_else(same).ok_or_else(missing);
         }
-        Ok(imports)
+        let objects = &self.store.objects;
+        let found = match *image {
+            ImportImage::Func(owner, function) => objects
+                .instances
+                .get(owner)
+                .filter(|owner| function < owner.module().info.func_ref_count)
+                .map(|owner| ImportValue::Func(owner.func_ref_by_number(function))),
+            ImportImage::Table(number) => {
+                (number < objects.tables.len()).then_some(ImportValue::Table(number))
+            }
+            ImportImage::Memory(number) => {
+                (number < objects.memories.len()).then_some(ImportValue::Memory(number))
+            }
+            ImportImage::Tag(number) => {
+                objects.tags.get(number).map(|tag| ImportValue::Tag(NonNull::from(&**tag)))
+            }
+            ImportImage::Global(owner, index) => objects
+                .instances
+                .get(owner)
+                .filter(|owner| (index as usize) < owner.module().info.globals.len())
+                .map(|owner| ImportValue::Global(owner.global(index))),
+            ImportImage::OwnGlobal(number) => {
+                self.store.own_globals().nth(number).map(ImportValue::Global)
+            }
+            ImportImage::Host(_) => None,
+        };
+        found.ok_or_else(|| damaged("an import is missing").into())
     }
 
     // ---- the heap
@@ -396,7 +389,7 @@ impl Reader<'_> {
             }
             let number = get(&bytes, at) as usize;
             let name = self.image.types.get(number).copied();
-            let ty = self.addresses().type_info(name.ok_or(damaged("a type is not there"))?)?;
+            let ty = self.addresses().type_info(name.ok_or(damaged("a type is missing"))?)?;
             // SAFETY: types live as long as the engine.
             let is_cut_off = match unsafe { (*ty).kind } {
                 TypeKind::Array => !has_room(&bytes, ARRAY_ELEMENTS as usize),
@@ -435,7 +428,7 @@ impl Reader<'_> {
         let has_all = self.image.memories.len() == self.store.objects.memories.len()
             && self.image.tables.len() == self.store.objects.tables.len();
         if !has_all {
-            return Err(damaged("a memory or table is not there").into());
+            return Err(damaged("a memory or table is missing").into());
         }
         for number in 0..self.image.memories.len() {
             let memory = self.store.memory_mut(number);
@@ -447,7 +440,7 @@ impl Reader<'_> {
         }
         for number in 0..self.image.tables.len() {
             let section = FIRST_MEMORY + self.image.memories.len() + number;
-            let words = bytes.section(section)?.ok_or(damaged("a table is not there"))?;
+            let words = bytes.section(section)?.ok_or(damaged("a table is missing"))?;
             let (words, []) = words.as_chunks() else {
                 return Err(damaged("a table has half an element").into());
             };
@@ -459,11 +452,11 @@ impl Reader<'_> {
             }
             elements.copy_from_slice(&words);
         }
-        let places: Vec<_> = self.store.own_globals().collect();
-        for (place, (ty, _, value)) in places.into_iter().zip(self.image.globals.clone()) {
+        let globals: Vec<_> = self.store.own_globals().collect();
+        for (global, (ty, _, value)) in globals.into_iter().zip(self.image.globals.clone()) {
             let value = self.value(value, self.type_of_value(ty)?)?;
             // SAFETY: the global is of the store, and the value of its type.
-            unsafe { place.set(self.store, value) };
+            unsafe { global.place.set(self.store, value) };
         }
         for (number, instance) in std::mem::take(&mut self.image.instances).into_iter().enumerate()
         {
@@ -516,12 +509,12 @@ impl Reader<'_> {
             Named::Instance(number) if number < self.store.instances().len() => {
                 Handle::Instance(number)
             }
-            Named::Instance(_) => return Err(damaged("an instance is not there").into()),
+            Named::Instance(_) => return Err(damaged("an instance is missing").into()),
             Named::Continuation(reference, _) | Named::Stack(reference, _)
                 if self.store.stacks.valid(reference).is_none()
                     || !self.store.stacks.held.has(block_number(reference)) =>
             {
-                return Err(damaged("what has a name is not there").into());
+                return Err(damaged("what has a name is missing").into());
             }
             Named::Continuation(reference, types) => {
                 let number = |(ty, is_results)| Ok((type_number(&self.modules, ty)?, is_results));
@@ -541,7 +534,7 @@ impl Reader<'_> {
             Named::Func(symbol) => {
                 let function = self.addresses().function(self.symbol(symbol)?)?;
                 let function = NonNull::new(function.cast_mut());
-                Handle::Func(function.ok_or(damaged("a function is not there"))?)
+                Handle::Func(function.ok_or(damaged("a function is missing"))?)
             }
         })
     }
@@ -555,5 +548,5 @@ fn type_number(modules: &[Arc<LoadedModule>], name: TypeName) -> Result<u32, Sna
         }
         TypeName::Extern => None,
     };
-    number.copied().ok_or(damaged("a type is not there"))
+    number.copied().ok_or(damaged("a type is missing"))
 }

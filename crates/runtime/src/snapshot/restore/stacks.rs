@@ -115,7 +115,7 @@ impl Reader<'_> {
         let start = record.start as usize;
         let end = start.checked_add(record.frames as usize);
         let bytes = end.and_then(|end| frames.get(start..end));
-        let mut bytes = bytes.ok_or(damaged("frames are not there"))?.to_vec();
+        let mut bytes = bytes.ok_or(damaged("frames are missing"))?.to_vec();
         let fp = match record.fp {
             0 => None,
             fp => Some(bytes.len().checked_sub(fp as usize).ok_or(damaged("a link"))?),
@@ -381,7 +381,7 @@ impl ReplaceWords for RestoredWords<'_, '_> {
 
     fn ty(&mut self, word: &mut u64) -> Result<*const TypeInfo> {
         let Symbol::Type(name, 0) = self.reader.symbol(u32::try_from(*word)?)? else {
-            return Err(damaged("a type is not there").into());
+            return Err(damaged("a type is missing").into());
         };
         let ty = std::ptr::from_ref(self.reader.addresses().func_type(name)?);
         *word = ty as u64;
