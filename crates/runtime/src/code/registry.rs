@@ -44,7 +44,7 @@ fn chunks() -> impl Iterator<Item = &'static Chunk> {
 
 /// Adds a piece of code.
 pub(crate) fn add(start: usize, end: usize) {
-    let _changing = CHANGING.lock().expect("nobody panics with it");
+    let _changing = CHANGING.lock().expect("the lock is never poisoned");
     let mut ranges = chunks().flat_map(|chunk| &chunk.ranges);
     let range = match ranges.find(|range| range.start.load(Ordering::Relaxed) == 0) {
         Some(range) => range,
@@ -61,7 +61,7 @@ pub(crate) fn add(start: usize, end: usize) {
 
 /// Removes the piece of code that begins at `start`.
 pub(crate) fn remove(start: usize) {
-    let _changing = CHANGING.lock().expect("nobody panics with it");
+    let _changing = CHANGING.lock().expect("the lock is never poisoned");
     let mut ranges = chunks().flat_map(|chunk| &chunk.ranges);
     if let Some(range) = ranges.find(|range| range.start.load(Ordering::Relaxed) == start) {
         range.start.store(0, Ordering::Relaxed);

@@ -73,7 +73,7 @@ impl Store {
 
     /// Checks all stacks; returns the first inconsistency.
     pub(crate) fn check_stacks(&self) -> Result<Checked> {
-        let check = Check::of_lives(self)?;
+        let check = Check::of_lives(self, Vec::new())?;
         for number in 1..check.lives.len() {
             check.record(number)?;
         }
@@ -87,7 +87,7 @@ impl Store {
         &self,
         room: Vec<Option<Life>>,
     ) -> std::result::Result<Vec<Option<Life>>, Violation> {
-        let check = Check::of_lives_in(self, room).map_err(Violation)?;
+        let check = Check::of_lives(self, room).map_err(Violation)?;
         Ok(check.lives)
     }
 
@@ -112,13 +112,8 @@ macro_rules! ensure {
 }
 
 impl<'a> Check<'a> {
-    /// Derives the states of all stacks.
-    fn of_lives(store: &'a Store) -> Result<Check<'a>> {
-        Check::of_lives_in(store, Vec::with_capacity(store.count_blocks()))
-    }
-
-    /// As [`of_lives`](Self::of_lives), in an empty list with room.
-    fn of_lives_in(store: &'a Store, mut lives: Vec<Option<Life>>) -> Result<Check<'a>> {
+    /// Derives the states of all stacks, in an empty list.
+    fn of_lives(store: &'a Store, mut lives: Vec<Option<Life>>) -> Result<Check<'a>> {
         lives.resize(store.count_blocks(), None);
         let mut check = Check { store, lives };
         check.lives[0] = Some(Life::Vacant);
@@ -162,12 +157,7 @@ impl<'a> Check<'a> {
             let number = self.number(next, "an entry of the free list")?;
             self.is(number, Life::Free)?;
             let stack = self.block(number);
-            ensure!(
-                stack.purpose == Purpose::Free,
-                number,
-                "is free but used by {:?}",
-                stack.purpose
-            );
+            ensure!(stack.purpose == Purpose::Free, number, "is free but {:?}", stack.purpose);
             ensure!(stack.limit != 0, number, "is free and has no memory");
             ensure!(!stack.is_parked(), number, "is free and parked");
             next = stack.next_free;

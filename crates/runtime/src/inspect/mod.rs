@@ -1,5 +1,6 @@
 //! Inspecting a store: frames, backtraces, descriptions of values, the state of each stack.
 
+pub(crate) mod address_map;
 mod capture;
 pub(crate) mod check;
 pub(crate) mod describe;
@@ -7,5 +8,5 @@ pub(crate) mod frames;
 pub(crate) mod links;
 mod list_stacks;
 mod repetitions;
-mod values;
+pub(crate) mod values;
 mod walk;

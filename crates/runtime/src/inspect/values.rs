@@ -76,7 +76,7 @@ impl Printer<'_> {
         let word = match reference {
             0 => "null",
             _ if is_function => "func",
-            _ if is_stack(reference) => stack_word(reference),
+            _ if is_stack(reference) => StackKind::of(reference).map_or("cont", stack_word),
             _ => return self.object(reference),
         };
         self.text += &format!("(ref.{word})");
@@ -153,11 +153,12 @@ impl Printer<'_> {
     }
 }
 
-fn stack_word(reference: u64) -> &'static str {
-    match StackKind::of(reference) {
-        Some(StackKind::Bag | StackKind::FirstClass) => "stack",
-        Some(StackKind::Task) => "task",
-        Some(StackKind::Fiber) => "fiber",
-        Some(StackKind::Continuation) | None => "cont",
+/// What the text format calls a stack.
+pub(crate) fn stack_word(kind: StackKind) -> &'static str {
+    match kind {
+        StackKind::Bag | StackKind::FirstClass => "stack",
+        StackKind::Task => "task",
+        StackKind::Fiber => "fiber",
+        StackKind::Continuation => "cont",
     }
 }

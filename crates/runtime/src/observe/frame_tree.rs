@@ -1,11 +1,11 @@
 //! A tree of frames, in which traces and profiles record where stacks were.
 
+use crate::inspect::address_map::AddressMap;
 use crate::inspect::links::Links;
 use crate::stack::LeavePoint;
 use crate::store::Store;
 use ropewalk_abi::code::index;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// How many of the innermost frames of a stack are kept.
 const MAX_FRAMES: usize = 64;
@@ -42,29 +42,11 @@ pub(crate) struct FrameTree {
     numbers: HashMap<Node, u32>,
     /// The results of earlier walks, by a hash of the addresses. Most stacks stop where they, or
     /// others of the same function, stopped before.
-    known: HashMap<u64, Option<u32>, BuildHasherDefault<AsItIs>>,
+    known: AddressMap<u64, Option<u32>>,
     /// The addresses of the current walk.
     met: Vec<usize>,
     /// The last of them, if there are many.
     outermost: VecDeque<usize>,
-}
-
-/// A hasher for keys that are hashes.
-#[derive(Debug, Default)]
-struct AsItIs(u64);
-
-impl Hasher for AsItIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("only words are hashed")
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = word;
-    }
 }
 
 impl FrameTree {

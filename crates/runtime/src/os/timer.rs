@@ -30,7 +30,7 @@ static QUEUE: Mutex<Queue> =
 static EARLIER: Condvar = Condvar::new();
 
 fn lock() -> MutexGuard<'static, Queue> {
-    QUEUE.lock().expect("nobody panics with it")
+    QUEUE.lock().expect("the lock is never poisoned")
 }
 
 /// Runs an action at a time. Fails if the thread cannot be started.
@@ -62,7 +62,7 @@ fn run() {
     loop {
         let now = Instant::now();
         queue = match queue.alarms.first_entry() {
-            None => EARLIER.wait(queue).expect("nobody panics with it"),
+            None => EARLIER.wait(queue).expect("the lock is never poisoned"),
             Some(first) if first.key().0 <= now => {
                 let action = first.remove();
                 // The action may use the timer, and may panic; the timer continues.
@@ -74,7 +74,7 @@ fn run() {
             }
             Some(first) => {
                 let left = first.key().0 - now;
-                EARLIER.wait_timeout(queue, left).expect("nobody panics with it").0
+                EARLIER.wait_timeout(queue, left).expect("the lock is never poisoned").0
             }
         };
     }
@@ -95,7 +95,7 @@ mod tests {
             .map(|time| {
                 let sender = sender.clone();
                 let when = now + Duration::from_millis(time);
-                at(when, move || sender.send(time).expect("somebody listens")).expect("a thread")
+                at(when, move || sender.send(time).expect("the receiver lives")).expect("a thread")
             })
             .collect();
         let order: Vec<u64> = receiver.iter().take(3).collect();
@@ -107,7 +107,7 @@ mod tests {
     fn a_dropped_alarm_does_not_ring() {
         let (sender, receiver) = channel();
         let when = Instant::now() + Duration::from_millis(20);
-        drop(at(when, move || sender.send(()).expect("somebody listens")).expect("a thread"));
+        drop(at(when, move || sender.send(()).expect("the receiver lives")).expect("a thread"));
         let silence = receiver.recv_timeout(Duration::from_millis(60));
         assert_eq!(silence, Err(RecvTimeoutError::Disconnected));
     }

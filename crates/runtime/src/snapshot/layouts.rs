@@ -1,12 +1,11 @@
 //! The places of references in objects, by type: a million objects have few types.
 
-use super::symbol::ByAddress;
 use crate::heap::Object;
+use crate::inspect::address_map::AddressMap;
 use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::heap::ARRAY_ELEMENTS;
 use ropewalk_abi::{CompositeType, StorageType, TypeInfo, TypeKind, ValType};
-use std::collections::HashMap;
 use std::ops::Range;
 use std::ptr;
 use std::rc::Rc;
@@ -16,7 +15,7 @@ pub(super) const WORD: usize = size_of::<u64>();
 
 /// The places for each type so far.
 #[derive(Default)]
-pub(super) struct Layouts(HashMap<*const TypeInfo, Rc<References>, ByAddress>);
+pub(super) struct Layouts(AddressMap<*const TypeInfo, Rc<References>>);
 
 /// The places of all references, including functions.
 pub(super) enum References {

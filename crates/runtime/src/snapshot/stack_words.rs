@@ -5,14 +5,14 @@
 //! store at hand.
 
 use super::error::SnapshotError;
-use super::symbol::{ByAddress, TrampolineMap};
+use super::symbol::TrampolineMap;
+use crate::inspect::address_map::AddressMap;
 use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::bound::{BoundEnd, BoundHead};
 use ropewalk_abi::code::{CallSite, CodeTables};
 use ropewalk_abi::stack::{FIBER_EXTRAS, NEW_STACK_ARGUMENTS, Purpose};
-use ropewalk_abi::{FuncRef, FuncType, RawVal, StoreContext, TypeInfo, ValType};
-use std::collections::HashMap;
+use ropewalk_abi::{FuncRef, FuncType, RawVal, TypeInfo, ValType};
 use std::rc::Rc;
 
 /// Replaces words by their counterparts.
@@ -27,8 +27,7 @@ pub(super) trait ReplaceWords {
     /// Replaces the address of a type; returns the one in the store.
     fn ty(&mut self, word: &mut u64) -> Result<*const TypeInfo>;
 
-    fn func_type(&self, ty: *const TypeInfo) -> FuncType;
-    fn context(&self) -> &StoreContext;
+    fn store(&self) -> &Store;
     /// The shape of the frame of a call that returns to an address; none if it contains only
     /// numbers.
     fn shape_at(&mut self, address: usize) -> Option<Rc<FrameShape>>;
@@ -67,7 +66,7 @@ impl FrameShape {
 
 /// The shapes of frames, by the return addresses of their calls: a million stacks have few.
 #[derive(Default)]
-pub(super) struct FrameShapes(HashMap<usize, Option<Rc<FrameShape>>, ByAddress>);
+pub(super) struct FrameShapes(AddressMap<usize, Option<Rc<FrameShape>>>);
 
 impl FrameShapes {
     /// The shape for an address in a store with these trampolines.
@@ -120,12 +119,14 @@ impl StackWords<'_> {
     pub fn visit(&mut self, words: &mut impl ReplaceWords) -> Result<()> {
         let mut top = 0;
         let mut pc = self.replace(top, |word| words.code(word))?;
-        if pc == words.context().deliver as usize {
+        if pc == words.store().context().deliver as usize {
             top = self.visit_bound(words)?;
             pc = self.replace(top, |word| words.code(word))?;
         }
         match self.fp {
-            None if pc == words.context().start as usize => self.visit_arguments(words, top),
+            None if pc == words.store().context().start as usize => {
+                self.visit_arguments(words, top)
+            }
             fp => self.visit_frames(words, pc, fp),
         }
     }
@@ -137,7 +138,7 @@ impl StackWords<'_> {
         let values = size_of::<BoundHead>();
         let end = values + count * size_of::<RawVal>();
         let ty = self.replace(end, |word| words.ty(word))?;
-        let params = words.func_type(ty);
+        let params = func_type(words.store(), ty);
         for (number, ty) in params.params().iter().take(count).enumerate() {
             if let ValType::Ref(_) = ty {
                 // The last value lies lowest.
@@ -152,7 +153,7 @@ impl StackWords<'_> {
     fn visit_arguments(&mut self, words: &mut impl ReplaceWords, top: usize) -> Result<()> {
         // SAFETY: functions live as long as their store.
         let Some(function) = (unsafe { self.function.as_ref() }) else { return Ok(()) };
-        let ty = words.func_type(function.ty);
+        let ty = func_type(words.store(), function.ty);
         let first = top + NEW_STACK_ARGUMENTS;
         let count = self.bytes.len().checked_sub(first).map(|bytes| bytes / size_of::<RawVal>());
         let all = ty.params();
@@ -210,4 +211,9 @@ impl StackWords<'_> {
 
 fn below(fp: usize, frame_size: u32) -> Result<usize, SnapshotError> {
     fp.checked_sub(frame_size as usize).ok_or(SnapshotError::Damaged("a frame is too large"))
+}
+
+fn func_type(store: &Store, ty: *const TypeInfo) -> FuncType {
+    // SAFETY: types live as long as the engine.
+    store.options.types.func_type(unsafe { (*ty).id })
 }

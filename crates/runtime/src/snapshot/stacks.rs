@@ -18,9 +18,7 @@ use anyhow::Result;
 use bytemuck::Zeroable;
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::stack::{HAS_WAITED, Purpose};
-use ropewalk_abi::{
-    ControlBlock, FuncType, LEFT_CALL_FRAME, LeftCall, PausedFrame, StoreContext, TypeInfo,
-};
+use ropewalk_abi::{ControlBlock, LEFT_CALL_FRAME, LeftCall, PausedFrame, TypeInfo};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::{iter, ptr};
@@ -97,13 +95,8 @@ impl ReplaceWords for SavedWords<'_, '_> {
         Ok(ty)
     }
 
-    fn func_type(&self, ty: *const TypeInfo) -> FuncType {
-        // SAFETY: types live as long as the engine.
-        self.writer.store().options.types.func_type(unsafe { (*ty).id })
-    }
-
-    fn context(&self) -> &StoreContext {
-        self.writer.store().context()
+    fn store(&self) -> &Store {
+        self.writer.store()
     }
 
     fn shape_at(&mut self, address: usize) -> Option<Rc<FrameShape>> {

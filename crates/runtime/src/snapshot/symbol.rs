@@ -4,13 +4,13 @@ use super::error::SnapshotError;
 use super::image::TypeName;
 use crate::arch::stubs;
 use crate::code::{CodeMemory, LoadedModule};
+use crate::inspect::address_map::AddressMap;
 use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::{ControlBlock, FuncRef, StoreContext, TagDef, TypeInfo, TypeKind};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
@@ -154,29 +154,7 @@ pub(super) struct Symbols<'a> {
     pub named: Vec<Symbol>,
     numbers: HashMap<Symbol, u32>,
     /// The results of earlier lookups: a million stacks have the same addresses.
-    looked_for: HashMap<usize, Option<u32>, ByAddress>,
-}
-
-/// A hasher for addresses, which no attacker chooses.
-#[derive(Default)]
-pub(super) struct AddressHasher(u64);
-
-pub(super) type ByAddress = BuildHasherDefault<AddressHasher>;
-
-impl Hasher for AddressHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        // The golden ratio spreads keys that differ in few bits.
-        let product = u128::from(self.0 ^ word as u64) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = product as u64 ^ (product >> 64) as u64;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
+    looked_for: AddressMap<usize, Option<u32>>,
 }
 
 impl<'a> Symbols<'a> {
@@ -199,7 +177,7 @@ impl<'a> Symbols<'a> {
         let tags = tags.map(|(number, tag)| (ptr::from_ref(&**tag) as usize, number)).collect();
         let ranges = ranges(store, &modules);
         let numbers = named.iter().copied().zip(0..).collect();
-        let looked_for = HashMap::default();
+        let looked_for = AddressMap::default();
         let stubs = ranges_of_stubs();
         let trampolines = TrampolineMap::new(trampolines);
         Symbols {

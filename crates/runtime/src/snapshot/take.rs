@@ -10,10 +10,11 @@ use super::layouts::Layouts;
 use super::ranges::Ranges;
 use super::section::Section;
 use super::stack_words::FrameShapes;
-use super::symbol::{ByAddress, Symbol, Symbols, Trampolines};
+use super::symbol::{Symbol, Symbols, Trampolines};
 use super::tracking::Tracking;
 use crate::code::LoadedModule;
 use crate::embedder::text;
+use crate::inspect::address_map::AddressMap;
 use crate::os::dirty_pages::Region;
 use crate::report::backtrace::Backtrace;
 use crate::report::trap::Trap;
@@ -102,7 +103,7 @@ fn write(
         objects: store.objects(),
         image: Image::default(),
         types: tracking.types.iter().copied().zip(0..).collect(),
-        codes: HashMap::default(),
+        codes: AddressMap::default(),
         shapes: FrameShapes::default(),
         layouts: Layouts::default(),
         bytes: Vec::new(),
@@ -182,7 +183,7 @@ pub(super) struct Writer<'a> {
     /// The numbers of types.
     pub types: HashMap<TypeName, u32>,
     /// The numbers of code addresses: a million stacks have few of them.
-    pub codes: HashMap<usize, u32, ByAddress>,
+    pub codes: AddressMap<usize, u32>,
     pub shapes: FrameShapes,
     pub layouts: Layouts,
     /// The frames of the current stack.

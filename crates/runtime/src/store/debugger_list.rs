@@ -32,7 +32,7 @@ unsafe impl Sync for DebuggerListEntry {}
 
 impl DebuggerListEntry {
     pub(crate) fn new(context: *const StoreContext) -> DebuggerListEntry {
-        let _changing = CHANGING.lock().expect("nobody panics with it");
+        let _changing = CHANGING.lock().expect("the lock is never poisoned");
         let next = AtomicPtr::new(FIRST.load(Ordering::Relaxed));
         let node = Box::into_raw(Box::new(Node { context, next }));
         FIRST.store(node, Ordering::Release);
@@ -42,7 +42,7 @@ impl DebuggerListEntry {
 
 impl Drop for DebuggerListEntry {
     fn drop(&mut self) {
-        let _changing = CHANGING.lock().expect("nobody panics with it");
+        let _changing = CHANGING.lock().expect("the lock is never poisoned");
         let mut link = &FIRST;
         while link.load(Ordering::Relaxed) != self.0 {
             // SAFETY: nodes in the list are alive, and this one is in the list.

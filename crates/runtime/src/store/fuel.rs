@@ -8,7 +8,6 @@ use crate::embedder::Foreign;
 use crate::store::Store;
 use crate::store::running::Ending;
 use ropewalk_abi::TrapCode;
-use std::fmt;
 
 /// The fuel beyond the portion that generated code has.
 #[derive(Default)]
@@ -18,13 +17,6 @@ pub(crate) struct Fuel {
     interval: Option<u64>,
     /// Called when the reserve is empty.
     hook: Option<FuelHook>,
-}
-
-impl fmt::Debug for Fuel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fuel { reserve, interval, hook: _ } = self;
-        f.debug_struct("Fuel").field("reserve", reserve).field("interval", interval).finish()
-    }
 }
 
 /// How a call continues when all fuel is used up.

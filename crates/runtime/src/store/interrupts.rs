@@ -37,19 +37,18 @@ pub(crate) const ENDING: u32 = Reason::Interrupted as u32 | Reason::Deadline as 
 pub struct Interrupts {
     /// A set of [`Reason`]s. It changes only while `state` is locked, together with the instances.
     reasons: AtomicU32,
-    words: Mutex<Words>,
+    state: Mutex<LockedState>,
 }
 
 /// The state that the lock protects.
 #[derive(Debug, Default)]
-struct Words {
+struct LockedState {
     /// The instances of the store, until it is dropped.
-    instances: Vec<Word>,
+    instances: Vec<StopWord>,
     /// The wakers of pending activations, by their numbers.
     wakers: HashMap<usize, Foreign<Waker>>,
-    deadline: Clock,
-    slice: Clock,
-    sample: Clock,
+    /// In the order of [`TIMED`].
+    clocks: [Clock; TIMED.len()],
 }
 
 /// A time at which functions stop.
@@ -60,27 +59,24 @@ struct Clock {
     times: u64,
 }
 
-impl Words {
+/// The reasons with clocks.
+const TIMED: [Reason; 3] = [Reason::Deadline, Reason::Slice, Reason::Sample];
+
+impl LockedState {
     fn clock(&mut self, reason: Reason) -> &mut Clock {
-        match reason {
-            Reason::Deadline => &mut self.deadline,
-            Reason::Slice => &mut self.slice,
-            Reason::Sample => &mut self.sample,
-            Reason::Interrupted | Reason::Always | Reason::Snapshot => {
-                unreachable!("no time is set for these")
-            }
-        }
+        let index = TIMED.iter().position(|timed| *timed == reason);
+        &mut self.clocks[index.expect("the reason has a time")]
     }
 }
 
 /// The header of an instance, whose word `go_on` is set.
 #[derive(Debug)]
-struct Word(NonNull<InstanceHeader>);
+struct StopWord(NonNull<InstanceHeader>);
 
 // SAFETY: the word is atomic, and a store removes its instances before it drops them.
-unsafe impl Send for Word {}
+unsafe impl Send for StopWord {}
 
-impl Word {
+impl StopWord {
     /// Lets the functions of the instance run, or stops them.
     fn set(&self, goes_on: bool) {
         let address = if goes_on { self.0.as_ptr() as usize } else { 0 };
@@ -91,22 +87,22 @@ impl Word {
 }
 
 impl Interrupts {
-    fn lock(&self) -> MutexGuard<'_, Words> {
-        self.words.lock().expect("nobody panics with it")
+    fn lock(&self) -> MutexGuard<'_, LockedState> {
+        self.state.lock().expect("the lock is never poisoned")
     }
 
     fn stop(&self, reason: Reason) {
         self.stop_all(reason, self.lock());
     }
 
-    fn stop_all(&self, reason: Reason, mut words: MutexGuard<'_, Words>) {
+    fn stop_all(&self, reason: Reason, mut state: MutexGuard<'_, LockedState>) {
         if self.reasons.fetch_or(reason as u32, Ordering::Relaxed) == 0 {
-            words.instances.iter().for_each(|word| word.set(false));
+            state.instances.iter().for_each(|word| word.set(false));
         }
         if reason as u32 & ENDING != 0 {
-            let wakers = std::mem::take(&mut words.wakers);
+            let wakers = std::mem::take(&mut state.wakers);
             // A waker can run any code.
-            drop(words);
+            drop(state);
             wake_all(wakers.into_values());
         }
     }
@@ -120,14 +116,14 @@ impl Interrupts {
     /// without the lock, since it can run any code.
     pub(crate) fn wake_at_end(&self, activation: usize, waker: &Waker) {
         let waker = waker.clone();
-        let mut words = self.lock();
-        if self.end() || words.wakers.try_reserve(1).is_err() {
-            drop(words);
+        let mut state = self.lock();
+        if self.end() || state.wakers.try_reserve(1).is_err() {
+            drop(state);
             // Without room for the waker, the activation is polled at once, until there is room.
             return waker.wake();
         }
-        let before = words.wakers.insert(activation, Foreign::new(waker));
-        drop(words);
+        let before = state.wakers.insert(activation, Foreign::new(waker));
+        drop(state);
         drop(before);
     }
 
@@ -141,10 +137,10 @@ impl Interrupts {
         self.forget_in_all(reason, &self.lock());
     }
 
-    fn forget_in_all(&self, reason: Reason, words: &Words) {
+    fn forget_in_all(&self, reason: Reason, state: &LockedState) {
         let before = self.reasons.fetch_and(!(reason as u32), Ordering::Relaxed);
         if before == reason as u32 {
-            words.instances.iter().for_each(|word| word.set(true));
+            state.instances.iter().for_each(|word| word.set(true));
         }
     }
 
@@ -174,20 +170,19 @@ impl Interrupts {
 
     /// Adds an instance, whose functions stop too.
     pub(crate) fn add(&self, instance: NonNull<InstanceHeader>) {
-        let mut words = self.lock();
-        let word = Word(instance);
+        let mut state = self.lock();
+        let word = StopWord(instance);
         word.set(self.reasons.load(Ordering::Relaxed) == 0);
-        words.instances.push(word);
+        state.instances.push(word);
     }
 
     /// Removes all instances, which are about to be dropped. Returns the wakers of all pending
     /// activations.
     pub(crate) fn close(&self) -> HashMap<usize, Foreign<Waker>> {
-        let mut words = self.lock();
-        words.instances.clear();
-        (words.deadline, words.slice) = (Clock::default(), Clock::default());
-        words.sample = Clock::default();
-        std::mem::take(&mut words.wakers)
+        let mut state = self.lock();
+        state.instances.clear();
+        state.clocks = Default::default();
+        std::mem::take(&mut state.wakers)
     }
 
     /// Sets the time at which functions stop, instead of the previous one.
@@ -196,13 +191,13 @@ impl Interrupts {
         reason: Reason,
         when: Option<Instant>,
     ) -> io::Result<()> {
-        let mut words = self.lock();
-        let clock = words.clock(reason);
+        let mut state = self.lock();
+        let clock = state.clock(reason);
         clock.times += 1;
         clock.alarm = None;
         let times = clock.times;
-        self.forget_in_all(reason, &words);
-        drop(words);
+        self.forget_in_all(reason, &state);
+        drop(state);
         let Some(when) = when else { return Ok(()) };
         if when <= Instant::now() {
             self.stop(reason);
@@ -220,9 +215,9 @@ impl Interrupts {
 
     /// Stops functions, unless another time was set in the meantime.
     fn ring(&self, reason: Reason, times: u64) {
-        let mut words = self.lock();
-        if words.clock(reason).times == times {
-            self.stop_all(reason, words);
+        let mut state = self.lock();
+        if state.clock(reason).times == times {
+            self.stop_all(reason, state);
         }
     }
 }

@@ -392,7 +392,8 @@ impl Store {
 
     /// How many stacks belong to continuations that their owners have dropped.
     pub(crate) fn count_released(&self) -> usize {
-        let references = self.running.released.references.lock().expect("nobody panics with it");
+        let references =
+            self.running.released.references.lock().expect("the lock is never poisoned");
         references.iter().map(|&reference| self.held_stacks(reference).count()).sum()
     }
 

@@ -407,7 +407,7 @@ impl MemoryPool {
     }
 
     fn free(&self) -> MutexGuard<'_, Free> {
-        self.free.lock().expect("nobody panics with it")
+        self.free.lock().expect("the lock is never poisoned")
     }
 
     /// Keeps a reservation if the pool has room for it.

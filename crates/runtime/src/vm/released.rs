@@ -24,7 +24,7 @@ impl Released {
 
     /// Lets the store free a held continuation when it is used next.
     pub fn push(&self, reference: u64) {
-        self.references.lock().expect("nobody panics with it").push(reference);
+        self.references.lock().expect("the lock is never poisoned").push(reference);
         self.any.store(true, Ordering::Release);
     }
 }

@@ -36,6 +36,11 @@ fn bytes() -> Vec<u8> {
     bytes_with(&[0xC3; 5000])
 }
 
+fn start_of(name: SectionName, file: &[u8]) -> usize {
+    let header: Header = bytemuck::pod_read_unaligned(&file[..size_of::<Header>()]);
+    header.sections[name as usize].start as usize
+}
+
 fn file_of(bytes: &[u8]) -> File {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
@@ -111,8 +116,8 @@ fn every_section_is_checked_once() {
 fn what_is_damaged_of_what_backtraces_ask_for_is_missing() {
     let damage = |name: SectionName| {
         let mut damaged = bytes_with(&large());
-        let header: Header = bytemuck::pod_read_unaligned(&damaged[..size_of::<Header>()]);
-        damaged[header.sections[name as usize].start as usize] ^= 1;
+        let start = start_of(name, &damaged);
+        damaged[start] ^= 1;
         Precompiled::open(file_of(&damaged)).unwrap()
     };
     assert_eq!(damage(SectionName::Source).source(), None);
@@ -147,10 +152,8 @@ fn executable(code: &lazy_code::LazyCode) -> Vec<bool> {
 fn a_piece_of_code_is_executable_once_it_was_checked() {
     let bytes = bytes_with(&large());
     let file = file_of(&bytes);
-    let start =
-        Precompiled::copy(&bytes).map(|read| read.header.sections[SectionName::Code as usize]);
-    let damaged_at = start.unwrap().start + 2 * PIECE as u64 + 100;
-    file.write_all_at(&[0xCC], damaged_at).unwrap();
+    let damaged_at = start_of(SectionName::Code, &bytes) + 2 * PIECE + 100;
+    file.write_all_at(&[0xCC], damaged_at as u64).unwrap();
     let mut read = Precompiled::open(file).unwrap();
     let Code::Lazy(code) = read.code(false).unwrap() else { panic!("it is in a file") };
     assert_eq!(executable(&code), [true, false, false, false]);
@@ -167,16 +170,16 @@ fn all_code_is_executable_if_it_is_checked_at_once() {
     let Code::Lazy(code) = read.code(true).unwrap() else { panic!("it is in a file") };
     assert_eq!(executable(&code), [true; 4]);
     let mut bytes = bytes_with(&large());
-    let header: Header = bytemuck::pod_read_unaligned(&bytes[..size_of::<Header>()]);
-    bytes[header.sections[SectionName::Code as usize].start as usize + 3 * PIECE] ^= 1;
+    let start = start_of(SectionName::Code, &bytes);
+    bytes[start + 3 * PIECE] ^= 1;
     assert!(Precompiled::open(file_of(&bytes)).unwrap().code(true).is_err());
 }
 
 #[test]
 fn a_file_whose_first_piece_of_code_is_damaged_is_refused() {
     let mut bytes = bytes_with(&large());
-    let header: Header = bytemuck::pod_read_unaligned(&bytes[..size_of::<Header>()]);
-    bytes[header.sections[SectionName::Code as usize].start as usize] ^= 1;
+    let start = start_of(SectionName::Code, &bytes);
+    bytes[start] ^= 1;
     let mut read = Precompiled::open(file_of(&bytes)).unwrap();
     assert!(matches!(read.code(false), Err(PrecompiledError::Damaged(_))));
 }
@@ -186,8 +189,7 @@ fn a_file_is_removed_if_its_code_turns_out_to_be_damaged() {
     let folder = tempfile::tempdir().unwrap();
     for damage in [false, true] {
         let (path, mut bytes) = (folder.path().join("kept"), bytes_with(&large()));
-        let header: Header = bytemuck::pod_read_unaligned(&bytes[..size_of::<Header>()]);
-        let start = header.sections[SectionName::Code as usize].start as usize;
+        let start = start_of(SectionName::Code, &bytes);
         bytes[start + PIECE] ^= u8::from(damage);
         std::fs::write(&path, &bytes).unwrap();
         let mut read = Precompiled::open(File::open(&path).unwrap()).unwrap();

@@ -72,7 +72,7 @@ impl Registration {
             file: object.as_ptr(),
             size: object.len() as u64,
         }));
-        let _changing = CHANGING.lock().expect("nobody panics with it");
+        let _changing = CHANGING.lock().expect("the lock is never poisoned");
         // SAFETY: the record exists, here or in another engine, and all its users change it like
         // this. Entries in the list are alive.
         unsafe {
@@ -90,7 +90,7 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        let _changing = CHANGING.lock().expect("nobody panics with it");
+        let _changing = CHANGING.lock().expect("the lock is never poisoned");
         // SAFETY: as in `new`; the entry is in the list, and nothing else refers to it.
         unsafe {
             let next = (*self.entry).next.load(Ordering::Relaxed);

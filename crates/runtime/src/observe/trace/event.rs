@@ -1,5 +1,6 @@
 //! Recorded events, in a compact form.
 
+use crate::inspect::values::stack_word;
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::trace::TracedClass;
 use std::fmt::Write as _;
@@ -55,7 +56,6 @@ const _: () = assert!(size_of::<RawEvent>() == 64);
 
 /// How a value is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub(super) enum Shown {
     I32,
     I64,
@@ -64,10 +64,7 @@ pub(super) enum Shown {
     V128,
     Null,
     Func,
-    Cont,
-    Stack,
-    Task,
-    Fiber,
+    Stack(StackKind),
     I31,
     Object,
 }
@@ -89,12 +86,7 @@ impl Shown {
     /// The lowest bits of a reference say what it refers to.
     fn of_reference(value: u64) -> Shown {
         if ropewalk_abi::stack::is_stack(value) {
-            return match StackKind::of(value) {
-                Some(StackKind::Bag | StackKind::FirstClass) => Shown::Stack,
-                Some(StackKind::Task) => Shown::Task,
-                Some(StackKind::Fiber) => Shown::Fiber,
-                Some(StackKind::Continuation) | None => Shown::Cont,
-            };
+            return Shown::Stack(StackKind::of(value).unwrap_or(StackKind::Continuation));
         }
         if value & 1 == 1 { Shown::I31 } else { Shown::Object }
     }
@@ -108,10 +100,7 @@ impl Shown {
             Shown::V128 => to.write_str("v128"),
             Shown::Null => to.write_str("null"),
             Shown::Func => to.write_str("func"),
-            Shown::Cont => to.write_str("cont"),
-            Shown::Stack => to.write_str("stack"),
-            Shown::Task => to.write_str("task"),
-            Shown::Fiber => to.write_str("fiber"),
+            Shown::Stack(kind) => to.write_str(stack_word(kind)),
             Shown::I31 => to.write_str("i31"),
             Shown::Object => to.write_str("object"),
         };

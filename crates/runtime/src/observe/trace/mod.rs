@@ -29,7 +29,7 @@ mod stream;
 use crate::embedder::Foreign;
 use crate::observe::frame_tree::FrameTree;
 use breakpoint::Breakpoint;
-use event::RawEvent;
+use event::{NONE, RawEvent};
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, FuncRef, TagDef};
 pub use ropewalk_trace::{StackId, Trace};
@@ -154,7 +154,11 @@ impl Recorder {
         })
     }
 
+    /// The number of a tag, which may be null.
     fn tag(&mut self, tag: *const TagDef) -> u32 {
+        if tag.is_null() {
+            return NONE;
+        }
         let tags = &mut self.tags;
         *self.tag_numbers.entry(tag).or_insert_with(|| {
             tags.push(tag);

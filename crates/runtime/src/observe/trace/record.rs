@@ -179,7 +179,7 @@ impl Store {
     pub(crate) fn trace_switch(&mut self, to: *mut ControlBlock, word: u64, tag: *const TagDef) {
         self.record(|recorder, store| {
             let raw = recorder.here(store, EventKind::Switch);
-            let tag = if tag.is_null() { NONE } else { recorder.tag(tag) };
+            let tag = recorder.tag(tag);
             let raw = RawEvent { tag, ..raw.with_values(store, word) };
             // SAFETY: both are alive, or the first was just freed.
             Some(unsafe { recorder.switch(store, raw, store.context().stack, to) })
@@ -190,7 +190,7 @@ impl Store {
     pub(crate) fn trace_last_switch(&mut self, to: *mut ControlBlock, tag: *const TagDef) {
         self.record(|recorder, store| {
             let raw = recorder.here(store, EventKind::Return);
-            let tag = if tag.is_null() { NONE } else { recorder.tag(tag) };
+            let tag = recorder.tag(tag);
             let from = store.context().stack;
             // SAFETY: running stacks are alive. A root is not freed.
             if unsafe { (*from).purpose } != Purpose::Root {
@@ -305,7 +305,7 @@ impl Store {
         };
         self.record(|recorder, store| {
             let raw = recorder.here(store, EventKind::Return);
-            let tag = if tag.is_null() { NONE } else { recorder.tag(tag) };
+            let tag = recorder.tag(tag);
             recorder.end_stack(store.stacks.number_of(from)?);
             let other = recorder.id_of(store, to);
             Some(RawEvent { tag, other, frames: NONE, ..raw.with_values(store, word) })

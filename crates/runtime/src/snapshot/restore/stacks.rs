@@ -7,9 +7,10 @@ use super::super::symbol::{Symbol, TrampolineMap};
 use super::{Reader, RestoredRoot, damaged};
 use crate::report::trap::Trap;
 use crate::stack::mark::{Mark, MarkKind, Taken, Walk};
+use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::stack::Purpose;
-use ropewalk_abi::{ControlBlock, FuncType, RawVal, StoreContext, TypeInfo};
+use ropewalk_abi::{ControlBlock, FuncType, RawVal, TypeInfo};
 use std::cell::UnsafeCell;
 use std::rc::Rc;
 
@@ -388,13 +389,8 @@ impl ReplaceWords for RestoredWords<'_, '_> {
         Ok(ty)
     }
 
-    fn func_type(&self, ty: *const TypeInfo) -> FuncType {
-        // SAFETY: types live as long as the engine.
-        self.reader.store.options.types.func_type(unsafe { (*ty).id })
-    }
-
-    fn context(&self) -> &StoreContext {
-        self.reader.store.context()
+    fn store(&self) -> &Store {
+        self.reader.store
     }
 
     fn shape_at(&mut self, address: usize) -> Option<Rc<FrameShape>> {
