@@ -10,38 +10,38 @@ pub enum SnapshotError {
     #[error("the engine does not compile for snapshots (Config::snapshots)")]
     Disabled,
     /// The store is poisoned.
-    #[error("the store cannot be used any more, so it cannot be written down")]
+    #[error("the store cannot be used any more, so no snapshot of it can be taken")]
     Poisoned,
     /// There is an outer host function. Contains the name of the function that called it.
     #[error(
-        "a host function outside of this one{} has called WebAssembly, and functions of the host \
-         cannot be written down; take the snapshot in a function that is called from the \
-         outermost call", .0.as_ref().map(|name| format!(", which {name:?} has called,")).unwrap_or_default()
+        "a host function outside of this one{} has called WebAssembly, and host functions cannot be \
+         saved; take the snapshot in a host function that the outermost call reaches without \
+         another one", .0.as_ref().map(|name| format!(", which {name:?} called,")).unwrap_or_default()
     )]
     Nested(Option<String>),
     /// The host resumed the running stack, and it is not a continuation.
     #[error(
-        "the host has continued {0} and waits for it; take the snapshot when it has come back, \
-         or in a call of a function or of a continuation (Func::call, Continuation::resume)"
+        "the host has resumed {0} and waits for it; take the snapshot after it has returned, or \
+         in a call of a function or of a continuation (Func::call, Continuation::resume)"
     )]
     Resumed(&'static str),
     /// Calls wait for a limiter.
     #[error(
-        "{0} calls wait for the limiter of the store, whose futures cannot be written down; take \
-         the snapshot when it has decided"
+        "{0} calls wait for the limiter of the store, whose futures cannot be saved; take the \
+         snapshot when it has decided"
     )]
     Limiter(usize),
     /// The host holds stacks without names.
     #[error(
-        "the host holds {0} continuations or stacks without a name in the snapshot, so they \
+        "the host holds {0} continuations or stacks that have no name in the snapshot, so they \
          would be lost (SnapshotOptions::name_continuation, name_bag_stack, \
          name_first_class_stack)"
     )]
     Unnamed(usize),
     /// The host no longer holds what it named.
     #[error(
-        "the host does not hold the {what} any more that it has named {name:?}: it was resumed, \
-         freed or given away since then; name what there is when the snapshot is taken"
+        "the host no longer holds the {what} that it named {name:?}: it was resumed, freed or given \
+         away since; name only what the host holds when the snapshot is taken"
     )]
     Gone {
         /// What has the name.
@@ -51,8 +51,8 @@ pub enum SnapshotError {
     },
     /// The host gave two names to what it can hold only once.
     #[error(
-        "what the host has named {name:?} has the name {before:?} already, and the host can hold \
-         it only once; give it one name"
+        "the host named {name:?} what it had named {before:?} already; give it one name, since the \
+         host can hold it only once"
     )]
     NamedTwice {
         /// The second name.
@@ -62,24 +62,24 @@ pub enum SnapshotError {
     },
     /// A host function is a value, and no import identifies it.
     #[error(
-        "a function of the host is in a table, a global, an object or a frame, and no import \
-         names it: only functions that are imported are found again"
+        "a host function is in a table, a global, an object or a frame, and no import names it: only \
+         imported host functions can be restored"
     )]
     HostFunction,
     /// A host value cannot be saved.
-    #[error("a value of the host cannot be written down: {0}")]
+    #[error("a host value cannot be saved: {0}")]
     HostValue(String),
     /// No module has the type.
-    #[error("an object or function has a type of the host that no module of the store defines")]
+    #[error("an object or function has a type of the host, which no module of the store defines")]
     ForeignType,
     /// A stack is too deep.
-    #[error("stack {0} has {1} bytes of frames, and a snapshot has room for 4294967295 of each")]
+    #[error("stack {0} has {1} bytes of frames; a snapshot can contain 4294967295 of each stack")]
     DeepStack(usize, usize),
     /// An address is unknown.
-    #[error("this is a bug of the engine: {0} at {1:#x} is not known")]
+    #[error("this is a bug of the engine: {0} at {1:#x} is unknown")]
     Unknown(&'static str, usize),
     /// The bytes are not a snapshot.
-    #[error("these bytes are no snapshot")]
+    #[error("these bytes are not a snapshot")]
     Other,
     /// Another version took the snapshot.
     #[error(
@@ -90,10 +90,10 @@ pub enum SnapshotError {
     #[error("the snapshot is damaged: {0}")]
     Damaged(&'static str),
     /// The snapshot is incremental, and its base is missing.
-    #[error("the snapshot has only what has changed since another, which is needed too")]
+    #[error("the snapshot is incremental: it needs the snapshot that it is based on")]
     NeedsBase,
     /// The snapshot has another base.
-    #[error("the snapshot is based on another one than this")]
+    #[error("the snapshot is incremental, and based on another snapshot than this one")]
     WrongBase,
     /// A setting differs.
     #[error("the snapshot was taken with another setting: {name} was {was}, and is {is}")]

@@ -26,7 +26,6 @@ pub struct Precompiled {
     map: Map,
     len: usize,
     pub(super) header: Header,
-    /// The mapped file, if there is one.
     file: Option<File>,
     /// The results of checking lazily checked sections.
     lazy: [OnceLock<bool>; SectionName::COUNT],
@@ -79,7 +78,7 @@ impl Precompiled {
         this.header = this.read_header()?;
         match SectionName::AT_ONCE.iter().all(|name| this.is_whole(*name)) {
             true => Ok(this),
-            false => Err(PrecompiledError::Damaged("its checksum is not that of its bytes")),
+            false => Err(PrecompiledError::Damaged("a checksum does not match its contents")),
         }
     }
 
@@ -96,13 +95,13 @@ impl Precompiled {
             return Err(PrecompiledError::Format(header.format));
         }
         if header.unused != 0 || header.checksum != header.checksum_of_rest() {
-            return Err(PrecompiledError::Damaged("the checksum of its head is another"));
+            return Err(PrecompiledError::Damaged("the checksum of its header does not match"));
         }
         let ends = |section: &Section| section.start.checked_add(section.len);
         let len = bytes.len() as u64;
         let all_fit = header.sections.iter().all(|section| ends(section).is_some_and(|e| e <= len));
         if !all_fit || ends(&header.sections[SectionName::Binary as usize]) != Some(len) {
-            return Err(PrecompiledError::Damaged("its length is not what its head says"));
+            return Err(PrecompiledError::Damaged("its length does not match its header"));
         }
         Ok(header)
     }
@@ -116,7 +115,7 @@ impl Precompiled {
         self.check_code()?;
         match SectionName::LAZY.iter().all(|name| self.has(*name)) && self.is_empty_between() {
             true => Ok(()),
-            false => Err(PrecompiledError::Damaged("its checksum is not that of its bytes")),
+            false => Err(PrecompiledError::Damaged("a checksum does not match its contents")),
         }
     }
 
@@ -136,7 +135,7 @@ impl Precompiled {
         let pieces = self.section(SectionName::Code).len().div_ceil(PIECE);
         match (0..pieces).all(|piece| self.is_whole_piece(piece)) {
             true => Ok(()),
-            false => Err(PrecompiledError::Damaged("its code is not what was written")),
+            false => Err(PrecompiledError::Damaged("the checksum of its code does not match")),
         }
     }
 
@@ -257,7 +256,7 @@ impl Precompiled {
 
     fn table<T: Pod>(&self, name: SectionName) -> Result<&[T], PrecompiledError> {
         bytemuck::try_cast_slice(self.section(name))
-            .map_err(|_| PrecompiledError::Damaged("a table is out of place"))
+            .map_err(|_| PrecompiledError::Damaged("a table is misaligned"))
     }
 
     /// The module in the binary format, if the file has it and it is intact.
@@ -307,7 +306,7 @@ impl Precompiled {
                 && image.place.start.is_multiple_of(PAGE)
                 && image.place.len().is_multiple_of(PAGE);
             if !is_whole {
-                return Err(PrecompiledError::Damaged("what a memory begins with is out of place"));
+                return Err(PrecompiledError::Damaged("a memory image is misplaced"));
             }
         }
         match self.file.take() {
@@ -324,7 +323,7 @@ impl Precompiled {
     pub fn code(&mut self, at_once: bool) -> Result<Code, PrecompiledError> {
         let part = self.range(SectionName::Code);
         if !part.start.is_multiple_of(PAGE) {
-            return Err(PrecompiledError::Damaged("its code is out of place"));
+            return Err(PrecompiledError::Damaged("its code is not aligned to a page"));
         }
         if let Some(file) = &self.file {
             match LazyCode::map(self, file, &part, at_once) {
@@ -340,7 +339,6 @@ impl Precompiled {
         Ok(Code::InPlace(part))
     }
 
-    /// The bytes of the code, for reading.
     pub(crate) fn code_bytes(&self) -> &[u8] {
         self.section(SectionName::Code)
     }

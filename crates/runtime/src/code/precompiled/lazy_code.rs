@@ -66,7 +66,7 @@ impl LazyCode {
         } else if code.len == 0 || file.is_whole_piece(0) {
             code.open(0..PIECE)?;
         } else {
-            return Err(PrecompiledError::Damaged("its code is not what was written"));
+            return Err(PrecompiledError::Damaged("the checksum of its code does not match"));
         }
         Ok(code)
     }
