@@ -46,7 +46,6 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     file: File,
-    /// The number of handles.
     users: usize,
     /// The number of the next function.
     next: u64,

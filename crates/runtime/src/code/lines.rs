@@ -8,7 +8,6 @@ use std::sync::Arc;
 /// Code from an offset on comes from a source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The offset in the code.
     pub offset: u32,
     /// The file; `<text>` for a text that was not read from a file.
     pub file: Arc<str>,

@@ -39,7 +39,6 @@ pub struct CodeMemory {
     owner: CodeOwner,
 }
 
-/// Owns the code and its tables.
 #[derive(Debug)]
 #[allow(dead_code, reason = "kept for what lies in it")]
 enum CodeOwner {

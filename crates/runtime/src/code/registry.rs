@@ -14,7 +14,6 @@ struct Range {
     end: AtomicUsize,
 }
 
-/// The capacity of a chunk.
 const CHUNK: usize = 128;
 
 /// A chunk of the list. Chunks are never freed.

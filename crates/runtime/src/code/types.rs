@@ -28,7 +28,6 @@ use std::sync::{Arc, RwLock};
 pub struct TypeRegistry {
     /// The number of the first type of each group. Locked to add types.
     groups: RwLock<HashMap<Box<[SubType]>, u32>>,
-    /// The number of the first type.
     first: u32,
     /// By their numbers, counted from `first`.
     types: boxcar::Vec<Arc<RegisteredType>>,

@@ -531,7 +531,6 @@ fn suspended(stack: &ControlBlock) -> Life {
     if stack.is_parked() { Life::Parked } else { Life::Suspended }
 }
 
-/// Whether a waiting stack has a clause.
 fn has_clause(stack: &ControlBlock, word: u64) -> bool {
     // SAFETY: the clauses of a waiting stack are set. All are compared, to find errors of the hash.
     unsafe { clauses::all(stack.handlers) }.any(|found| found == word)

@@ -32,14 +32,12 @@ struct Call<'a> {
     site: Option<&'a CallSite>,
 }
 
-/// A frame: its call, and its frame pointer.
 pub(crate) struct Frame<'a> {
     pub fp: usize,
     call: Call<'a>,
 }
 
 impl<'a> Frames<'a> {
-    /// The frames of a stack in a host call.
     pub fn of_host_call(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the stubs leave the return address at the stack pointer.
         unsafe {
@@ -75,7 +73,6 @@ impl<'a> Frames<'a> {
         call
     }
 
-    /// The frames of a suspended stack.
     pub fn of_suspended(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the return address is on top, above the bound values.
         unsafe {
@@ -103,7 +100,6 @@ impl<'a> Frame<'a> {
         self.call.pc
     }
 
-    /// The module of its function.
     pub fn module(&self) -> Option<&'a Arc<LoadedModule>> {
         self.call.module
     }

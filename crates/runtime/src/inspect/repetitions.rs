@@ -33,7 +33,6 @@ pub(super) struct Run<T> {
     pub times: usize,
 }
 
-/// Items with folded repetitions.
 #[derive(Debug)]
 pub(super) struct Repetitions<T> {
     /// Up to this many items, every run is kept.

@@ -151,7 +151,6 @@ impl<'a> Walker<'a> {
         Ok(trace)
     }
 
-    /// Resolves a frame.
     fn frame(&mut self, (address, boundary): RawFrame) -> Frame {
         let found = self.store.function_at(address);
         let (module, offset, code) = found.expect("it was found in a function");

@@ -16,10 +16,8 @@ const LEFT_OUT: usize = 0;
 /// The maximum size of the tree. Further frames are not recorded.
 const MAX_NODES: usize = 1 << 20;
 
-/// A frame of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Node {
-    /// The frame that called it.
     pub caller: Option<u32>,
     /// Where the code of its module begins; 0 for frames that are left out.
     pub code: usize,

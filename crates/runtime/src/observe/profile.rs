@@ -18,7 +18,6 @@ use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// A running profiler.
 #[derive(Debug)]
 pub(crate) struct Profiler {
     begun: Instant,
@@ -94,7 +93,6 @@ impl Store {
         Ok(profiler.map(|profiler| profiler.finish(self)))
     }
 
-    /// The time of the next sample.
     pub(crate) fn next_sample(&self) -> Option<Instant> {
         Instant::now().checked_add(self.observers.profiler.get::<Profiler>()?.interval)
     }

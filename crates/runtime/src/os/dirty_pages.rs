@@ -276,9 +276,10 @@ mod tests {
         unsafe { map.base().add(page * PAGE + 10).write_volatile(1) };
     }
 
-    /// The numbers of the pages that were written.
-    fn numbers(map: &Map, written: &[Range<usize>]) -> Vec<usize> {
+    /// The numbers of the dirty pages, which become clean.
+    fn taken(map: &Map, range: &Range<usize>) -> Vec<usize> {
         let first = map.base() as usize / PAGE;
+        let written = DirtyPages::of_process().unwrap().take_written(range).unwrap();
         written
             .iter()
             .flat_map(|range| range.start / PAGE..range.end / PAGE)
@@ -292,15 +293,15 @@ mod tests {
         let (map, range) = some_pages(2000);
         pages.watch(&range).unwrap();
         pages.take_written(&range).unwrap();
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [] as [usize; 0]);
+        assert_eq!(taken(&map, &range), [] as [usize; 0]);
         let chosen = [0, 1, 6, 7, 513, 1024, 1999];
         chosen.iter().for_each(|page| write(&map, *page));
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), chosen);
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [] as [usize; 0]);
+        assert_eq!(taken(&map, &range), chosen);
+        assert_eq!(taken(&map, &range), [] as [usize; 0]);
         // More regions than one scan returns.
         let all: Vec<usize> = (0..2000).step_by(3).collect();
         all.iter().for_each(|page| write(&map, *page));
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), all);
+        assert_eq!(taken(&map, &range), all);
     }
 
     #[test]
@@ -314,7 +315,7 @@ mod tests {
         // SAFETY: the pages are the map's, and only this thread uses them.
         let place = unsafe { std::slice::from_raw_parts_mut(map.base().add(3 * PAGE), 5000) };
         reader.read_exact(place).unwrap();
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [3, 4]);
+        assert_eq!(taken(&map, &range), [3, 4]);
     }
 
     #[test]
@@ -338,16 +339,16 @@ mod tests {
         let Some(pages) = DirtyPages::of_process() else { return };
         let (map, range) = some_pages(8);
         pages.watch(&range).unwrap();
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [0, 2, 4, 6]);
+        assert_eq!(taken(&map, &range), [0, 2, 4, 6]);
         write(&map, 3);
         write(&map, 4);
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [3, 4]);
+        assert_eq!(taken(&map, &range), [3, 4]);
         // Nothing is tracked anymore.
         DirtyPages::forget(&range);
         assert!(pages.take_written(&range).is_err());
         DirtyPages::forget(&range);
         pages.watch(&range).unwrap();
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [0, 2, 3, 4, 6]);
+        assert_eq!(taken(&map, &range), [0, 2, 3, 4, 6]);
     }
 
     #[test]
@@ -378,7 +379,7 @@ mod tests {
         write(&map, 2);
         write(&map, 5);
         pages.watch(&range).unwrap();
-        let written = numbers(&map, &pages.take_written(&range).unwrap());
+        let written = taken(&map, &range);
         assert!(
             written.contains(&2) && written.contains(&5) && !written.contains(&0),
             "{written:?}"

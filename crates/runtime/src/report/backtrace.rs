@@ -224,7 +224,6 @@ impl Backtrace {
 }
 
 impl Backtrace {
-    /// The function of the outermost frame.
     pub(crate) fn outermost(&self) -> Option<Frame> {
         let outermost = self.frames.last()?;
         Some(Frame::of_function(&outermost.module, outermost.function))

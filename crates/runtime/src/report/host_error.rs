@@ -40,7 +40,6 @@ impl HostError {
 
 /// The messages of an error, collected in one call of the embedder's code.
 pub(crate) struct Described {
-    /// The message with all its causes.
     message: String,
     /// The message alone.
     pub first: String,

@@ -107,7 +107,6 @@ impl<'a> IntoIterator for &'a StackList {
     }
 }
 
-/// The widths of the columns.
 struct Columns {
     title: usize,
     function: usize,

@@ -8,7 +8,6 @@ use super::image::MarkImage;
 use bytemuck::{Pod, Zeroable};
 use ropewalk_abi::stack::Purpose;
 
-/// The size of the record of a block.
 pub(super) const RECORD: usize = size_of::<Record>();
 
 const _: () = assert!(RECORD == 64);
@@ -64,7 +63,6 @@ impl Record {
     }
 }
 
-/// A block of the table of stacks.
 #[derive(Debug)]
 pub(super) enum BlockImage {
     /// It has no stack. Its next stack gets this reference.

@@ -100,7 +100,7 @@ impl Writer<'_> {
         let root = unsafe { &*left.root };
         // SAFETY: the return address of the stub that entered a root lies at its end.
         let entered = unsafe { *((end_of_frames(root) - size_of::<usize>()) as *const usize) };
-        let entered = self.symbols.code(entered);
+        let entered = self.symbols.find(entered);
         if entered.is_some_and(comes_back) {
             let (reference, ty) = self.resumed(left)?;
             let clauses = self.clauses(root)?;
@@ -190,7 +190,6 @@ impl Writer<'_> {
     }
 }
 
-/// The outermost function of a suspended stack.
 fn outermost_function<'a>(store: &'a Store, stack: &ControlBlock) -> Option<Frame<'a>> {
     // The stub that continues a left call is not a function.
     let continues = stubs::continue_call as *const () as usize;

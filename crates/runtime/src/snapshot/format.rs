@@ -177,7 +177,6 @@ impl Bytes {
         })
     }
 
-    /// The lengths of its sections.
     pub(super) fn lens(&self) -> Vec<u64> {
         self.sections.iter().map(|section| section.len as u64).collect()
     }
@@ -186,7 +185,6 @@ impl Bytes {
         self.sections.len()
     }
 
-    /// The bytes of a section.
     pub(super) fn section(&self, number: usize) -> Result<Option<Vec<u8>>, SnapshotError> {
         if number >= self.count() {
             return Ok(None);
@@ -269,6 +267,10 @@ mod tests {
         Bytes::new(&mut sections, base.map(BasedOn::from).as_ref())
     }
 
+    fn content(bytes: &Bytes, number: usize) -> Vec<u8> {
+        bytes.section(number).unwrap().unwrap()
+    }
+
     #[test]
     fn sections_come_back_without_their_zeroes() {
         let mut long = vec![0; 10 * CHUNK + 5];
@@ -276,9 +278,9 @@ mod tests {
         let sections = written(&[b"short", &long, b""], None);
         assert!(sections.as_bytes().len() < 3 * CHUNK);
         let read = Bytes::read(sections.as_bytes().to_vec()).unwrap();
-        assert_eq!(read.section(0).unwrap().unwrap(), b"short");
-        assert_eq!(read.section(1).unwrap().unwrap(), long);
-        assert_eq!(read.section(2).unwrap().unwrap(), b"");
+        assert_eq!(content(&read, 0), b"short");
+        assert_eq!(content(&read, 1), long);
+        assert_eq!(content(&read, 2), b"");
         assert!(read.section(3).unwrap().is_none());
     }
 
@@ -292,10 +294,7 @@ mod tests {
         let based = written(&[&section, b"a"], Some(&base));
         assert!(based.is_based() && based.as_bytes().len() < 4 * CHUNK);
         let whole = based.on(&base).unwrap();
-        assert_eq!(
-            (whole.section(0).unwrap().unwrap(), whole.section(1).unwrap().unwrap()),
-            (section, b"a".to_vec())
-        );
+        assert_eq!((content(&whole, 0), content(&whole, 1)), (section, b"a".to_vec()));
         assert!(matches!(based.on(&based), Err(SnapshotError::WrongBase)));
         let other = written(&[b"other"], None);
         assert!(matches!(based.on(&other), Err(SnapshotError::WrongBase)));
@@ -336,7 +335,7 @@ mod tests {
             assert!(at_once.is_based() && !one_by_one.is_based());
             let at_once = Bytes::read(at_once.as_bytes().to_vec()).unwrap().on(&first).unwrap();
             for whole in [one_by_one, at_once] {
-                assert!(whole.section(0).unwrap().unwrap() == states[3], "seed {seed}");
+                assert!(content(&whole, 0) == states[3], "seed {seed}");
                 assert_eq!(whole.identity, c.identity);
             }
         }
@@ -355,7 +354,7 @@ mod tests {
             let next = Bytes::new(&mut section, Some(&on));
             assert!(next.as_bytes().len() < CHUNK);
             let whole = next.on(&based.on(&base).unwrap()).unwrap();
-            assert!(whole.section(0).unwrap().unwrap() == long);
+            assert!(content(&whole, 0) == long);
         }
     }
 
@@ -363,7 +362,7 @@ mod tests {
     fn the_same_change_of_another_base_is_another_snapshot() {
         let bases = [[1; 4 * CHUNK], [2; 4 * CHUNK]].map(|section| written(&[&section], None));
         let based = bases.each_ref().map(|base| {
-            let mut section = base.section(0).unwrap().unwrap();
+            let mut section = content(base, 0);
             section[CHUNK] = 9;
             section[CHUNK + 1..2 * CHUNK].fill(0);
             written(&[&section], Some(base))

@@ -13,7 +13,6 @@ use std::ptr::NonNull;
 /// Everything but memories, tables, objects and stacks.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Image {
-    /// The modules of the instances.
     pub modules: Vec<ModuleImage>,
     pub instances: Vec<InstanceImage>,
     pub memories: Vec<MemoryImage>,
@@ -22,7 +21,6 @@ pub(super) struct Image {
     pub globals: Vec<(TypeOfValue, bool, [u8; 16])>,
     /// The type of each tag that belongs to no instance.
     pub tags: Vec<Option<TypeName>>,
-    /// The values of the host, by number.
     pub host_values: Vec<Option<Vec<u8>>>,
     /// The types whose numbers objects contain.
     pub types: Vec<TypeName>,
@@ -66,7 +64,6 @@ pub(super) struct InstanceImage {
     pub dropped_data: Vec<bool>,
 }
 
-/// The value of an import.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum ImportImage {
     /// A function of an instance, by the number of its record.
@@ -92,7 +89,6 @@ pub(super) struct MemoryImage {
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct TableImage {
-    /// The number of elements.
     pub len: usize,
     /// The type of the elements and the limits, if it belongs to no instance.
     pub own: Option<(TypeOfValue, bool, u64, Option<u64>)>,
@@ -180,7 +176,6 @@ pub struct ImportName {
 /// An object that the host named.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Named {
-    /// An instance, by its number.
     Instance(usize),
     /// A held continuation: its reference and, if known, the types of what it takes and returns,
     /// each as the parameters or the results of a function type.

@@ -10,7 +10,6 @@ use std::ops::Range;
 use std::ptr;
 use std::rc::Rc;
 
-/// The size of a reference.
 pub(super) const WORD: usize = size_of::<u64>();
 
 /// The places for each type so far.

@@ -55,7 +55,6 @@ impl Ranges {
         Ranges(self.iter().map(|Range { start, end }| start * size..end * size).collect())
     }
 
-    /// The numbers below a limit.
     pub fn below(&self, limit: usize) -> Ranges {
         let mut below = Ranges::default();
         for Range { start, end } in self.iter() {

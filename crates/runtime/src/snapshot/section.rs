@@ -23,7 +23,6 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// A whole section.
     pub fn whole(bytes: impl Into<Cow<'a, [u8]>>) -> Section<'a> {
         let bytes = bytes.into();
         Section { len: bytes.len(), pieces: vec![(0, bytes)], kept: None }
@@ -254,7 +253,6 @@ fn is_zero(chunk: &[u8]) -> bool {
     words.iter().all(|word| u128::from_ne_bytes(*word) == 0) && rest.iter().all(|byte| *byte == 0)
 }
 
-/// Decodes sections.
 pub(super) struct SectionReader<'a> {
     pub bytes: &'a [u8],
     pub at: usize,

@@ -20,33 +20,25 @@ use std::sync::Arc;
 pub enum Symbol {
     /// A number, not an address.
     Number(u64),
-    /// An instance.
     Instance(usize, u64),
-    /// The context of the store.
     Store(u64),
     /// Its transfer area.
     Transfer(u64),
-    /// The block of a stack.
     Block(usize, u64),
     /// The parent of bases.
     NoParent(u64),
     /// The empty list of clauses.
     NoClauses,
-    /// A memory.
     Memory(usize, u64),
-    /// The elements of a table.
     Table(usize, u64),
-    /// A type.
     Type(TypeName, u64),
     /// A tag; the offset is the kind of its clause.
     Tag(usize, u64),
     /// The inverted word of a tag.
     NotTag(usize, u64),
-    /// Code of a module.
     Code(usize, u64),
     /// Code of the runtime.
     Stub(u8, u64),
-    /// A trampoline of the engine, for a type.
     Trampoline(TrampolineKind, TypeName, u64),
     /// The array with the results of an activation.
     Values,
@@ -148,9 +140,6 @@ pub(super) struct Symbols<'a> {
     /// The name of each module type.
     types: HashMap<*const TypeInfo, TypeName>,
     tags: HashMap<usize, usize>,
-    /// Sorted.
-    stubs: Vec<(Range<usize>, u8)>,
-    /// The symbols that have numbers.
     pub named: Vec<Symbol>,
     numbers: HashMap<Symbol, u32>,
     /// The results of earlier lookups: a million stacks have the same addresses.
@@ -175,23 +164,72 @@ impl<'a> Symbols<'a> {
         }
         let tags = store.objects.tags.iter().enumerate();
         let tags = tags.map(|(number, tag)| (ptr::from_ref(&**tag) as usize, number)).collect();
-        let ranges = ranges(store, &modules);
-        let numbers = named.iter().copied().zip(0..).collect();
-        let looked_for = AddressMap::default();
-        let stubs = ranges_of_stubs();
-        let trampolines = TrampolineMap::new(trampolines);
-        Symbols {
+        let mut symbols = Symbols {
             store,
             modules,
-            trampolines,
-            ranges,
+            trampolines: TrampolineMap::new(trampolines),
+            ranges: Vec::new(),
             types,
             tags,
-            stubs,
+            numbers: named.iter().copied().zip(0..).collect(),
             named,
-            numbers,
-            looked_for,
+            looked_for: AddressMap::default(),
+        };
+        symbols.ranges = symbols.ranges();
+        symbols
+    }
+
+    /// The addresses of objects and code, sorted.
+    fn ranges(&self) -> Vec<(Range<usize>, Symbol)> {
+        let store = self.store;
+        let mut ranges = Vec::new();
+        let mut add = |start: usize, len: usize, symbol: Symbol| {
+            if len > 0 {
+                ranges.push((start..start + len, symbol));
+            }
+        };
+        for (number, instance) in store.instances().iter().enumerate() {
+            let size = instance.module().layout.size();
+            add(instance.header().as_ptr() as usize, size, Symbol::Instance(number, 0));
         }
+        let context = store.context();
+        add(ptr::from_ref(context) as usize, size_of::<StoreContext>(), Symbol::Store(0));
+        let blocks = (store.stacks.len() + 1) * size_of::<ControlBlock>();
+        if !store.stacks.base().is_null() {
+            add(store.stacks.base() as usize, blocks, Symbol::Block(0, 0));
+            add(
+                context.transfer as usize,
+                ropewalk_abi::transfer::TRANSFER_SIZE,
+                Symbol::Transfer(0),
+            );
+        }
+        add(store.no_parent() as usize, size_of::<ControlBlock>(), Symbol::NoParent(0));
+        for (number, memory) in store.memories().iter().enumerate() {
+            let (start, len) = memory.reserved();
+            add(start, len, Symbol::Memory(number, 0));
+        }
+        for (number, table) in store.objects.tables.iter().enumerate() {
+            let elements = table.elements();
+            add(elements.as_ptr() as usize, size_of_val(elements), Symbol::Table(number, 0));
+        }
+        for (number, module) in self.modules.iter().enumerate() {
+            let code = &module.code;
+            // A call may be the last instruction.
+            add(code.start(), code.end() - code.start() + 1, Symbol::Code(number, 0));
+        }
+        for trampoline in &self.trampolines.0 {
+            let ty = store.options.types.try_get(trampoline.type_id);
+            if let Some(name) = ty.and_then(|ty| self.type_name(ty.info())) {
+                let (code, symbol) =
+                    (&trampoline.code, Symbol::Trampoline(trampoline.kind, name, 0));
+                add(code.start(), code.end() - code.start() + 1, symbol);
+            }
+        }
+        for (range, number) in ranges_of_stubs() {
+            add(range.start, range.len(), Symbol::Stub(number, 0));
+        }
+        ranges.sort_by_key(|(range, _)| range.start);
+        ranges
     }
 
     /// The symbol of an address, if it is known.
@@ -202,19 +240,13 @@ impl<'a> Symbols<'a> {
         {
             return Some(symbol.at((address - range.start) as u64));
         }
-        if let Some(tag) = self.tag_word(address as u64) {
-            return Some(Symbol::Tag(tag.0, tag.1));
-        }
-        if let Some(tag) = self.tag_word(!address as u64) {
-            return Some(Symbol::NotTag(tag.0, tag.1));
-        }
-        if let Some(name) = self.types.get(&(address as *const TypeInfo)) {
-            return Some(Symbol::Type(*name, 0));
-        }
-        if ptr::eq(address as *const u64, ropewalk_abi::clauses::no_clauses()) {
-            return Some(Symbol::NoClauses);
-        }
-        self.code(address)
+        let tag = self.tag_word(address as u64).map(|(number, kind)| Symbol::Tag(number, kind));
+        let not_tag = || self.tag_word(!address as u64);
+        let ty = || self.types.get(&(address as *const TypeInfo));
+        let no_clauses = ptr::eq(address as *const u64, ropewalk_abi::clauses::no_clauses());
+        tag.or_else(|| not_tag().map(|(number, kind)| Symbol::NotTag(number, kind)))
+            .or_else(|| ty().map(|name| Symbol::Type(*name, 0)))
+            .or_else(|| no_clauses.then_some(Symbol::NoClauses))
     }
 
     /// The number of an address's symbol, if it is known.
@@ -233,23 +265,6 @@ impl<'a> Symbols<'a> {
         Some((*number, offset))
     }
 
-    /// The symbol of an address of code.
-    pub fn code(&self, address: usize) -> Option<Symbol> {
-        let after = self.stubs.partition_point(|(range, _)| range.start <= address);
-        if let Some((range, number)) = after.checked_sub(1).map(|last| &self.stubs[last])
-            && range.contains(&address)
-        {
-            return Some(Symbol::Stub(*number, (address - range.start) as u64));
-        }
-        let (found, offset) = self.trampolines.at(address)?;
-        Some(Symbol::Trampoline(found.kind, self.type_by_id(found.type_id)?, offset.into()))
-    }
-
-    fn type_by_id(&self, type_id: u32) -> Option<TypeName> {
-        let info = self.store.options.types.try_get(type_id)?.info();
-        self.type_name(info)
-    }
-
     pub fn type_name(&self, ty: *const TypeInfo) -> Option<TypeName> {
         self.types.get(&ty).copied()
     }
@@ -259,13 +274,11 @@ impl<'a> Symbols<'a> {
         self.type_name(ty).ok_or(SnapshotError::ForeignType)
     }
 
-    /// The number of a tag.
     pub fn tag(&self, tag: *const TagDef) -> Result<usize, SnapshotError> {
         let number = self.tags.get(&(tag as usize)).copied();
         number.ok_or(SnapshotError::Unknown("a tag", tag as usize))
     }
 
-    /// The number of a symbol.
     pub fn number(&mut self, symbol: Symbol) -> u32 {
         *self.numbers.entry(symbol).or_insert_with(|| {
             self.named.push(symbol);
@@ -297,6 +310,8 @@ impl Symbol {
             Symbol::Memory(number, _) => Symbol::Memory(number, offset),
             Symbol::Table(number, _) => Symbol::Table(number, offset),
             Symbol::Code(number, _) => Symbol::Code(number, offset),
+            Symbol::Stub(number, _) => Symbol::Stub(number, offset),
+            Symbol::Trampoline(kind, name, _) => Symbol::Trampoline(kind, name, offset),
             other => other,
         }
     }
@@ -313,42 +328,6 @@ fn ranges_of_stubs() -> Vec<(Range<usize>, u8)> {
         (*start..next.min(*start + longest), *number)
     };
     starts.iter().zip(ends).map(range).collect()
-}
-
-fn ranges(store: &Store, modules: &[Arc<LoadedModule>]) -> Vec<(Range<usize>, Symbol)> {
-    let mut ranges = Vec::new();
-    let mut add = |start: usize, len: usize, symbol: Symbol| {
-        if len > 0 {
-            ranges.push((start..start + len, symbol));
-        }
-    };
-    for (number, instance) in store.instances().iter().enumerate() {
-        let size = instance.module().layout.size();
-        add(instance.header().as_ptr() as usize, size, Symbol::Instance(number, 0));
-    }
-    let context = store.context();
-    add(ptr::from_ref(context) as usize, size_of::<StoreContext>(), Symbol::Store(0));
-    let blocks = (store.stacks.len() + 1) * size_of::<ControlBlock>();
-    if !store.stacks.base().is_null() {
-        add(store.stacks.base() as usize, blocks, Symbol::Block(0, 0));
-        add(context.transfer as usize, ropewalk_abi::transfer::TRANSFER_SIZE, Symbol::Transfer(0));
-    }
-    add(store.no_parent() as usize, size_of::<ControlBlock>(), Symbol::NoParent(0));
-    for (number, memory) in store.memories().iter().enumerate() {
-        let (start, len) = memory.reserved();
-        add(start, len, Symbol::Memory(number, 0));
-    }
-    for (number, table) in store.objects.tables.iter().enumerate() {
-        let elements = table.elements();
-        add(elements.as_ptr() as usize, size_of_val(elements), Symbol::Table(number, 0));
-    }
-    for (number, module) in modules.iter().enumerate() {
-        let code = &module.code;
-        // A call may be the last instruction.
-        add(code.start(), code.end() - code.start() + 1, Symbol::Code(number, 0));
-    }
-    ranges.sort_by_key(|(range, _)| range.start);
-    ranges
 }
 
 /// The addresses of symbols in a store.
@@ -401,7 +380,6 @@ impl Addresses<'_> {
         Ok(start.checked_add(offset as usize).ok_or_else(damaged)?)
     }
 
-    /// The record of a function of an instance.
     pub fn function(&self, symbol: Symbol) -> Result<*const FuncRef, SnapshotError> {
         let found = || {
             let Symbol::Instance(number, _) = symbol else { return None };
@@ -416,7 +394,6 @@ impl Addresses<'_> {
         found().ok_or(SnapshotError::Damaged("a function is missing"))
     }
 
-    /// A function type.
     pub fn func_type(&self, name: TypeName) -> Result<&TypeInfo, SnapshotError> {
         // SAFETY: types live as long as the engine.
         let info = unsafe { &*self.type_info(name)? };

@@ -180,7 +180,6 @@ pub(super) struct Writer<'a> {
     /// The addresses of the heap.
     pub objects: Range<u64>,
     pub image: Image,
-    /// The numbers of types.
     pub types: HashMap<TypeName, u32>,
     /// The numbers of code addresses: a million stacks have few of them.
     pub codes: AddressMap<usize, u32>,

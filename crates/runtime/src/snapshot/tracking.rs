@@ -68,7 +68,6 @@ pub(crate) struct Tracking {
 #[derive(Debug)]
 struct EarlierSnapshot {
     identity: Identity,
-    /// The lengths of its sections.
     lens: Vec<u64>,
     /// The changes of each section between it and the newest snapshot.
     changes: Vec<Ranges>,
@@ -79,7 +78,6 @@ struct EarlierSnapshot {
 enum TrackedBy {
     /// They are unknown.
     Nothing,
-    /// By a copy.
     Copy(Vec<u8>),
     /// By the dirty pages at these addresses.
     Pages(Range<usize>),
@@ -152,7 +150,6 @@ impl Tracking {
         Some(ranges)
     }
 
-    /// The differences of a whole section from its copy.
     pub(super) fn differences(&self, section: usize, whole: &Section<'_>) -> Ranges {
         let TrackedBy::Copy(copy) = &self.tracked_by[section] else {
             return Ranges::all(whole.len);
@@ -248,7 +245,6 @@ impl Tracking {
         true
     }
 
-    /// Protects the new pages.
     fn protect_new(&mut self) {
         for (section, new) in std::mem::take(&mut self.unprotected) {
             let pages = DirtyPages::of_process();

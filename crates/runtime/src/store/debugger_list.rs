@@ -7,7 +7,6 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A store in the list.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Node {

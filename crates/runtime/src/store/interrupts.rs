@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Reason {
-    /// An [`Interrupts::interrupt`].
     Interrupted = 1,
     Deadline = 2,
     Slice = 4,
@@ -24,7 +23,6 @@ pub(crate) enum Reason {
     Always = 8,
     /// The profiler is due.
     Sample = 16,
-    /// A snapshot was requested.
     Snapshot = 32,
 }
 
@@ -40,7 +38,6 @@ pub struct Interrupts {
     state: Mutex<LockedState>,
 }
 
-/// The state that the lock protects.
 #[derive(Debug, Default)]
 struct LockedState {
     /// The instances of the store, until it is dropped.
@@ -132,7 +129,6 @@ impl Interrupts {
         self.lock().wakers.remove(&activation)
     }
 
-    /// Withdraws a reason.
     pub(crate) fn forget(&self, reason: Reason) {
         self.forget_in_all(reason, &self.lock());
     }

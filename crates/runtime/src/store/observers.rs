@@ -4,7 +4,6 @@ use super::debugger_list::DebuggerListEntry;
 use super::slot::Slot;
 use crate::report::stack_list::StackList;
 
-/// The observers of a store.
 #[derive(Default)]
 pub(crate) struct Observers {
     /// The profiler of [`observe`](crate::observe), if it runs.

@@ -226,7 +226,7 @@ impl PendingCall {
     fn poll_or_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let interrupts = self.interrupts.as_ref().expect("it can be ended");
         if interrupts.end() {
-            // The future may use the store when it is dropped, so it is replaced, not polled.
+            // Dropping the future may use the store, so it is dropped here, not in `finish`.
             self.future = AnyHostFuture::new(Ends);
         } else if self.future.poll(context).is_pending() {
             interrupts.wake_at_end(self.activation as usize, context.waker());

@@ -20,7 +20,6 @@ use std::ptr;
 use std::sync::Arc;
 use std::task::Context;
 
-/// The activations of a store.
 pub(crate) struct Running {
     /// A root stack for each activation, outermost first, then some idle ones.
     pub roots: Vec<RootStack>,
@@ -32,7 +31,6 @@ pub(crate) struct Running {
     no_parent: Box<ControlBlock>,
     /// The newest activation, or null.
     pub newest: *const Activation,
-    /// The number of nested activations.
     pub depth: usize,
     /// Activations in pending host calls, by number.
     pub pending: Vec<Option<PendingActivation>>,
@@ -55,9 +53,7 @@ pub(crate) struct Running {
 /// Whether a store can be used, and whether entering it is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Usable.
     Plain,
-    /// Usable and traced.
     Traced,
     /// A call ended half-way: nothing runs or is collected anymore.
     Poisoned,
@@ -68,7 +64,6 @@ pub(crate) enum State {
 pub(crate) enum Departure {
     #[default]
     None,
-    /// It ends.
     Ends(Ending),
     /// It is set aside while a host call is pending.
     Pending {
@@ -134,7 +129,6 @@ pub(crate) struct Activation {
     pub(crate) outer: *const Activation,
     /// The stack that ran there, in the host call that led here.
     pub(crate) outer_stack: *mut ControlBlock,
-    /// The base of `outer_stack`.
     pub(crate) outer_base: *mut ControlBlock,
     /// The host's stack pointer of the outer activation, if there is one.
     pub(crate) outer_sp: MaybeUninit<usize>,
@@ -278,7 +272,6 @@ impl Store {
         }
     }
 
-    /// The innermost stacks of pending activations.
     pub(crate) fn stacks_of_pending_activations(&self) -> impl Iterator<Item = &ControlBlock> {
         // SAFETY: the stacks of an activation live as long as it does.
         self.running.pending.iter().flatten().map(|pending| unsafe { &*pending.stack })
@@ -293,7 +286,6 @@ impl Store {
         self.running.pending.len() - self.running.free_numbers.len()
     }
 
-    /// The base of the running stack.
     pub(crate) fn base_of_running(&self) -> *mut ControlBlock {
         debug_assert_eq!(self.context().base, self.base_of(self.context().stack));
         self.context().base

@@ -19,7 +19,6 @@ pub struct Instance {
     pub(crate) tables: Vec<usize>,
     /// The element segments; dropped ones are empty.
     pub(crate) elements: Vec<Vec<u64>>,
-    /// Which data segments were dropped.
     pub(crate) dropped_data: Vec<bool>,
 }
 

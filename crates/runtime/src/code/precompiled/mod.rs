@@ -61,7 +61,6 @@ const FORMAT: u32 = 3;
 /// How much code is checked at once, large enough to make the cost of the fault negligible.
 pub(crate) const PIECE: usize = 64 << 10;
 
-/// The header of a file.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct Header {
@@ -92,7 +91,6 @@ struct Section {
     checksum: u64,
 }
 
-/// The sections, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SectionName {
     Settings,

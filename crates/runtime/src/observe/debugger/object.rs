@@ -6,7 +6,6 @@
 
 use std::mem::offset_of;
 
-/// A function.
 #[derive(Debug)]
 pub(crate) struct Symbol {
     pub name: String,
@@ -21,7 +20,6 @@ pub(crate) type Sections = Vec<(&'static str, Vec<u8>)>;
 /// The number of the section of code, after the null section.
 const TEXT: u16 = 1;
 
-/// Kinds of sections.
 mod kind {
     pub const NULL: u32 = 0;
     pub const PROGRAM: u32 = 1;
@@ -37,7 +35,6 @@ const ALLOCATED_CODE: u64 = 2 | 4;
 #[derive(Default)]
 struct File {
     bytes: Vec<u8>,
-    /// The table of sections.
     table: Vec<libc::Elf64_Shdr>,
     names: Vec<u8>,
 }

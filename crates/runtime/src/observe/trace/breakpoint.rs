@@ -17,7 +17,6 @@ use std::ptr;
 /// Called at an event, with the stacks.
 pub type AtEvent = Foreign<Box<dyn FnOnce(anyhow::Result<StackList>) + Send + Sync>>;
 
-/// The event to stop at.
 pub(super) struct Breakpoint {
     /// How many events come before it.
     pub left: u64,
@@ -60,7 +59,6 @@ impl Store {
         self.embedder.unless_panic(told);
     }
 
-    /// The stacks after a recorded event.
     fn stacks_after(
         &mut self,
         recorder: &Recorder,

@@ -112,7 +112,6 @@ impl Shown {
 const LONGEST: usize = 40;
 
 impl RawEvent {
-    /// The values as text.
     pub fn text(&self) -> String {
         let count = usize::from(self.count);
         let mut text = String::new();

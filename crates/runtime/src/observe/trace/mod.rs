@@ -145,7 +145,6 @@ impl Recorder {
         self.ids.get_mut(number)?.take()
     }
 
-    /// The identifier of the host.
     fn host(&mut self) -> u32 {
         *self.host.get_or_insert_with(|| {
             let purpose = Purpose::Root;

@@ -493,7 +493,6 @@ pub(crate) unsafe extern "C" fn finished(context: *mut StoreContext, signal: u64
     unsafe { Store::from_context(context) }.trace_return(signal);
 }
 
-/// A host function is about to be called.
 pub(crate) unsafe extern "C" fn host_called(
     context: *mut StoreContext,
     function: *const HostContext,
@@ -507,7 +506,6 @@ pub(crate) unsafe extern "C" fn host_called(
     store.trace_host_call(function);
 }
 
-/// A host function has returned.
 pub(crate) unsafe extern "C" fn host_returned(context: *mut StoreContext, ended: u64) {
     // A call that was left has not returned, or its return was recorded.
     if ended != SUSPEND {

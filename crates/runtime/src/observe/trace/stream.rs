@@ -29,7 +29,6 @@ pub enum WhenBehind {
     Drop,
 }
 
-/// The number of events of a batch.
 const BATCH: usize = 4096;
 /// The number of batches.
 const BATCHES: usize = 64;
@@ -99,7 +98,6 @@ impl Stream {
         self.events.len() >= BATCH || last.time.saturating_sub(self.handed_over) >= latest
     }
 
-    /// Hands over the recorded events.
     fn hand_over(&mut self, recorder: &Recorder, store: &Store, time: u64) {
         self.handed_over = time;
         let tables = recorder.tables(store, &mut self.known);
@@ -195,7 +193,6 @@ impl Recorder {
 }
 
 impl Recorder {
-    /// Ends the stream.
     pub(super) fn end_stream(&mut self, store: &Store) {
         self.hand_over(store);
         self.stream = None;

@@ -59,7 +59,6 @@ impl Reader<'_> {
         Ok(RestoredCall { import: name, arguments, awaited, results, places, resumed, pending })
     }
 
-    /// The clauses of the host.
     fn clauses(&self, symbols: &[u32]) -> Result<List<Vec<u64>>> {
         let words = symbols.iter().map(|symbol| Ok(self.address(*symbol)? as u64));
         Ok(List::new(&words.collect::<Result<Vec<_>>>()?))

@@ -186,7 +186,6 @@ impl Reader<'_> {
         }
     }
 
-    /// A reference of the store.
     fn reference(&self, word: u64) -> Result<u64> {
         match word {
             0 => Ok(0),

@@ -325,7 +325,6 @@ impl Reader<'_> {
     }
 }
 
-/// A stack of the snapshot.
 struct SavedStack<'a> {
     number: usize,
     purpose: Purpose,
