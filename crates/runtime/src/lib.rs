@@ -1,5 +1,4 @@
-//! The runtime: stores and all that they contain, entering and leaving WebAssembly, traps, the
-//! collector, snapshots.
+//! The runtime: stores and their contents, entering and leaving WebAssembly, traps, snapshots.
 //!
 //! The crate knows nothing of Cranelift: code comes to it as bytes with tables.
 //!

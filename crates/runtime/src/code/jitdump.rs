@@ -51,8 +51,7 @@ struct State {
     next: u64,
 }
 
-/// The files of this process, one for each folder. They stay open, since they must list all
-/// modules.
+/// The files of this process, one for each folder. They stay open, to list all modules.
 static FILES: Mutex<Option<HashMap<PathBuf, Arc<Shared>>>> = Mutex::new(None);
 
 impl JitDump {
@@ -186,8 +185,7 @@ fn push_lines(records: &mut Vec<u8>, code: &CodeMemory, function: &FunctionCode,
 }
 
 fn create(path: &Path) -> io::Result<File> {
-    // A file of an earlier process with this number is replaced. A link, which another user may
-    // have put there, is not followed.
+    // An earlier process's file of this name is replaced. Another user's link is not followed.
     let mut file = OpenOptions::new()
         .read(true)
         .write(true)

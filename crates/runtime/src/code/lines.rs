@@ -20,8 +20,7 @@ pub(crate) struct Line {
 /// How many positions are looked up at most, to bound time and memory. Later code has no lines.
 const MOST: usize = 1 << 22;
 
-/// The lines of a module, by offset; none without a source. Code without an instruction belongs to
-/// the line before it.
+/// The lines of a module, by offset. Code without an instruction belongs to the previous line.
 pub(crate) fn lines_of(module: &LoadedModule) -> Vec<Line> {
     let Some(source) = &module.source else { return Vec::new() };
     let mut files: HashMap<String, Arc<str>> = HashMap::new();

@@ -1,7 +1,6 @@
 //! Memory images: initial data that is mapped instead of copied.
 //!
-//! The data lies in a file, which each instance maps copy-on-write. So instantiation takes the same
-//! time however much data there is.
+//! The data lies in a file that each instance maps copy-on-write, which takes constant time.
 //!
 //! ```text
 //!   file     ... | data segments, as they lie in the memory | ...

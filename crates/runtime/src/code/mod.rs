@@ -61,8 +61,7 @@ impl CodeMemory {
         map.make_executable().map_err(|error| limits::explain(error, size))?;
         let start = map.base() as usize;
         let image = Box::new(image);
-        // SAFETY: the tables lie in the image, which is boxed, never changes, and is dropped with
-        // the code.
+        // SAFETY: the boxed image with the tables never changes, and is dropped with the code.
         let tables = unsafe { forever(image.tables()) };
         Ok(CodeMemory::new(start, bytes.len(), tables, CodeOwner::Image(map, image)))
     }
@@ -71,8 +70,7 @@ impl CodeMemory {
     ///
     /// # Safety
     ///
-    /// Its bytes must come from [`write`](crate::code::precompiled::write), for code that was
-    /// compiled for this engine.
+    /// The bytes must come from [`write`](crate::code::precompiled::write) for this engine.
     pub unsafe fn of_precompiled(
         file: Arc<Precompiled>,
         code: Code,
@@ -81,8 +79,7 @@ impl CodeMemory {
             Code::InPlace(part) => (file.code_bytes().as_ptr() as usize, part.len()),
             Code::Lazy(code) => (code.start(), code.len()),
         };
-        // SAFETY: the tables lie in memory of the file, which never changes and is dropped with the
-        // code.
+        // SAFETY: the file with the tables never changes, and is dropped with the code.
         let tables = unsafe { forever(file.tables()?) };
         Ok(CodeMemory::new(start, len, tables, CodeOwner::Precompiled(file, code)))
     }
@@ -123,8 +120,7 @@ impl CodeMemory {
         self.len == 0
     }
 
-    /// The bytes of the code. Those in a file may not be [checked](Self::check) yet, and are
-    /// executed elsewhere.
+    /// The bytes of the code. A file's may not be [checked](Self::check) yet.
     pub fn bytes(&self) -> &[u8] {
         match self.file() {
             Some(file) => file.code_bytes(),
@@ -146,8 +142,7 @@ impl CodeMemory {
         self.file().map_or(Ok(()), Precompiled::check_all)
     }
 
-    /// Checks lazily checked code at an offset and makes it executable; none for other code.
-    /// Async-signal-safe.
+    /// Checks lazy code at an offset and makes it executable. Async-signal-safe.
     pub(crate) fn admit(&self, offset: u32) -> Option<Admission> {
         match &self.owner {
             CodeOwner::Precompiled(file, Code::Lazy(code)) => {

@@ -15,8 +15,7 @@ pub fn path() -> PathBuf {
     format!("/tmp/perf-{}.map", std::process::id()).into()
 }
 
-/// Adds the functions of a module, in one write, so that modules loaded at the same time do not mix
-/// their lines.
+/// Adds the functions of a module, in one write, since other threads may add theirs.
 pub fn add(module: &LoadedModule) -> io::Result<()> {
     let mut lines = String::new();
     for code in module.code.tables().functions {

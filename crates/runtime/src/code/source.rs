@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// The source of a module, with the place of each instruction: its text, or the debug information
-/// of another language.
+/// The source of a module: its text, or the debug information of another language.
 pub trait Source: fmt::Debug + Send + Sync {
     /// The places of the instruction at a byte of the binary. With inlining, the first one is in
     /// the innermost function, and the last one in the function itself.

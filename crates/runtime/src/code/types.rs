@@ -1,9 +1,9 @@
 //! The types of an engine.
 //!
-//! Two types are the same if they have the same place in equal recursive groups. The key of a group
-//! names types of other groups by their numbers, and its own types by their place, so equal groups
-//! of different modules have the same entry. Each type has one [`TypeInfo`], whose address
-//! generated code compares.
+//! Two types are the same if they have the same place in equal recursive groups. A group's key
+//! names types of other groups by their numbers and its own by their place, so equal groups of
+//! different modules are equal. Each type has one [`TypeInfo`], whose address generated code
+//! compares.
 //!
 //! Types are never removed, and reading one takes no lock.
 //!

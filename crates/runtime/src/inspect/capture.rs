@@ -70,8 +70,7 @@ impl Store {
         if self.running.depth == 0 {
             return Backtrace::default();
         }
-        // SAFETY: the newest activation is in a host call, so the block of its stack is alive and
-        // says where the stack was left.
+        // SAFETY: the newest activation is in a host call, so its stack's block is up to date.
         unsafe {
             let left = LeavePoint::in_host_call(&*self.context().stack);
             Backtrace::capture(self, &left)
@@ -129,8 +128,7 @@ impl Store {
         }
     }
 
-    /// The index and the name of a tag in a module, preferably one that has a name for it. None for
-    /// tags of the host.
+    /// The index of a tag in a module, and its name if any module has one. None for the host's.
     pub(super) fn find_tag(&self, tag: usize) -> Option<(u32, Option<&str>)> {
         let mut found = self.objects.instances.iter().filter_map(|instance| {
             let info = &instance.module().info;

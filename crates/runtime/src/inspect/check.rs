@@ -36,8 +36,7 @@ const OFTEN: usize = 64;
 type Result<T = ()> = std::result::Result<T, String>;
 
 impl Store {
-    /// Checks all stacks; with many stacks, only at some of the requests. An inconsistency poisons
-    /// the store.
+    /// Checks all stacks, or not if there are many. An inconsistency poisons the store.
     pub(crate) fn check_now(&mut self) -> std::result::Result<(), Violation> {
         self.observers.checks += 1;
         let due = self.observers.checks.is_multiple_of(1 + self.stacks.len() / OFTEN);
@@ -81,8 +80,7 @@ impl Store {
         Ok(Checked(check.lives))
     }
 
-    /// The states of all stacks, by the numbers of their blocks, in an empty list with
-    /// [room](Self::count_blocks).
+    /// The states of all stacks by number, in a list with [room](Self::count_blocks).
     pub(crate) fn lives(
         &self,
         room: Vec<Option<Life>>,
@@ -131,8 +129,7 @@ impl<'a> Check<'a> {
     }
 
     fn block(&self, number: usize) -> &'a ControlBlock {
-        // SAFETY: blocks of the table are always initialized, and unchanged while the store is
-        // borrowed.
+        // SAFETY: blocks are always initialized, and unchanged while the store is borrowed.
         unsafe { &*self.stacks().block(number) }
     }
 
@@ -254,8 +251,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// The stack by way of which another was resumed must be above it, and so must be the end of a
-    /// remembered search.
+    /// The stack by way of which another was resumed, and its remembered handler, must be above it.
     fn remembered(&self, number: usize) -> Result {
         let stack = self.block(number);
         let is_grouped = stack.is_grouped == GROUPED;
@@ -448,8 +444,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Values are bound only to a stack that resumes by itself, and are some of the parameters of a
-    /// type.
+    /// Bound values are parameters of a type, and belong to a stack that resumes by itself.
     fn bound(&self, number: usize, life: Life) -> Result {
         let stack = self.block(number);
         if !matches!(life, Life::New | Life::Suspended | Life::Inside | Life::Parked) {

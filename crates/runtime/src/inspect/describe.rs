@@ -39,8 +39,7 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// The reference must be of the store, and be a function if and only if the type is one of
-    /// functions.
+    /// The reference must be of the store, and be a function if and only if the type is.
     pub unsafe fn type_of(&self, reference: u64, of_null: RefType) -> RefType {
         let types = &self.options.types;
         let is_func = match of_null.heap {
@@ -50,8 +49,7 @@ impl Store {
         };
         let heap = match reference {
             0 => return RefType { nullable: true, ..of_null },
-            // SAFETY: the caller says that it is a function, whose type lives as long as the
-            // engine.
+            // SAFETY: the caller says that it is a function; types live as long as the engine.
             _ if is_func => HeapType::Concrete(unsafe {
                 (*(*(reference as *const ropewalk_abi::FuncRef)).ty).id
             }),

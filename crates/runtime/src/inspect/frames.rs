@@ -110,8 +110,7 @@ impl<'a> Frame<'a> {
         Some((module.code.tables(), site, self.fp - site.frame_size as usize))
     }
 
-    /// The references that the frame owns, without the first `kept` ones: stacks, and objects that
-    /// contain its locals.
+    /// The references to stacks and to objects with locals that the frame owns, after `kept` ones.
     pub fn owned(&self, kept: usize) -> impl Iterator<Item = u64> + use<'a> {
         let words = self.site().map(|(image, site, sp)| {
             let left = image.owned_of(site).iter().skip(kept);

@@ -1,7 +1,6 @@
 //! The chain of frame pointers of a stack, which all walks follow.
 
-/// Iterates over the links of a stack, newest first: the address of each, and the return address
-/// beside it.
+/// Iterates over the links of a stack, newest first: their addresses and the return addresses.
 pub(crate) struct Links {
     fp: usize,
     distance: usize,
@@ -31,8 +30,7 @@ impl Iterator for Links {
         if fp == 0 {
             return None;
         }
-        // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a return address are
-        // there.
+        // SAFETY: `fp` is a link, so a saved frame pointer and a return address are there.
         let (next, pc) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
         self.fp = if next == 0 { 0 } else { next.wrapping_add(self.distance) };
         Some((fp, pc))

@@ -34,9 +34,8 @@ impl Store {
         Ok(self.list_stacks_left(usize::MAX, None)?)
     }
 
-    /// Lists up to `most` running and waiting stacks, and up to `most` others, after a call has
-    /// failed, perhaps by a fault. Lists fewer if memory is short, and none if a builtin failed
-    /// half-way.
+    /// Lists up to `most` running and waiting stacks, and up to `most` others, after a failed call.
+    /// Lists fewer if memory is short, and none if a builtin failed half-way.
     pub(crate) fn list_failed(&self, most: usize, fault: Option<&LeavePoint>) -> Option<StackList> {
         match self.list_stacks_left(most, fault) {
             Err(NoList::Memory(_)) if most > FEW => self.list_stacks_left(FEW, fault).ok(),
@@ -63,8 +62,7 @@ impl Store {
         room.map_err(|_| NoList::Memory(listed))?;
         for (number, life) in lives.into_iter().enumerate() {
             let Some(life) = life else { continue };
-            // SAFETY: blocks of the table are always initialized, and unchanged while the store is
-            // borrowed.
+            // SAFETY: blocks are always initialized, and unchanged while the store is borrowed.
             let stack = unsafe { &*self.stacks.block(number) };
             let is_newest = ptr::eq(stack, self.context().stack);
             stacks.push(self.stack_info(stack, number, life, fault.filter(|_| is_newest)));
@@ -166,8 +164,7 @@ impl Store {
         }
         let has_parent = !stack.parent.is_null() && !ptr::eq(stack.parent, self.no_parent());
         let parent = if has_parent { stack.parent } else { stack.extender };
-        // SAFETY: parents and extenders are alive as long as their children run or are suspended
-        // with them.
+        // SAFETY: parents and extenders live as long as their children run or are suspended.
         if let Some(parent) = unsafe { parent.as_ref() } {
             return Some((number(parent)?, self.resume_boundary(stack, parent)));
         }

@@ -1,5 +1,4 @@
-//! Folding repeated frames while a stack is walked: of a million frames, few are kept, and all are
-//! counted.
+//! Folding repeated frames while a stack is walked: of a million frames, few are kept.
 //!
 //! ```text
 //!   e d b c b c b c b c a   -->   e d   4 times: b c   a

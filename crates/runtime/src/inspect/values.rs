@@ -1,5 +1,4 @@
-//! Descriptions of values for errors and the command: in the text format, with the contents of
-//! objects.
+//! Descriptions of values in the text format, with the contents of objects.
 
 use crate::code::LoadedModule;
 use crate::code::types::RegisteredType;

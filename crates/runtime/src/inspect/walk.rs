@@ -42,8 +42,7 @@ pub(super) struct Walker<'a> {
     pub boundary: Option<RawBoundary>,
     /// The module of the last resolved frame, and its instance if there is only one.
     newest: Option<(&'a Arc<LoadedModule>, Option<usize>)>,
-    /// Recent addresses, and whether they are in a function: most frames of a deep stack come from
-    /// few calls.
+    /// Recent addresses, and whether they are in a function: deep stacks repeat few of them.
     recent: [(usize, bool); RECENT],
 }
 
@@ -87,8 +86,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The return address of a function that faulted before it linked its frame into the chain, or
-    /// of the stub that probes its frame.
+    /// The return address of a function, or of its probe, that faulted before it linked its frame.
     unsafe fn unlinked_caller(&self, left: &LeavePoint) -> Option<usize> {
         if !left.at_fault {
             return None;
@@ -123,8 +121,7 @@ impl<'a> Walker<'a> {
         self.lacks_memory |= self.folded.push(frame).is_err();
     }
 
-    /// The backtrace: all frames if they are few, or else folded ones, or only their number if
-    /// memory is short.
+    /// The backtrace: all frames if they are few, folded ones, or only their number without memory.
     pub fn finish(mut self) -> Backtrace {
         let folded = std::mem::replace(&mut self.folded, Repetitions::new(MAX_FRAMES));
         let count = folded.count();

@@ -3,8 +3,7 @@
 //! At regular times the [timer](crate::os::timer) makes functions stop at their next
 //! [safepoint](crate::run::interrupt). There the runtime records the frames of the running stack,
 //! its parents and extenders, and outer activations. So time on a stack counts for the stacks that
-//! wait for it too. The host has no safepoints: a sample due there is taken when WebAssembly runs
-//! again.
+//! wait for it too. A sample that is due in the host is taken when WebAssembly runs again.
 //!
 //! Of a deep stack, the innermost and the outermost frames are kept, with one mark between them. So
 //! time is attributed to the right callers, and samples of a recursion are equal at every depth.
@@ -54,9 +53,8 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Formats the samples as folded stacks for tools that draw flame graphs: on each line,
-    /// functions from the outermost to the innermost, separated by semicolons, and the number of
-    /// samples.
+    /// Formats the samples as folded stacks for flame graphs: on each line, functions from the
+    /// outermost to the innermost, separated by semicolons, and the number of samples.
     pub fn to_folded(&self) -> String {
         let mut counts = vec![0_u64; self.stacks.len()];
         self.samples.iter().for_each(|sample| counts[sample.stack] += 1);

@@ -27,8 +27,7 @@ static PAGES: OnceLock<Option<DirtyPages>> = OnceLock::new();
 pub(crate) struct DirtyPages {
     faults: OwnedFd,
     pages: File,
-    /// A page that is zero in forked processes. The descriptors belong to the memory of this
-    /// process even there.
+    /// A page that is zero in forked processes, which inherit descriptors of our memory.
     ours: Map,
 }
 
@@ -242,8 +241,7 @@ impl Region {
         Region::new(map, start..start + size_of_val(used))
     }
 
-    /// The dirty pages, where the `watched` addresses were tracked so far. None if they are
-    /// unknown.
+    /// The dirty pages, of which those at `watched` were tracked. None if they are unknown.
     pub fn written(&self, watched: &Range<usize>) -> Option<Vec<Range<usize>>> {
         let pages = DirtyPages::of_process()?;
         if self.used.start != watched.start || self.used.end < watched.end {

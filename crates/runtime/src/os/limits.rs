@@ -23,8 +23,7 @@ pub(crate) enum OsLimit {
     Memory,
 }
 
-/// How many mappings it takes to make a part of one accessible. A failed call has released them
-/// before they are counted.
+/// How many mappings a failed call needed, which are released before they are counted.
 const SPLITS: usize = 2;
 
 impl OsLimit {

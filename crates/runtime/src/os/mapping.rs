@@ -23,9 +23,8 @@ unsafe impl Send for Map {}
 // SAFETY: a shared map only returns addresses.
 unsafe impl Sync for Map {}
 
-/// A place for code below the code of this library: processors predict distant branches worse, and
-/// functions call the stubs. Each call returns another place. If that is taken, the kernel chooses
-/// one.
+/// A place for code below this library, since functions call its stubs, and near branches are
+/// predicted better. Each call returns another place, which may be taken.
 fn near_code(len: usize) -> *mut c_void {
     /// The maximum size of the whole program before its code.
     const GAP: usize = 256 << 20;
@@ -165,8 +164,7 @@ impl Map {
         Ok(())
     }
 
-    /// Installs a guard that needs no mapping of its own. On older kernels, makes the part
-    /// inaccessible.
+    /// Installs a guard that needs no mapping, or makes the part inaccessible on older kernels.
     pub fn guard(&self, start: usize, len: usize) -> io::Result<()> {
         assert!(start.checked_add(len).is_some_and(|end| end <= self.len));
         // SAFETY: the range lies in this mapping; its contents are given up.
@@ -233,8 +231,7 @@ impl Map {
         assert!(len <= from.len && len <= self.len && len.is_multiple_of(PAGE));
         let start = from.base() as usize;
         DirtyPages::forget(&(start..start + len));
-        // SAFETY: both ranges lie in mappings of ours, and the caller gives up the contents of the
-        // other one.
+        // SAFETY: both ranges lie in our mappings, and the caller gives up `from`'s contents.
         let moved =
             unsafe { mm::mremap_fixed(from.at(0), len, len, mm::MremapFlags::MAYMOVE, self.at(0)) };
         match moved {
@@ -315,8 +312,7 @@ impl Drop for Map {
         if self.len == 0 {
             return;
         }
-        // SAFETY: the owner of the map has given up all pointers into it. An error would only leak
-        // address space.
+        // SAFETY: the owner has given up all pointers into the map. An error would only leak it.
         let _ = unsafe { mm::munmap(self.at(0), self.len) };
     }
 }

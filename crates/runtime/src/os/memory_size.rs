@@ -39,8 +39,7 @@ fn allowed_by_groups(groups: &str, mounted: &Path) -> Option<usize> {
             }
             _ => return None,
         };
-        // A nested group is limited by the outer ones too. In a container, groups outside of it are
-        // not visible.
+        // Outer groups limit nested ones. In a container, groups outside of it are not visible.
         let group = root.join(path.trim_start_matches('/'));
         let limits = group.ancestors().take_while(|group| group.starts_with(&root));
         limits.filter_map(|group| number_in(&group.join(file))).min()

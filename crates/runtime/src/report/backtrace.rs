@@ -132,21 +132,18 @@ impl Frame {
         self.module.info.function_name(self.function)
     }
 
-    /// The offset of the instruction in the binary. For a module in the text format, this is the
-    /// binary that it was encoded to.
+    /// The offset of the instruction in the binary, also of a module in the text format.
     pub fn offset(&self) -> Option<u32> {
         self.offset
     }
 
-    /// The offset of the instruction from the beginning of its function's body, including the
-    /// declarations of locals.
+    /// The offset of the instruction from its function's body, which begins with the locals.
     pub fn function_offset(&self) -> Option<u32> {
         self.offset?.checked_sub(self.body?)
     }
 
-    /// The place of the instruction in the source: in the text of the module, or as the debug
-    /// information (DWARF) says. With inlining, the places in the inlined functions come first,
-    /// innermost first.
+    /// The place of the instruction in the source: the text of the module, or as debug information
+    /// (DWARF) says. With inlining, the places in inlined functions come first, innermost first.
     pub fn places(&self) -> &[Place] {
         self.places.get_or_init(|| match (&self.module.source, self.offset) {
             (Some(source), Some(offset)) => source.places(offset),

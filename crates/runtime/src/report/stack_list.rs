@@ -31,8 +31,7 @@ pub struct StackInfo {
     pub function: Option<Frame>,
     /// Its own frames, without those of its parents.
     pub backtrace: Backtrace,
-    /// The tags of the first 32 events that can resume it, if it is a suspended fiber or
-    /// first-class stack.
+    /// The first 32 events that can resume a suspended fiber or first-class stack.
     pub events: Vec<String>,
     /// How many more such tags there are.
     pub events_omitted: usize,
@@ -129,8 +128,7 @@ impl fmt::Display for StackList {
             function: width(&|stack| stack.function_text()),
         };
         let children = self.children();
-        // No recursion: a chain may be as long as the list. Where its middle is left out, another
-        // tree begins.
+        // No recursion: a chain may be as long as the list. After a gap, another tree begins.
         let is_listed = |number: usize| self.get(number).is_some();
         let outermost = self.iter().filter(|stack| !stack.parent_number().is_some_and(is_listed));
         let mut rest: Vec<_> = outermost.rev().map(|stack| (stack, 0)).collect();

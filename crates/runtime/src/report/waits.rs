@@ -28,8 +28,7 @@ impl StackList {
         Waits { list: self, has_calls: false }
     }
 
-    /// As [`waits`](Self::waits), and names the stacks in host calls too: for many concurrent calls
-    /// that block each other.
+    /// As [`waits`](Self::waits), and names the stacks in host calls too, for concurrent calls.
     pub fn waits_with_calls(&self) -> Waits<'_> {
         Waits { list: self, has_calls: true }
     }

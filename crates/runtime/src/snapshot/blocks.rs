@@ -1,5 +1,4 @@
-//! Blocks of the table of stacks as records of one size, so that unchanged blocks keep their place
-//! in a snapshot.
+//! Blocks of the table of stacks as records of one size, which keep their place in a snapshot.
 //!
 //! Frames and marks, whose sizes vary, lie in a section of their own.
 

@@ -93,8 +93,7 @@ impl Writer<'_> {
         })
     }
 
-    /// The caller of an activation, and a type with its results if the frames of its root determine
-    /// one.
+    /// The caller of an activation, and a type with its results if its frames determine one.
     fn returns_to(&mut self, left: &LeftActivation<'_>) -> Result<(CallTo, Option<TypeName>)> {
         // SAFETY: the root of the activation is alive.
         let root = unsafe { &*left.root };
@@ -119,8 +118,7 @@ impl Writer<'_> {
         Ok((CallTo::Call { has_array }, Some(results)))
     }
 
-    /// The continuation that the host resumed from the root of an activation, and a type with its
-    /// results.
+    /// The continuation that the host resumed from a root, and a type with its results.
     fn resumed(&self, left: &LeftActivation<'_>) -> Result<(u64, TypeName)> {
         let store = self.store();
         // SAFETY: stacks of activations are alive, and so are the stacks suspended with a root.

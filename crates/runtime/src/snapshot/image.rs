@@ -30,8 +30,7 @@ pub(super) struct Image {
     /// under which the host held the continuation.
     pub limits: Vec<(usize, usize, u64)>,
     pub calls: Vec<CallImage>,
-    /// In the running activation: the base of the stack that extends another one, while its rout
-    /// begins.
+    /// In the running activation: the base of the stack that extends another while its rout begins.
     pub extending: usize,
     pub names: Vec<(String, Named)>,
     pub captures: u64,
@@ -143,8 +142,7 @@ pub(super) struct CallImage {
     pub root: usize,
     pub stack: usize,
     pub base: usize,
-    /// The host function of the pending call, by the instance and the number of the import there;
-    /// none if it stopped at a safepoint.
+    /// The pending host function, as an instance and an import; none for a safepoint.
     pub import: Option<(usize, usize)>,
     /// The arguments of that function, if they are known and contain no references.
     pub arguments: Option<Vec<[u8; 16]>>,

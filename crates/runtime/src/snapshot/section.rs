@@ -84,8 +84,7 @@ impl<'a> Section<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
     pub len: usize,
-    /// How much of the section of the base is kept. What lies beyond is zero, unless it is in a
-    /// run.
+    /// How much of the base's section is kept. All beyond is zero, unless it is in a run.
     pub kept: usize,
     /// In order.
     pub runs: Vec<Run>,
@@ -135,8 +134,7 @@ pub(super) fn put(bytes: &mut Vec<u8>, number: u64) {
     bytes.extend_from_slice(&number.to_le_bytes());
 }
 
-/// Encodes a section: its length, how much of the base is kept, the number of its runs, and the
-/// runs.
+/// Encodes a section: its length, the kept length of the base, the number of runs, the runs.
 pub(super) fn put_section(
     bytes: &mut Vec<u8>,
     section: &Section<'_>,

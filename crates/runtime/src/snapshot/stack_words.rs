@@ -1,8 +1,8 @@
 //! The words on a stack that does not run.
 //!
 //! Saving and restoring visit the same words in the same order, and replace each one by its
-//! counterpart. Where the frames end depends on addresses of code, which are always those of the
-//! store at hand.
+//! counterpart. Addresses of code, which say where frames end, are always those of the store at
+//! hand.
 
 use super::error::SnapshotError;
 use super::symbol::TrampolineMap;
@@ -28,13 +28,11 @@ pub(super) trait ReplaceWords {
     fn ty(&mut self, word: &mut u64) -> Result<*const TypeInfo>;
 
     fn store(&self) -> &Store;
-    /// The shape of the frame of a call that returns to an address; none if it contains only
-    /// numbers.
+    /// The shape of the frame of a call by its return address; none if it has only numbers.
     fn shape_at(&mut self, address: usize) -> Option<Rc<FrameShape>>;
 }
 
-/// The places of the words in a frame that differ between stores, as offsets from its stack
-/// pointer.
+/// Where words of a frame differ between stores, as offsets from its stack pointer.
 pub(super) struct FrameShape {
     frame_size: u32,
     references: Box<[u32]>,

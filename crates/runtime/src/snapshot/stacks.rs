@@ -106,8 +106,7 @@ impl ReplaceWords for SavedWords<'_, '_> {
 }
 
 impl<'a> Writer<'a> {
-    /// Saves the blocks and frames of stacks: only changed ones, if the changes since the base are
-    /// known.
+    /// Saves the blocks and frames of all stacks, or of those that changed since the base.
     pub fn stacks(&mut self) -> Result<[Section<'a>; 2]> {
         let region = self.symbols.store().stacks.region();
         let was_by_pages = self.tracking.is_by_pages(BLOCKS);
@@ -158,8 +157,7 @@ impl<'a> Writer<'a> {
         Ok(sections)
     }
 
-    /// Collects the flags of all stacks. Returns the stacks whose flags have changed, as indices
-    /// into the section.
+    /// Collects the flags of all stacks. Returns the indices of stacks with changed flags.
     fn changed_flags(&mut self) -> Ranges {
         let store = self.symbols.store();
         let stacks = &store.stacks;
@@ -366,8 +364,8 @@ impl<'a> Writer<'a> {
         let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let top: Vec<u8> = match running {
             Running::InHostCall(host) => {
-                // SAFETY: the host function was called with this context, and types live as long as
-                // the engine.
+                // SAFETY: the host function was called with this context; types live as long as the
+                // engine.
                 let ty = unsafe { (*(*host).ty).id };
                 let LeftCall { results, array } =
                     LeftCall::of(&self.store().options.types.func_type(ty));
@@ -454,11 +452,9 @@ fn above_frames(stack: &ControlBlock) -> usize {
     unsafe { LeftAt::depth(stack) - count_bytes(stack) }
 }
 
-/// The stacks that wait for the end of a call whose root was freed, innermost first; none for other
-/// roots.
+/// The stacks that wait for the end of a call with a freed root, innermost first.
 fn spent_with(store: &Store, root: usize) -> Vec<usize> {
-    // SAFETY: blocks of the table are always initialized, and a chain leads from the innermost
-    // stack to the root.
+    // SAFETY: blocks of the table are always initialized, and the chain leads to the root.
     unsafe {
         let root = store.stacks.block(root);
         if !(*root).is_spent() {

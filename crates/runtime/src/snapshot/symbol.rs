@@ -83,8 +83,7 @@ impl TrampolineMap {
     }
 }
 
-/// The stubs whose addresses lie on stacks. Their indices are part of the format. The stubs that
-/// enter a root come first.
+/// The stubs whose addresses lie on stacks, by indices of the format. Those of roots come first.
 fn stub(number: usize) -> Option<usize> {
     let all: [*const (); 14] = [
         stubs::enter as *const (),

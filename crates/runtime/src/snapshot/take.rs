@@ -163,8 +163,7 @@ fn held_by_name<'a>(
     Ok(names)
 }
 
-/// The name of the function that called an outer host function, the innermost one that does not
-/// take the snapshot.
+/// The name of the function that called the innermost host function that is in the way.
 fn caller_of_host(store: &Store, take: &Take<'_>) -> Option<String> {
     // SAFETY: the running stack's block is alive.
     let newest = unsafe { store.context().stack.as_ref() };

@@ -165,8 +165,7 @@ impl Tracking {
         ranges
     }
 
-    /// Adds changes of a section since the last snapshot. Returns all changes since a base, or the
-    /// whole section without one.
+    /// Adds changes since the last snapshot. Returns all changes since a base, if there is one.
     pub(super) fn note(
         &mut self,
         section: usize,
@@ -180,8 +179,7 @@ impl Tracking {
         base.map_or(Ranges::all(len), |base| self.bases[base].changes[section].below(len))
     }
 
-    /// Starts tracking a section of this length: by the pages of its region if possible, or by a
-    /// copy if it is small.
+    /// Starts tracking a section of this length: by the pages of its region, or by a copy.
     pub(super) fn track(
         &mut self,
         section: usize,
@@ -197,8 +195,7 @@ impl Tracking {
         }
     }
 
-    /// Keeps a copy of a section if it is small, or one of the first two, which are always
-    /// compared.
+    /// Keeps a copy of a section that is small or always compared.
     pub(super) fn keep<'a>(&mut self, section: usize, whole: impl Into<Cow<'a, [u8]>>) {
         let whole = whole.into();
         if whole.len() <= COPIED || section < HEAP {
@@ -210,8 +207,7 @@ impl Tracking {
         self.tracked_by[section] = TrackedBy::Nothing;
     }
 
-    /// Tracks the pages of a section's region, if it is large enough. Returns whether they are
-    /// tracked.
+    /// Tracks the pages of a section's region, if it is large enough. Returns whether it does.
     pub(super) fn track_pages(
         &mut self,
         section: usize,
@@ -227,9 +223,8 @@ impl Tracking {
         is_tracked
     }
 
-    /// Tracks the pages of a region that are not tracked yet. Returns whether they are tracked. New
-    /// pages are protected only when the snapshot is complete, since reading them may commit
-    /// memory.
+    /// Tracks the untracked pages of a region; returns whether that succeeded. New pages are
+    /// protected when the snapshot is complete, since reading them may commit memory.
     fn protect(&mut self, section: usize, region: &Region) -> bool {
         let Some(pages) = DirtyPages::of_process() else { return false };
         let mut new = region.used.clone();

@@ -29,8 +29,7 @@ pub(crate) enum Reason {
 /// The reasons that end activations.
 pub(crate) const ENDING: u32 = Reason::Interrupted as u32 | Reason::Deadline as u32;
 
-/// Stops the functions of a store. Shared with other threads and with the
-/// [timer](crate::os::timer).
+/// Stops the functions of a store, from other threads and the [timer](crate::os::timer) too.
 #[derive(Debug, Default)]
 pub struct Interrupts {
     /// A set of [`Reason`]s. It changes only while `state` is locked, together with the instances.
@@ -145,8 +144,7 @@ impl Interrupts {
         self.stop(Reason::Interrupted);
     }
 
-    /// Has a snapshot taken at the next safepoint of the running activation, or else of the next
-    /// one.
+    /// Has a snapshot taken at the next safepoint of the running or the next activation.
     pub fn request_snapshot(&self) {
         self.stop(Reason::Snapshot);
     }
@@ -172,8 +170,7 @@ impl Interrupts {
         state.instances.push(word);
     }
 
-    /// Removes all instances, which are about to be dropped. Returns the wakers of all pending
-    /// activations.
+    /// Removes all instances before they are dropped. Returns the wakers of pending activations.
     pub(crate) fn close(&self) -> HashMap<usize, Foreign<Waker>> {
         let mut state = self.lock();
         state.instances.clear();

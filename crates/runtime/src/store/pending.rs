@@ -22,12 +22,10 @@ pub trait HostFuture: Send {
     fn finish(self, store: &mut Store) -> Outcome;
 }
 
-/// How many words a future may have without a box: a boxed future, what it borrows, and where the
-/// function was called.
+/// How many words fit without a box: a boxed future, what it borrows, and the place of the call.
 const SMALL: usize = 4;
 
-/// A [`HostFuture`] of any type. Small ones lie inside, so they need no allocation; others are
-/// boxed.
+/// A [`HostFuture`] of any type, boxed unless it is small.
 pub struct AnyHostFuture {
     words: [MaybeUninit<usize>; SMALL],
     verbs: &'static Verbs,
@@ -144,8 +142,7 @@ pub enum CallState {
     Ready,
 }
 
-/// A host call that is not ready. Its stack was left inside the call, and continues when the call
-/// is finished.
+/// A host call that is not ready. Its stack was left, and continues when the call is finished.
 ///
 /// ```text
 ///   host function --returns a future--> Left --announce--> Pending --poll--> Ready --finish-->
@@ -241,14 +238,12 @@ impl PendingCall {
         self.state = CallState::Ready;
     }
 
-    /// Takes the future out of a call that nothing will continue. It may use the store when it is
-    /// dropped.
+    /// Takes the future out of an abandoned call. It may use the store when it is dropped.
     pub fn give_up(&mut self) -> AnyHostFuture {
         std::mem::replace(&mut self.future, AnyHostFuture::new(NeverReady))
     }
 
-    /// Finishes a ready call: puts its results into the transfer area, or throws, suspends, or ends
-    /// the activation.
+    /// Finishes a ready call, as [`HostFuture::finish`].
     pub(crate) fn finish(self, store: &mut Store) -> Outcome {
         assert_eq!(
             self.state,
@@ -263,8 +258,7 @@ impl PendingCall {
 #[derive(Clone, Copy, Debug)]
 pub struct ActivationNumber(pub(crate) u32);
 
-/// The reason for a pending call, as a [snapshot](crate::snapshot) needs it. Only stores that can
-/// be snapshotted record it.
+/// The reason for a pending call, recorded for [snapshots](crate::snapshot).
 #[derive(Debug, Default)]
 pub enum PendingCause {
     /// Unknown, or a limiter that has not decided. No snapshot can contain it.
@@ -321,8 +315,7 @@ pub struct CallerPlaces {
     pub(crate) clauses: Option<List<Vec<u64>>>,
 }
 
-// SAFETY: the store's activation writes there, and the owner of the store reads it after the
-// activation has ended.
+// SAFETY: the activation writes there, and the store's owner reads it after the end.
 unsafe impl Send for CallerPlaces {}
 // SAFETY: as above.
 unsafe impl Sync for CallerPlaces {}

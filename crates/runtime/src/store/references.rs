@@ -87,8 +87,7 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// The reference must be of the store, and be a function if and only if the type is one of
-    /// functions.
+    /// The reference must be of the store, and be a function if and only if the type is.
     pub unsafe fn has_type(&self, reference: u64, ty: RefType) -> bool {
         if reference == 0 {
             return ty.nullable;
@@ -104,8 +103,8 @@ impl Store {
             }
             HeapType::Concrete(number) if types.kind(number) == TypeKind::Func => {
                 let expected = types.get(number);
-                // SAFETY: a function reference points to a function, whose type lives as long as
-                // the engine.
+                // SAFETY: a function reference points to a function; types live as long as the
+                // engine.
                 unsafe { is_subtype(&*(*(reference as *const FuncRef)).ty, &*expected.info()) }
             }
             _ if is_stack(reference) => false,
@@ -156,8 +155,7 @@ impl Store {
         })
     }
 
-    /// Reads a field of a struct, an element of an array, or a value of an exception. Packed
-    /// integers are zero-extended.
+    /// Reads a field, an element, or a value of an exception. Packed integers are zero-extended.
     ///
     /// # Safety
     ///
@@ -174,8 +172,7 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// The reference must be of the store, to an object that has this slot, and the value have its
-    /// type.
+    /// The reference must be of the store, to an object with this slot, and the value fit it.
     pub unsafe fn write_slot(&mut self, reference: u64, index: u32, value: &RawVal) {
         // SAFETY: the caller's promise.
         unsafe {

@@ -1,5 +1,4 @@
-//! The activations of a store: those that run, those set aside in pending host calls, and how they
-//! end.
+//! The activations of a store: running ones, pending ones, and how they end.
 
 use super::Store;
 use super::options::StoreOptions;
@@ -162,8 +161,7 @@ pub type Poller = *mut Polling;
 pub struct Polling {
     /// The context for polling its host functions. Valid as long as this record.
     pub context: *mut Context<'static>,
-    /// If other activations run while it waits: what gives the embedder access to the store. Null
-    /// otherwise.
+    /// Gives the embedder access to the store while others run, or null.
     pub accessor: *const c_void,
 }
 
@@ -179,8 +177,7 @@ pub enum Ending {
     DetailedTrap(TrapCode, String),
     /// An instruction faulted.
     Fault(TrapCode, LeavePoint),
-    /// The code at an address cannot be executed. The instruction before it may have left links
-    /// between stacks half changed.
+    /// The code at an address cannot be executed. Links between stacks may be half changed.
     NoCode(TrapCode, usize),
     /// A host function returned an error.
     Error(anyhow::Error),
@@ -200,8 +197,7 @@ impl Store {
         unsafe { self.running.newest.as_ref() }.map_or(NOBODY, |activation| activation.poller)
     }
 
-    /// The stacks of all activations, innermost first, when the newest one is in a host call too;
-    /// then those of pending activations.
+    /// The stacks of nested activations, innermost first, then those of pending activations.
     pub(crate) fn stacks_in_host_calls(&self) -> impl Iterator<Item = &ControlBlock> {
         let pending = self.stacks_of_pending_activations();
         let pending = pending.flat_map(|stack| self.with_extender(stack));
@@ -251,8 +247,7 @@ impl Store {
     pub(crate) fn outer_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
         let mut next = self.running.newest;
         std::iter::from_fn(move || {
-            // SAFETY: activations are linked as long as their calls last, and their stacks live
-            // longer.
+            // SAFETY: activations are linked as long as their calls last; their stacks live longer.
             unsafe {
                 let activation = next.as_ref()?;
                 next = activation.outer;
@@ -261,13 +256,11 @@ impl Store {
         })
     }
 
-    /// Makes the outer activations end when their host functions return: the stubs find the address
-    /// of [`leave`](stubs::leave) there.
+    /// Makes outer activations end when their host functions return, by [`leave`](stubs::leave).
     pub(crate) fn end_outer_activations(&mut self) {
         static LEAVES: unsafe extern "C" fn() = stubs::leave;
         for stack in self.outer_stacks().map(ptr::from_ref) {
-            // SAFETY: the block is alive, there is no reference to it, and its stack is never used
-            // again.
+            // SAFETY: the block is alive and not referenced, and its stack is never used again.
             unsafe { (*stack.cast_mut()).sp = (&raw const LEAVES).addr() };
         }
     }
@@ -392,8 +385,7 @@ impl Store {
     /// The stacks of a continuation that the host holds, innermost first.
     pub(crate) fn held_stacks(&self, reference: u64) -> impl Iterator<Item = &ControlBlock> {
         let outermost = self.stacks.valid(reference);
-        // SAFETY: the block of a valid reference is alive, and so are the stacks suspended with it;
-        // their parents lead to it.
+        // SAFETY: the block of a valid reference and those suspended with it are alive.
         let innermost = outermost.map(|block| unsafe { &*(*block).innermost });
         std::iter::successors(innermost, move |stack| {
             let is_last = outermost.is_some_and(|outermost| ptr::eq(*stack, outermost));

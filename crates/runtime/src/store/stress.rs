@@ -15,22 +15,19 @@ pub struct Stress {
     pub check_stacks: bool,
     /// Every allocation collects garbage: every reference is known.
     pub collect_always: bool,
-    /// Functions stop at every safepoint and continue; calls that can wait yield each time. Turns
-    /// interruption on.
+    /// Functions stop and continue at every safepoint, and yield if they can wait.
     pub stop_always: bool,
     /// Every stack is parked as soon as it is suspended.
     pub park_always: bool,
     /// After a snapshot, dirty pages are tracked even where comparing is faster.
     pub watch_always: bool,
-    /// Every stack begins with minimal memory: one page for a call from the host, two for a
-    /// continuation.
+    /// Stacks begin with minimal memory: a page for a root, two for a continuation.
     pub minimal_stacks: bool,
     /// No stack grows.
     pub fail_to_grow: bool,
     /// The generation of references to new stacks.
     pub first_generation: u64,
-    /// The capacity of the table of stacks, including block 0 and the roots: sixteen million by
-    /// default.
+    /// The capacity of the table of stacks, with block 0 and roots: sixteen million by default.
     pub max_blocks: usize,
 }
 

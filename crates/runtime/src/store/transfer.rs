@@ -10,8 +10,7 @@ impl Store {
     /// A value that generated code put into the area.
     pub(crate) fn transferred(&self, slot: usize) -> RawVal {
         assert!(slot < TRANSFER_SLOTS);
-        // SAFETY: the area belongs to the store and has a place for each slot, and generated code
-        // does not run.
+        // SAFETY: the area belongs to the store, has this slot, and generated code does not run.
         unsafe { *self.context().transfer.add(slot) }
     }
 
@@ -33,8 +32,7 @@ impl Store {
         *self.tag(slot) = class as u8;
     }
 
-    /// Puts the values bound to a stack, which is being resumed, in front of the others in the
-    /// area.
+    /// Puts the values bound to a stack that is being resumed in front of the others.
     pub(crate) fn deliver(&mut self, bound: Bound) {
         // SAFETY: types live as long as the engine.
         let ty = self.options.types.get(unsafe { (*bound.ty()).id });
@@ -56,8 +54,7 @@ impl Store {
         }
     }
 
-    /// Checks the classes of the first values, if stacks are checked. The next check reports a
-    /// mismatch.
+    /// Checks the classes of the first values. The next check of the stacks reports errors.
     pub(crate) fn check_transferred(&mut self, types: &[ValType]) {
         if !self.options.stress.check_stacks {
             return;

@@ -17,8 +17,7 @@ pub struct HostFunction {
     pub trampoline: OnceLock<Trampoline>,
     /// The value of [`HostContext::function`].
     pub function: *const c_void,
-    /// Whether its results can be those of another type. If necessary, they are checked against the
-    /// type that it is called as.
+    /// Whether its results can be those of another type, perhaps after a check.
     pub results_fit: fn(&TypeRegistry, &[ValType], &[ValType]) -> bool,
     /// The data that it closes over.
     pub data: Box<dyn Any + Send + Sync>,

@@ -2,9 +2,8 @@
 //!
 //! A 32-bit memory reserves all address space that an index can reach, and a guard, so it grows in
 //! place. A 64-bit memory reserves some room to grow, moves when that is used up, and has its guard
-//! in the rest of the reservation. If the engine reserves less for 32-bit memories, or address
-//! space is short, they do the same. Then only code that compares each index with the length may
-//! use them.
+//! in the rest of the reservation. A 32-bit memory does the same if address space is short or
+//! limited. Then only code that compares each index with the length may use it.
 
 use crate::code::memory_image::MemoryImage;
 use crate::os::limits;
@@ -75,8 +74,7 @@ impl MemoryError {
 }
 
 impl Memory {
-    /// Makes a memory whose record is at `def`. If it `may_be_small`, it reserves less when address
-    /// space is short.
+    /// Makes a memory with its record at `def`. If it `may_be_small`, it may reserve less.
     ///
     /// # Safety
     ///
@@ -227,8 +225,7 @@ impl Memory {
         Some(())
     }
 
-    /// Whether an access of this memory may fault at an address: inside the reservation, beyond the
-    /// end.
+    /// Whether an access may fault at an address: in the reservation, beyond the end.
     pub(crate) fn may_fault_at(&self, address: usize) -> bool {
         let base = self.map().base() as usize;
         (base + self.current().len..base + self.map().len()).contains(&address)
@@ -329,8 +326,7 @@ const KEEP: usize = 16 << 20;
 const KEEP_LEN: usize = 256 << 10;
 
 impl MemoryPool {
-    /// An empty pool, for memories of at most `limit` bytes. 32-bit memories reserve `reservation`
-    /// bytes.
+    /// An empty pool for memories of at most `limit` bytes.
     pub fn new(limit: u64, reservation: u64) -> MemoryPool {
         MemoryPool { free: Mutex::default(), limit, reservation }
     }

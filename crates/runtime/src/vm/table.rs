@@ -18,8 +18,7 @@ pub struct TableLimits {
     pub elements: u64,
     /// The maximum number of non-null elements that the tables of an instance begin with, in total.
     pub filled: u64,
-    /// The maximum number of elements of all tables of a store. By default they take a quarter of
-    /// the machine's memory.
+    /// The maximum total number of elements in a store. Default: a quarter of the machine's memory.
     pub total: u64,
 }
 
@@ -208,8 +207,7 @@ impl Table {
         Some(())
     }
 
-    /// The capacity for this many elements: twice as many if the table has grown before, since it
-    /// may grow again.
+    /// The capacity for this many elements, with room to grow if the table has grown before.
     fn room_for(&self, len: usize) -> usize {
         let most = self.ty.maximum.unwrap_or(u64::MAX).min(self.limit) as usize;
         let wanted = if self.len == 0 { len } else { len.saturating_mul(2) };

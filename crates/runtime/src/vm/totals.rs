@@ -1,7 +1,6 @@
 //! The total size of the memories and of the tables of a store.
 //!
-//! A module may have a hundred memories and a hundred thousand tables: too many to add up each time
-//! one of them grows.
+//! A module may have too many memories and tables to add up each time one of them grows.
 
 use super::memory::Memory;
 use super::table::Table;

@@ -46,9 +46,8 @@ impl Precompiled {
         Ok(this)
     }
 
-    /// Maps a file. A small one is checked completely, a large one only as far as it is used at
-    /// once. The file must not be changed or truncated while it is mapped: replace it by renaming
-    /// another one.
+    /// Maps a file, and checks all of a small one. The file must not be changed or truncated while
+    /// it is mapped: replace it by renaming another one.
     pub fn open(file: File) -> Result<Precompiled, PrecompiledError> {
         let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         if len < size_of::<Header>() {
@@ -156,8 +155,7 @@ impl Precompiled {
         self.removed = Some(path);
     }
 
-    /// Removes the file if that was requested and damaged code was found since the last time.
-    /// Returns whether it did.
+    /// Removes the file on request if damaged code was found since the last time.
     pub(crate) fn remove_damaged(&self) -> bool {
         let removed = self.removed.as_ref();
         let removed = removed.filter(|_| self.has_damaged_code.swap(false, Ordering::Relaxed));

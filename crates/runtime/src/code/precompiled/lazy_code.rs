@@ -11,9 +11,9 @@
 //!
 //! Executing or reading an inaccessible piece faults. The [handler](crate::run::signal) checks the
 //! piece: if its checksum matches, it becomes executable and the instruction is repeated. Otherwise
-//! the call ends. A piece may end in the middle of a switch, with links between stacks half
-//! changed, so the store becomes unusable. The first piece is checked at once, so small modules
-//! never fault.
+//! the call ends, and the store becomes unusable: a piece may end in the middle of a switch, with
+//! links between stacks half changed. The first piece is checked at once, so small modules never
+//! fault.
 //!
 //! Threads may check the same piece at the same time: all of them make it accessible.
 

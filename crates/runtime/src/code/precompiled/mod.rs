@@ -15,9 +15,8 @@
 //! trampolines are mapped separately, since an engine keeps them longer than a module. The caller
 //! of [`write`] defines the contents of `settings`, `info` and `source`.
 //!
-//! The checksums find accidental damage. They do not protect against malicious files: code is
-//! trusted like any other program. Each part is checked before its first use, since most programs
-//! use little of a large file:
+//! The checksums find accidental damage, not malice: code is trusted like any other program. Each
+//! part is checked before its first use, since most programs use little of a large file:
 //!
 //! | part | when |
 //! | --- | --- |

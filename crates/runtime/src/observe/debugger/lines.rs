@@ -57,9 +57,8 @@ fn program(encoding: Encoding, module: &LoadedModule, lines: &[Line]) -> LinePro
         let start = module.code.start() + function.start as usize;
         program.begin_sequence(Some(Address::Constant(start as u64)));
         for (offset, line) in lines {
-            // A frame that waits is shown at its return address, which should have the line of the
-            // call. So the next line begins one byte later. No instruction begins there, so no
-            // breakpoint is set there.
+            // A waiting frame is shown at its return address, which should have the line of the
+            // call. So the next line begins one byte later, where no breakpoint is set.
             let is_after_call = offset > function.start
                 && unwind::may_follow_call(module.code.bytes(), offset as usize);
             let offset = offset - function.start + u32::from(is_after_call);

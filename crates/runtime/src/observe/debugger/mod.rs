@@ -1,5 +1,4 @@
-//! Registration of generated code with native debuggers, which lets their backtraces pass through
-//! it.
+//! Registration of generated code with native debuggers, so that their backtraces show it.
 //!
 //! ```text
 //!   host function                         host's stack
@@ -12,11 +11,10 @@
 //! ```
 //!
 //! Each piece of code gets an [object file](object) in memory, which is [registered](registration):
-//! names, source lines, and unwind tables. All functions have a frame pointer, which makes
-//! unwinding simple. The stubs, where stacks change, have one too. They are unwound by an
-//! [expression](crate::arch::unwind) that the debugger evaluates: it reads the records of the
-//! [listed stores](crate::store::debugger_list). Therefore generated code and stubs are the same
-//! without a debugger.
+//! names, source lines, and unwind tables. All functions have a frame pointer, and so have the
+//! stubs, where stacks change. Stubs are unwound by an [expression](crate::arch::unwind) that the
+//! debugger evaluates: it reads the records of the [listed stores](crate::store::debugger_list).
+//! Generated code and stubs are the same without a debugger.
 
 mod lines;
 pub(crate) mod object;

@@ -24,24 +24,21 @@ pub(super) struct Breakpoint {
 }
 
 impl Store {
-    /// Calls a function with the stacks at an event, after this many others. A streamed trace ends
-    /// there.
+    /// Calls a function with the stacks at an event, after this many others, and ends the stream.
     pub fn at_event(&mut self, after: u64, then: AtEvent) {
         if let Some(recorder) = self.observers.recorder.get_mut::<Recorder>() {
             recorder.breakpoint = Some(Breakpoint { left: after, then });
         }
     }
 
-    /// Counts a recorded event, and stops if it is the one. The running stack may have been left at
-    /// a fault.
+    /// Counts a recorded event, and stops if it is the one. The running stack may have faulted.
     pub(super) fn count_down(
         &mut self,
         recorder: &mut Recorder,
         raw: &RawEvent,
         fault: Option<&LeavePoint>,
     ) {
-        // Notes are recorded in the middle of another operation, which is the next event. The
-        // records agree after that.
+        // Notes are recorded in the middle of the next event, when the records disagree.
         let is_noted = matches!(
             raw.kind,
             EventKind::Drop | EventKind::Park | EventKind::Unpark | EventKind::Grow

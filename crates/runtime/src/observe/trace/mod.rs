@@ -3,8 +3,7 @@
 //! An engine that [traces](crate::StoreOptions::trace) has code that calls a builtin for each
 //! creation of a stack and each switch, and stubs that report returns and calls of the host. The
 //! table of stacks [notes](note) all other events, which the recorder fetches before it records the
-//! next one. An engine that does not trace has other code, other stubs and no recorder, so it pays
-//! nothing in generated code.
+//! next one. Other engines have other code and stubs, and pay nothing for tracing.
 //!
 //! | file | contents |
 //! | --- | --- |
@@ -15,10 +14,9 @@
 //! | [`stream`] | writing one while the program runs |
 //! | [`breakpoint`] | all stacks at an event |
 //!
-//! A stack has a [`StackId`] for life, which the recorder maps from the number of its block. The
-//! links between the stacks, and the recorded parents, say what a switch is: a resumed stack has
-//! the previous one as its parent, a suspension returns to the parent, and anything else is a
-//! switch.
+//! A stack has a [`StackId`] for life, which the recorder maps from the number of its block. Links
+//! and recorded parents say what a switch is: a resumed stack has the previous one as its parent, a
+//! suspension returns to the parent, and anything else is a switch.
 
 mod breakpoint;
 mod event;
@@ -76,8 +74,7 @@ pub struct Recorder {
     breakpoint: Option<Breakpoint>,
 }
 
-// SAFETY: the pointers are to tags and functions of the recorder's store, and used only together
-// with it.
+// SAFETY: the pointers are into the recorder's store, and used only together with it.
 unsafe impl Send for Recorder {}
 // SAFETY: as above.
 unsafe impl Sync for Recorder {}

@@ -81,8 +81,7 @@ impl Store {
         Some(())
     }
 
-    /// Keeps an event, and calls the listener. A panic there resumes when the runtime is called
-    /// next.
+    /// Keeps an event, and calls the listener, whose panic resumes at the next call of the runtime.
     fn keep(&mut self, recorder: &mut Recorder, raw: RawEvent, fault: Option<&LeavePoint>) {
         recorder.push(raw);
         if recorder.stream.as_ref().is_some_and(|stream| stream.is_due(&raw)) {
@@ -210,8 +209,7 @@ impl Store {
         }
     }
 
-    /// Records an exception that leaves the running stack and its parents up to `until`, or the
-    /// activation if that is null.
+    /// Records an exception that leaves the running stack up to `until`, or the activation.
     pub(crate) fn trace_throw(&mut self, until: *mut ControlBlock, tag: *const TagDef) {
         let mut stack = self.context().stack;
         while stack != until {
@@ -281,8 +279,7 @@ impl Store {
         });
     }
 
-    /// Records that the running stack returns to its parent with a signal. The values are in the
-    /// transfer area.
+    /// Records a return to the parent with a signal; the values are in the transfer area.
     fn trace_return(&mut self, signal: u64) {
         let from = self.context().stack;
         // SAFETY: the running stack and its parent are alive, and the parent's clauses are set.
@@ -399,8 +396,7 @@ impl Recorder {
     ///
     /// # Safety
     ///
-    /// `to` must be about to run, with its parents. `from` must have run with its own, and may have
-    /// been freed since.
+    /// `to` must be about to run. `from` must have run, and may have been freed since.
     unsafe fn switch(
         &mut self,
         store: &Store,

@@ -7,8 +7,7 @@
 //!              +--------------- empty ones -----------------+
 //! ```
 //!
-//! The number of batches is limited. When all are in use, the program waits, or drops and counts
-//! the events of the next batch.
+//! The number of batches is limited. If all are in use, the program waits or drops events.
 
 use super::Recorder;
 use super::event::{EventKind, RawEvent};
@@ -134,8 +133,7 @@ impl Stream {
         self.thread.as_ref().is_some_and(|thread| thread.thread().id() == here)
     }
 
-    /// Ends the file; returns how many events were dropped. Fails on the thread that writes, which
-    /// cannot wait for itself.
+    /// Ends the file, except on the thread that writes; returns how many events were dropped.
     fn finish(&mut self) -> io::Result<u64> {
         let dropped = self.dropped;
         self.send(Batch {
@@ -226,8 +224,7 @@ impl Store {
 }
 
 impl Drop for Stream {
-    /// Another stream replaces this one, or the store is dropped: the file ends with the last
-    /// batch.
+    /// The stream was replaced or the store dropped: the file ends with the last batch.
     fn drop(&mut self) {
         if self.thread.is_some() {
             let _ = self.finish();

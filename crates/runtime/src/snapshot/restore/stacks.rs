@@ -241,8 +241,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Puts frames onto an empty stack. Their links are relative to the end, or to `above` bytes
-    /// below it.
+    /// Puts frames onto an empty stack. Links are relative to `above` bytes below the end.
     fn place_frames(&mut self, number: usize, bytes: &[u8], fp: usize, above: usize) -> Result<()> {
         let block = self.store.stacks.block(number);
         // SAFETY: the stack of the block is empty, and there is no reference to the block.
