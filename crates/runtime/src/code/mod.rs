@@ -220,8 +220,7 @@ pub struct LoadedModule {
     pub source: Option<Arc<dyn Source>>,
     /// Whether its code compares every memory index with the length.
     pub checks_memories: bool,
-    /// The binary, for compiling it again when address space for its memories is short, or with
-    /// other settings. A compiled file contains it itself.
+    /// The binary, for compiling the module again with other settings, unless the file has it.
     pub binary: Option<Box<[u8]>>,
     /// The module compiled again, with checks.
     pub checked: OnceLock<Arc<LoadedModule>>,

@@ -4,8 +4,7 @@ use std::fmt;
 
 /// The source of a module: its text, or the debug information of another language.
 pub trait Source: fmt::Debug + Send + Sync {
-    /// The places of the instruction at a byte of the binary. With inlining, the first one is in
-    /// the innermost function, and the last one in the function itself.
+    /// The places of the instruction at a byte of the binary, in inlined functions first.
     fn places(&self, offset: u32) -> Vec<Place>;
 
     /// The text of the module, if that is the source.

@@ -81,8 +81,7 @@ impl Deref for SharedFuncType {
     }
 }
 
-/// In a key, the types of the group itself are numbered from here. All other numbers are at least
-/// two less than this, so they can be doubled and one remains free.
+/// In a key, the types of the group itself are numbered from here. Other numbers are smaller.
 const OWN_GROUP: u32 = 1 << 31;
 
 /// The distance between the first numbers of two engines.
@@ -253,6 +252,15 @@ impl TypeRegistry {
     /// The kind of the type with a number.
     pub fn kind(&self, number: u32) -> TypeKind {
         self.at(number).info.kind
+    }
+
+    /// Whether references of a heap type are to functions.
+    pub(crate) fn is_func(&self, heap: HeapType) -> bool {
+        match heap {
+            HeapType::Func | HeapType::NoFunc => true,
+            HeapType::Concrete(number) => self.kind(number) == TypeKind::Func,
+            _ => false,
+        }
     }
 
     /// The record that host values in the heap point to.

@@ -25,8 +25,7 @@ impl Backtrace {
         for (child, stack) in store.nested_stacks().skip(1) {
             let boundary = child.map(|child| RawBoundary::resume(child, stack));
             walker.boundary = Some(boundary.unwrap_or(RawBoundary::Host));
-            // SAFETY: parents wait for their children, and outer activations are in host calls, so
-            // their control blocks say where they were left.
+            // SAFETY: parents and outer activations wait, so their blocks say where they were left.
             unsafe { walker.walk_left(&LeavePoint::in_host_call(stack)) };
         }
         walker.finish()

@@ -5,7 +5,7 @@ use crate::heap::ObjectType;
 use crate::report::names::in_line;
 use crate::store::Store;
 use ropewalk_abi::stack::is_stack;
-use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, TagDef, TypeKind, ValType};
+use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, TagDef, ValType};
 
 /// How many values are shown; a tag can have a thousand.
 const SHOWN: usize = 8;
@@ -41,16 +41,10 @@ impl Store {
     ///
     /// The reference must be of the store, and be a function if and only if the type is.
     pub unsafe fn type_of(&self, reference: u64, of_null: RefType) -> RefType {
-        let types = &self.options.types;
-        let is_func = match of_null.heap {
-            HeapType::Func | HeapType::NoFunc => true,
-            HeapType::Concrete(number) => types.kind(number) == TypeKind::Func,
-            _ => false,
-        };
         let heap = match reference {
             0 => return RefType { nullable: true, ..of_null },
             // SAFETY: the caller says that it is a function; types live as long as the engine.
-            _ if is_func => HeapType::Concrete(unsafe {
+            _ if self.options.types.is_func(of_null.heap) => HeapType::Concrete(unsafe {
                 (*(*(reference as *const ropewalk_abi::FuncRef)).ty).id
             }),
             _ if is_stack(reference) => HeapType::Cont,

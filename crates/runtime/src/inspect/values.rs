@@ -5,7 +5,7 @@ use crate::code::types::RegisteredType;
 use crate::heap::{ObjectType, slot_type};
 use crate::store::Store;
 use ropewalk_abi::stack::{StackKind, is_stack};
-use ropewalk_abi::{CompositeType, HeapType, RawVal, RefType, StorageType, TypeKind, ValType};
+use ropewalk_abi::{CompositeType, RawVal, RefType, StorageType, ValType};
 
 /// How many values of an object are shown, and how many bytes of a string.
 const MOST_VALUES: usize = 24;
@@ -28,8 +28,7 @@ impl Store {
 }
 
 impl Store {
-    /// The first module with names for the fields of a type, and its index there. Modules share
-    /// equal types, but may name their fields differently.
+    /// The first module with names for the fields of a type, and its index there.
     fn module_with_names(&self, ty: &RegisteredType) -> Option<(&LoadedModule, u32)> {
         let place = |module: &LoadedModule| {
             let types = module.info.field_names.iter().map(|(ty, ..)| *ty);
@@ -67,14 +66,9 @@ impl Printer<'_> {
     }
 
     fn reference(&mut self, ty: RefType, reference: u64) {
-        let is_function = match ty.heap {
-            HeapType::Func => true,
-            HeapType::Concrete(number) => self.store.types().kind(number) == TypeKind::Func,
-            _ => false,
-        };
         let word = match reference {
             0 => "null",
-            _ if is_function => "func",
+            _ if self.store.types().is_func(ty.heap) => "func",
             _ if is_stack(reference) => StackKind::of(reference).map_or("cont", stack_word),
             _ => return self.object(reference),
         };

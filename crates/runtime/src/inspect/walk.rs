@@ -95,8 +95,7 @@ impl<'a> Walker<'a> {
         let image = module.code.tables();
         let start = image.function_at(offset).map(|f| image.functions[f as usize].start);
         let place = arch::frames::unlinked_return_address(start.map(|start| offset - start))?;
-        // SAFETY: before its frame is linked, the return address of a function is on top of the
-        // stack, or below what the function has pushed.
+        // SAFETY: the return address is on top of the stack, or below what the function pushed.
         Some(unsafe { *((left.sp + place) as *const usize) })
     }
 

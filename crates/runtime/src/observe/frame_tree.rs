@@ -38,8 +38,7 @@ pub(crate) struct FrameTree {
     is_whole: bool,
     pub nodes: Vec<Node>,
     numbers: HashMap<Node, u32>,
-    /// The results of earlier walks, by a hash of the addresses. Most stacks stop where they, or
-    /// others of the same function, stopped before.
+    /// The results of earlier walks, by a hash of the addresses, which mostly repeat.
     known: AddressMap<u64, Option<u32>>,
     /// The addresses of the current walk.
     met: Vec<usize>,

@@ -38,8 +38,7 @@ impl DirtyPages {
         pages.filter(|pages| pages.are_ours())
     }
 
-    /// Stops tracking pages that are about to be moved: kernels before 6.13 move the marks of
-    /// protection along, but not the protection.
+    /// Stops tracking pages that move. Before 6.13, kernels would move marks without protection.
     pub fn forget(range: &Range<usize>) {
         let Some(pages) = PAGES.get().and_then(Option::as_ref).filter(|pages| pages.are_ours())
         else {
@@ -130,8 +129,7 @@ fn whole_pages(range: &Range<usize>) -> Range<usize> {
 
 /// Sends a request to a descriptor; returns its result.
 fn control<T>(descriptor: RawFd, request: u64, argument: &mut T) -> io::Result<usize> {
-    // SAFETY: each request gets the record that it is made for, as the encoded size says. Beyond
-    // that the kernel changes only the protection of our own pages.
+    // SAFETY: each request gets its record, and changes only the protection of our own pages.
     let result = unsafe { libc::ioctl(descriptor, request as libc::Ioctl, argument) };
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }

@@ -2,7 +2,8 @@
 
 use crate::os::dirty_pages::DirtyPages;
 pub(crate) use ropewalk_abi::access::PAGE;
-use rustix::mm::{self, MapFlags, MprotectFlags, ProtFlags};
+pub(crate) use rustix::mm::ProtFlags;
+use rustix::mm::{self, MapFlags, MprotectFlags};
 use std::ffi::c_void;
 use std::fs::File;
 use std::io;
@@ -63,22 +64,8 @@ impl Map {
         Ok(map)
     }
 
-    /// Maps the first bytes of a file, read-only. They may include code.
-    pub fn of_file(file: &File, len: usize) -> io::Result<Map> {
-        Map::of_file_part(file, &(0..len), ProtFlags::READ)
-    }
-
-    /// Maps executable code of a file, from a page boundary.
-    pub fn of_code_in_file(file: &File, part: &Range<usize>) -> io::Result<Map> {
-        Map::of_file_part(file, part, ProtFlags::READ | ProtFlags::EXEC)
-    }
-
-    /// Maps a part of a file from a page boundary, inaccessible at first. It may include code.
-    pub fn of_inaccessible_file(file: &File, part: &Range<usize>) -> io::Result<Map> {
-        Map::of_file_part(file, part, ProtFlags::empty())
-    }
-
-    fn of_file_part(file: &File, part: &Range<usize>, flags: ProtFlags) -> io::Result<Map> {
+    /// Maps a part of a file from a page boundary. It may include code.
+    pub fn of_file(file: &File, part: &Range<usize>, flags: ProtFlags) -> io::Result<Map> {
         let len = part.len().max(1).next_multiple_of(PAGE);
         let (near, start) = (near_code(len), part.start as u64);
         // SAFETY: a fresh mapping touches no memory that exists.
@@ -255,8 +242,7 @@ impl Map {
     }
 }
 
-/// Returns the memory of unused pages to the kernel. If the kernel supports it, they are
-/// inaccessible until [`return_to_pages`].
+/// Gives unused pages back, inaccessible until [`return_to_pages`] if the kernel supports it.
 ///
 /// # Safety
 ///

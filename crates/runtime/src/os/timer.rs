@@ -1,7 +1,6 @@
 //! The timer of the process: one thread, which sleeps until the first alarm.
 //!
-//! Reading a clock at every safepoint would be too expensive for WebAssembly. The thread starts
-//! with the first alarm, so stores without timers cost nothing.
+//! Reading a clock at every safepoint would be too expensive. Without alarms there is no thread.
 
 use crate::embedder::{discard, guarded};
 use std::collections::BTreeMap;

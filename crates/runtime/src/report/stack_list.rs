@@ -24,8 +24,7 @@ pub struct StackInfo {
     pub life: Life,
     /// Its design; none for the root of an activation.
     pub kind: Option<StackKind>,
-    /// The stack that waits for this one, and in what. For an inner one of several suspended
-    /// stacks, the stack that it is suspended with.
+    /// The stack that waits for this one or is suspended outside of it, and in what.
     pub parent: Option<(usize, Boundary)>,
     /// The function that it began with, if that is known.
     pub function: Option<Frame>,

@@ -73,8 +73,7 @@ pub(super) enum BlockImage {
         purpose: Purpose,
         reference: u64,
     },
-    /// The freed root of a call. Tasks and fibers that will never be resumed wait for the end of
-    /// the call: `inside` has their numbers, innermost first.
+    /// A freed root: the stacks `inside`, innermost first, end with its call.
     Spent {
         reference: u64,
         inside: Vec<usize>,

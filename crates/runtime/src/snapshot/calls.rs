@@ -123,8 +123,7 @@ impl Writer<'_> {
         let store = self.store();
         // SAFETY: stacks of activations are alive, and so are the stacks suspended with a root.
         let (stack, innermost) = unsafe { (&*left.stack, &*(*left.root).innermost) };
-        // The resumed stack runs, or it is suspended with the root while another base runs. Other
-        // stacks may still name the root as their former parent.
+        // The resumed stack runs, or is suspended with the root. Others may name a former parent.
         let running = store.with_extender(stack).chain(store.with_extender(innermost));
         let child = running.into_iter().find(|stack| ptr::eq(stack.parent, left.root));
         let Some(child) = child.filter(|child| child.purpose == Purpose::Continuation) else {

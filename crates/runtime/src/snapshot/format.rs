@@ -236,8 +236,7 @@ impl Bytes {
     }
 }
 
-/// Zeroes, which take no memory until they are written. A snapshot does not contain zeroes, so only
-/// the allocation shows whether there is enough memory.
+/// Zeroes that take no memory until they are written. Fails if there is not enough memory.
 fn zeroes(len: usize) -> Result<Vec<u8>, SnapshotError> {
     if len == 0 {
         return Ok(Vec::new());

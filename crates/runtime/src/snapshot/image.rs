@@ -26,8 +26,7 @@ pub(super) struct Image {
     pub types: Vec<TypeName>,
     /// The symbols whose numbers words contain.
     pub symbols: Vec<Symbol>,
-    /// The size limits of single stacks: the number of the block, the bytes, and the reference
-    /// under which the host held the continuation.
+    /// The size limits of stacks: block, bytes, and the reference that the host held.
     pub limits: Vec<(usize, usize, u64)>,
     pub calls: Vec<CallImage>,
     /// In the running activation: the base of the stack that extends another while its rout begins.
@@ -67,8 +66,7 @@ pub(super) struct InstanceImage {
 pub(super) enum ImportImage {
     /// A function of an instance, by the number of its record.
     Func(usize, u32),
-    /// A host function, found by the name of the import; or else the function that an earlier
-    /// instance imports, by the number of the import there.
+    /// A host function with the name of the import, or else the import of an earlier instance.
     Host(Option<(usize, usize)>),
     Table(usize),
     Memory(usize),
@@ -175,8 +173,8 @@ pub struct ImportName {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Named {
     Instance(usize),
-    /// A held continuation: its reference and, if known, the types of what it takes and returns,
-    /// each as the parameters or the results of a function type.
+    /// A held continuation: its reference and, if known, what it takes and returns, as the
+    /// parameters or the results of function types.
     Continuation(u64, Option<[(TypeName, bool); 2]>),
     /// A held stack of another design, and its type if known.
     Stack(u64, Option<TypeOfValue>),

@@ -24,8 +24,7 @@
 //! | [`tracking`], [`frame_space`], [`ranges`] | changes since the last snapshot |
 //! | [`error`] | errors |
 //!
-//! Instances are not saved as they lie in memory. They are made again from the same modules in the
-//! same order, and then get their globals, memories and tables.
+//! Instances are made again from the same modules, and then get their saved contents.
 
 mod blocks;
 mod calls;

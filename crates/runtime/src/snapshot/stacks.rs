@@ -364,8 +364,7 @@ impl<'a> Writer<'a> {
         let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let top: Vec<u8> = match running {
             Running::InHostCall(host) => {
-                // SAFETY: the host function was called with this context; types live as long as the
-                // engine.
+                // SAFETY: the host function was called with this context, and has a type.
                 let ty = unsafe { (*(*host).ty).id };
                 let LeftCall { results, array } =
                     LeftCall::of(&self.store().options.types.func_type(ty));

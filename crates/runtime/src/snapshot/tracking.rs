@@ -132,8 +132,7 @@ impl Tracking {
         BasedOn { identity: *identity, lens: lens.clone(), bytes: None }
     }
 
-    /// The dirty pages of a region since the last snapshot, as ranges of the section. They become
-    /// clean. None if pages are not tracked.
+    /// Takes the dirty pages of a region, as ranges of the section. None if they are not tracked.
     pub(super) fn written(&mut self, section: usize, region: Option<&Region>) -> Option<Ranges> {
         let TrackedBy::Pages(tracked) = &self.tracked_by[section] else { return None };
         let used = region.map_or(0..0, |region| region.used.clone());

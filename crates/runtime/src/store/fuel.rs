@@ -69,8 +69,7 @@ impl Store {
         self.budget.fuel.hook = Some(hook);
     }
 
-    /// Takes the next portion if generated code has used its own. Returns whether the activation
-    /// should yield. Fails if there is no more fuel.
+    /// Takes the next portion if the last one is used up. Returns whether to yield.
     pub(crate) fn refuel(&mut self) -> Result<bool, Ending> {
         if !self.options.consume_fuel || self.context().fuel >= 0 {
             return Ok(false);

@@ -108,8 +108,8 @@ impl Interrupts {
         self.has(ENDING)
     }
 
-    /// Polls a pending activation again when it must end. The waker is cloned, woken and dropped
-    /// without the lock, since it can run any code.
+    /// Polls a pending activation again when it must end. Wakers run any code, so not under the
+    /// lock.
     pub(crate) fn wake_at_end(&self, activation: usize, waker: &Waker) {
         let waker = waker.clone();
         let mut state = self.lock();

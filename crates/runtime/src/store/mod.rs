@@ -132,8 +132,7 @@ impl Store {
     }
 
     pub(crate) fn context(&self) -> &StoreContext {
-        // SAFETY: generated code, the only code that writes it without borrowing the store, does
-        // not run while the store is borrowed.
+        // SAFETY: generated code writes it without borrowing the store, but does not run now.
         unsafe { &*self.context.get() }
     }
 

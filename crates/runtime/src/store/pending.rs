@@ -194,8 +194,7 @@ impl PendingCall {
         self.scope
     }
 
-    /// Wakes the caller when the call can continue. The caller has just left the call and must have
-    /// released the store, since a waker can run any code.
+    /// Wakes the caller when the call can continue. The waker may use the store.
     pub fn announce(&mut self, waker: &Waker) {
         if let Some(interrupts) = &self.interrupts {
             interrupts.wake_at_end(self.activation as usize, waker);

@@ -7,8 +7,7 @@ use ropewalk_abi::stack::is_stack;
 use ropewalk_abi::{FuncRef, HeapType, RawVal, RefType, StorageType, TypeKind};
 
 impl Store {
-    /// Gives the host a reference until its scope ends. Outside of all scopes it lasts until
-    /// [`UNSCOPED`](crate::heap) newer ones are made.
+    /// Gives the host a reference until its scope ends, or outside of scopes, for some time.
     pub fn root(&mut self, reference: u64) -> Root {
         if self.running.depth == 0 && self.heap.roots.open_scopes == 0 {
             return self.heap.roots.add_unscoped(reference);
@@ -82,8 +81,7 @@ impl Store {
         self.heap.used(self.context())
     }
 
-    /// Whether a reference has a type. For a continuation, only that it is one: its type is known
-    /// only to the holder of the reference.
+    /// Whether a reference has a type. The type of a continuation is not known: only its kind.
     ///
     /// # Safety
     ///
@@ -103,8 +101,7 @@ impl Store {
             }
             HeapType::Concrete(number) if types.kind(number) == TypeKind::Func => {
                 let expected = types.get(number);
-                // SAFETY: a function reference points to a function; types live as long as the
-                // engine.
+                // SAFETY: the reference is to a function; types live as long as the engine.
                 unsafe { is_subtype(&*(*(reference as *const FuncRef)).ty, &*expected.info()) }
             }
             _ if is_stack(reference) => false,

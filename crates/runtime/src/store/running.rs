@@ -120,8 +120,7 @@ pub(crate) fn poisoned() -> anyhow::Error {
     )
 }
 
-/// An activation. It lies on the host's stack, in the frame of
-/// [`activate`](crate::run::activation).
+/// An activation, in the frame of [`activate`](crate::run::activation) on the host's stack.
 #[derive(Debug)]
 pub(crate) struct Activation {
     /// The next outer one, or null.
@@ -236,8 +235,7 @@ impl Store {
         stack: &'a ControlBlock,
     ) -> impl Iterator<Item = &'a ControlBlock> {
         std::iter::successors(Some(stack), |stack| {
-            // SAFETY: parents are alive as long as their children run or are suspended with them;
-            // the parent of a base is a block of the store.
+            // SAFETY: parents live as long as their children run or are suspended with them.
             let parent = unsafe { &*stack.parent };
             (!ptr::eq(parent, self.no_parent())).then_some(parent)
         })

@@ -6,8 +6,7 @@ use ropewalk_abi::stack::Purpose;
 /// The number of stacks of a store, other than roots, and their memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackStatistics {
-    /// Stacks of continuations that are new, suspended, running, or abandoned and not yet
-    /// collected: the sum of `running`, `suspended` and `parked`.
+    /// Stacks that are new, suspended, running or abandoned: the sum of the next three.
     pub live: usize,
     /// Stacks that run, or wait for a running one.
     pub running: usize,

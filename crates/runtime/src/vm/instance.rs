@@ -143,8 +143,7 @@ impl Instance {
 
     /// Whether a context is that of an imported function.
     pub(crate) fn is_host_context(&self, function: u32, context: &HostContext) -> bool {
-        let place = self.place.at::<HostContext>(self.module.layout.host_context(function));
-        ptr::eq(place.as_ptr(), context)
+        self.host_context_place(function).is_some_and(|place| ptr::eq(place, context))
     }
 
     /// The number of the record of a function that the module defines, by its code.

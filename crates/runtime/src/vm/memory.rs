@@ -336,8 +336,7 @@ impl MemoryPool {
         !ty.memory64 && self.reservation >= MEMORY32_RESERVATION
     }
 
-    /// Whether there is address space for this many memories that reserve all that an index can
-    /// reach. It is reserved for the next ones.
+    /// Reserves this many memories of full size in advance. Returns whether there is space.
     pub fn has_space(&self, count: usize) -> bool {
         let mut free = self.free();
         while free.reservations.len() < count {

@@ -159,8 +159,8 @@ impl Table {
 
     /// The elements.
     pub fn elements(&self) -> &[u64] {
-        // SAFETY: the storage always has at least this many words, even after a failed growth.
-        // Writing them requires borrowing the store.
+        // SAFETY: the storage has at least this many words, which are written with the store
+        // borrowed.
         unsafe { std::slice::from_raw_parts(self.elements.base(), self.len) }
     }
 

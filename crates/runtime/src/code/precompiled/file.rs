@@ -4,7 +4,7 @@ use super::lazy_code::{Code, LazyCode};
 use super::{FORMAT, Header, PIECE, PrecompiledError, Section, SectionName, is_precompiled};
 use crate::code::CodeMemory;
 use crate::code::memory_image::MemoryImages;
-use crate::os::mapping::{Map, PAGE};
+use crate::os::mapping::{Map, PAGE, ProtFlags};
 use bytemuck::{Pod, Zeroable};
 use ropewalk_abi::code::{CodeTables, TrampolineCode};
 use ropewalk_abi::module::DataImage;
@@ -57,7 +57,8 @@ impl Precompiled {
                 false => PrecompiledError::Other,
             });
         }
-        let this = Precompiled::new(Map::of_file(&file, len)?, len, Some(file))?;
+        let this =
+            Precompiled::new(Map::of_file(&file, &(0..len), ProtFlags::READ)?, len, Some(file))?;
         if len <= SMALL {
             this.check_all()?;
         }
@@ -280,7 +281,8 @@ impl Precompiled {
     pub unsafe fn trampoline_code(&self) -> Result<CodeMemory, PrecompiledError> {
         let part = self.range(SectionName::TrampolineCode);
         let file = self.file.as_ref().filter(|_| part.start.is_multiple_of(PAGE));
-        match file.and_then(|file| Map::of_code_in_file(file, &part).ok()) {
+        let executable = ProtFlags::READ | ProtFlags::EXEC;
+        match file.and_then(|file| Map::of_file(file, &part, executable).ok()) {
             Some(map) => Ok(CodeMemory::of_map(map, part.len())),
             // There is no file, or it must not be executed.
             None => {

@@ -1,7 +1,7 @@
 //! Code of compiled files that is checked when it is first executed.
 //!
-//! Most programs execute little of their code, so checking all of it would dominate the time of
-//! loading a large file. The code is mapped twice:
+//! Most programs execute little of their code, so checking all of it would take too long. The code
+//! is mapped twice:
 //!
 //! ```text
 //!   file      | head, tables | code: piece 0 | piece 1 | piece 2 | ... |
@@ -19,7 +19,7 @@
 
 use super::file::Precompiled;
 use super::{PIECE, PrecompiledError};
-use crate::os::mapping::{Map, PAGE};
+use crate::os::mapping::{Map, PAGE, ProtFlags};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -58,7 +58,7 @@ impl LazyCode {
         part: &Range<usize>,
         at_once: bool,
     ) -> Result<LazyCode, PrecompiledError> {
-        let map = Map::of_inaccessible_file(mapped, part)?;
+        let map = Map::of_file(mapped, part, ProtFlags::empty())?;
         let code = LazyCode { map, len: part.len() };
         if at_once {
             file.check_code()?;

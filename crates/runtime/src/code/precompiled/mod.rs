@@ -25,8 +25,7 @@
 //! | names, source, positions | when a backtrace asks for them |
 //! | binary | when the module is compiled again |
 //!
-//! Small files, and modules read from memory, are checked completely when they are opened,
-//! including the gaps between sections.
+//! Small files, and modules read from memory, are checked completely when they are opened.
 //!
 //! | file | contents |
 //! | --- | --- |

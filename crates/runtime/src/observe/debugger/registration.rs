@@ -73,8 +73,7 @@ impl Registration {
             size: object.len() as u64,
         }));
         let _changing = CHANGING.lock().expect("the lock is never poisoned");
-        // SAFETY: the record exists, here or in another engine, and all its users change it like
-        // this. Entries in the list are alive.
+        // SAFETY: the record exists, all engines change it like this, and listed entries are alive.
         unsafe {
             let first = __jit_debug_descriptor.first.load(Ordering::Relaxed);
             (*entry).next.store(first, Ordering::Relaxed);

@@ -173,8 +173,7 @@ impl Store {
         }
     }
 
-    /// Records a switch from the running stack to another, perhaps with a tag. The word gives the
-    /// classes of the values in the transfer area.
+    /// Records a switch to another stack. The word gives the classes of the values.
     pub(crate) fn trace_switch(&mut self, to: *mut ControlBlock, word: u64, tag: *const TagDef) {
         self.record(|recorder, store| {
             let raw = recorder.here(store, EventKind::Switch);

@@ -279,8 +279,8 @@ impl Reader<'_> {
         self.make_until(memories, end(&instance.tables, info.imported_tables))
     }
 
-    /// Makes objects outside of instances: memories and tables up to a number, and all tags and
-    /// globals up to the next one of an instance.
+    /// Makes memories and tables outside of instances up to a number, and all next tags and
+    /// globals.
     fn make_until(&mut self, memories: usize, tables: usize) -> Result<()> {
         while self.store.objects.memories.len() < memories
             && let Some(image) = self.image.memories.get(self.store.objects.memories.len())
