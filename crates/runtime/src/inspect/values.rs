@@ -25,9 +25,7 @@ impl Store {
         printer.value(ty, value);
         printer.text
     }
-}
 
-impl Store {
     /// The first module with names for the fields of a type, and its index there.
     fn module_with_names(&self, ty: &RegisteredType) -> Option<(&LoadedModule, u32)> {
         let place = |module: &LoadedModule| {

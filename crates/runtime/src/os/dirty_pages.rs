@@ -52,10 +52,14 @@ impl DirtyPages {
 
     fn new() -> io::Result<DirtyPages> {
         // The kernel itself never waits for a fault handler, so user mode is enough.
-        let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK | USER_MODE_ONLY;
+        let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK | UFFD_USER_MODE_ONLY;
         // SAFETY: only memory of ours is registered, and no fault in it is left to us.
         let faults = unsafe { userfaultfd(flags) }?;
-        let mut api = Api { api: API, features: WP_UNPOPULATED | WP_ASYNC, ioctls: 0 };
+        let mut api = Api {
+            api: UFFD_API,
+            features: UFFD_FEATURE_WP_UNPOPULATED | UFFD_FEATURE_WP_ASYNC,
+            ioctls: 0,
+        };
         control(faults.as_raw_fd(), UFFDIO_API, &mut api)?;
         let pages = File::open("/proc/self/pagemap")?;
         let ours = Map::read_write(PAGE)?;
@@ -77,8 +81,12 @@ impl DirtyPages {
         if start == end {
             return Ok(());
         }
-        let mut register =
-            Register { start: start as u64, len: (end - start) as u64, mode: MODE_WP, ioctls: 0 };
+        let mut register = Register {
+            start: start as u64,
+            len: (end - start) as u64,
+            mode: UFFDIO_REGISTER_MODE_WP,
+            ioctls: 0,
+        };
         control(self.faults.as_raw_fd(), UFFDIO_REGISTER, &mut register)?;
         Ok(())
     }
@@ -94,7 +102,7 @@ impl DirtyPages {
         while start < end {
             let mut scan = Scan {
                 size: size_of::<Scan>() as u64,
-                flags: WP_MATCHING | CHECK_WPASYNC,
+                flags: PM_SCAN_WP_MATCHING | PM_SCAN_CHECK_WPASYNC,
                 start: start as u64,
                 end: end as u64,
                 walk_end: 0,
@@ -102,9 +110,9 @@ impl DirtyPages {
                 vec_len: AT_ONCE as u64,
                 max_pages: 0,
                 category_inverted: 0,
-                category_mask: IS_WRITTEN,
-                category_anyof_mask: IS_PRESENT | IS_SWAPPED,
-                return_mask: IS_WRITTEN,
+                category_mask: PAGE_IS_WRITTEN,
+                category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+                return_mask: PAGE_IS_WRITTEN,
             };
             let count = control(self.pages.as_raw_fd(), PAGEMAP_SCAN, &mut scan)?;
             for PageRegion { start, end, .. } in &found[..count] {
@@ -142,30 +150,22 @@ const fn read<T>(kind: u8, number: u8) -> u64 {
     2 << 30 | (size_of::<T>() as u64) << 16 | (kind as u64) << 8 | number as u64
 }
 
-/// `UFFD_USER_MODE_ONLY`.
-const USER_MODE_ONLY: UserfaultfdFlags = UserfaultfdFlags::from_bits_retain(1);
-
-const API: u64 = 0xaa;
+const UFFD_USER_MODE_ONLY: UserfaultfdFlags = UserfaultfdFlags::from_bits_retain(1);
+const UFFD_API: u64 = 0xaa;
 const UFFDIO_API: u64 = read_write::<Api>(0xaa, 0x3f);
 const UFFDIO_REGISTER: u64 = read_write::<Register>(0xaa, 0);
 const UFFDIO_UNREGISTER: u64 = read::<Span>(0xaa, 1);
 const PAGEMAP_SCAN: u64 = read_write::<Scan>(b'f', 16);
-/// `UFFD_FEATURE_WP_UNPOPULATED`.
-const WP_UNPOPULATED: u64 = 1 << 13;
-/// `UFFD_FEATURE_WP_ASYNC`.
-const WP_ASYNC: u64 = 1 << 15;
-/// `UFFDIO_REGISTER_MODE_WP`.
-const MODE_WP: u64 = 1 << 1;
-/// `PM_SCAN_WP_MATCHING`: protects the returned pages again.
-const WP_MATCHING: u64 = 1;
-/// `PM_SCAN_CHECK_WPASYNC`: fails where a page is not tracked.
-const CHECK_WPASYNC: u64 = 1 << 1;
-/// `PAGE_IS_WRITTEN`.
-const IS_WRITTEN: u64 = 1 << 1;
-/// `PAGE_IS_PRESENT`.
-const IS_PRESENT: u64 = 1 << 3;
-/// `PAGE_IS_SWAPPED`.
-const IS_SWAPPED: u64 = 1 << 4;
+const UFFD_FEATURE_WP_UNPOPULATED: u64 = 1 << 13;
+const UFFD_FEATURE_WP_ASYNC: u64 = 1 << 15;
+const UFFDIO_REGISTER_MODE_WP: u64 = 1 << 1;
+/// Protects the returned pages again.
+const PM_SCAN_WP_MATCHING: u64 = 1;
+/// Fails where a page is not tracked.
+const PM_SCAN_CHECK_WPASYNC: u64 = 1 << 1;
+const PAGE_IS_WRITTEN: u64 = 1 << 1;
+const PAGE_IS_PRESENT: u64 = 1 << 3;
+const PAGE_IS_SWAPPED: u64 = 1 << 4;
 
 /// `struct uffdio_api`.
 #[repr(C)]

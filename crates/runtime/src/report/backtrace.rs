@@ -218,9 +218,7 @@ impl Backtrace {
     pub fn omitted(&self) -> usize {
         self.count - self.frames.len()
     }
-}
 
-impl Backtrace {
     pub(crate) fn outermost(&self) -> Option<Frame> {
         let outermost = self.frames.last()?;
         Some(Frame::of_function(&outermost.module, outermost.function))

@@ -87,7 +87,7 @@ impl Interrupts {
         self.state.lock().expect("the lock is never poisoned")
     }
 
-    fn stop(&self, reason: Reason) {
+    pub(crate) fn stop(&self, reason: Reason) {
         self.stop_all(reason, self.lock());
     }
 
@@ -156,10 +156,6 @@ impl Interrupts {
     /// Fails if the activation must end. Called during long instructions and host functions.
     pub fn check(&self) -> Result<(), TrapCode> {
         if self.has(ENDING) { Err(TrapCode::Interrupt) } else { Ok(()) }
-    }
-
-    pub(crate) fn stop_always(&self) {
-        self.stop(Reason::Always);
     }
 
     /// Adds an instance, whose functions stop too.

@@ -40,6 +40,7 @@ use crate::vm::store_id::StoreId;
 use budget::Budget;
 use debugger_list::DebuggerListEntry;
 use entry_points::EntryPoints;
+use interrupts::Reason;
 use objects::Objects;
 use observers::Observers;
 use ropewalk_abi::{ControlBlock, StoreContext};
@@ -88,7 +89,7 @@ impl Store {
         let running = Running::new(&options, id);
         let budget = Budget::default();
         if options.stress.stop_always {
-            budget.interrupts.stop_always();
+            budget.interrupts.stop(Reason::Always);
         }
         let mut stacks = Stacks::new(&options.stacks, options.arena.take_table());
         stacks.notes.enable(options.trace);
@@ -205,9 +206,7 @@ impl Store {
         };
         moved.expect("there is memory to move to");
     }
-}
 
-impl Store {
     /// Extra work of some modes before the runtime switches from the running stack to another.
     ///
     /// # Safety

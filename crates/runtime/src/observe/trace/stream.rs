@@ -188,9 +188,7 @@ impl Recorder {
             self.stream = Some(stream);
         }
     }
-}
 
-impl Recorder {
     pub(super) fn end_stream(&mut self, store: &Store) {
         self.hand_over(store);
         self.stream = None;
