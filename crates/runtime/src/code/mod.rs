@@ -19,7 +19,7 @@ use ropewalk_abi::code::{CodeImage, CodeTables, FunctionCode, index};
 use ropewalk_abi::module::{Item, ModuleInfo};
 use ropewalk_abi::{
     ExternType, FuncType, GlobalType, HeapType, InstanceLayout, RefType, TableType, TagType,
-    TypeInfo, ValType,
+    TypeInfo,
 };
 use std::any::Any;
 use std::ffi::c_void;
@@ -58,7 +58,7 @@ impl CodeMemory {
         let map = Map::for_code(size).map_err(|error| limits::explain(error, size))?;
         // SAFETY: the map is writable, new, and at least as long as the bytes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), map.base(), bytes.len()) };
-        map.make_executable().map_err(|error| limits::explain(error, size))?;
+        map.make_part_executable(0, size).map_err(|error| limits::explain(error, size))?;
         let start = map.base() as usize;
         let image = Box::new(image);
         // SAFETY: the boxed image with the tables never changes, and is dropped with the code.
@@ -258,11 +258,6 @@ impl LoadedModule {
         defined.filter(|ty| !ty.memory64).count()
     }
 
-    /// A type with the engine's numbers instead of indices.
-    pub fn engine_type(&self, ty: ValType) -> ValType {
-        ty.map_heap_type(&mut |heap| self.engine_heap_type(heap))
-    }
-
     fn engine_heap_type(&self, heap: HeapType) -> HeapType {
         match heap {
             HeapType::Concrete(index) => HeapType::Concrete(self.type_ids[index as usize]),
@@ -278,7 +273,8 @@ impl LoadedModule {
 
     /// The type of a global, with the engine's numbers.
     pub fn engine_global_type(&self, ty: GlobalType) -> GlobalType {
-        GlobalType { content: self.engine_type(ty.content), ..ty }
+        let content = ty.content.map_heap_type(&mut |heap| self.engine_heap_type(heap));
+        GlobalType { content, ..ty }
     }
 
     /// The type of an item, with the engine's numbers.

@@ -91,13 +91,11 @@ impl Store {
         Ok(profiler.map(|profiler| profiler.finish(self)))
     }
 
-    pub(crate) fn next_sample(&self) -> Option<Instant> {
-        Instant::now().checked_add(self.observers.profiler.get::<Profiler>()?.interval)
-    }
-
     /// Makes functions stop when the next sample is due.
     pub(crate) fn set_next_sample(&mut self) -> io::Result<()> {
-        self.budget.interrupts.stop_at(Reason::Sample, self.next_sample())
+        let interval = self.observers.profiler.get::<Profiler>().map(|profiler| profiler.interval);
+        let next = interval.and_then(|interval| Instant::now().checked_add(interval));
+        self.budget.interrupts.stop_at(Reason::Sample, next)
     }
 
     /// Takes a sample while the running stack is in a call of the host.

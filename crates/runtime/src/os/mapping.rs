@@ -132,10 +132,6 @@ impl Map {
         self.protect(start, len, MprotectFlags::empty())
     }
 
-    pub fn make_executable(&self) -> io::Result<()> {
-        self.protect(0, self.len, MprotectFlags::READ | MprotectFlags::EXEC)
-    }
-
     /// Makes a part executable, and no longer writable.
     pub fn make_part_executable(&self, start: usize, len: usize) -> io::Result<()> {
         self.protect(start, len, MprotectFlags::READ | MprotectFlags::EXEC)

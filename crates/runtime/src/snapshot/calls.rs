@@ -176,7 +176,9 @@ impl Writer<'_> {
     fn import_of(&self, host: &HostContext) -> Result<(usize, usize), SnapshotError> {
         for (number, instance) in self.symbols.store().instances().iter().enumerate() {
             let is_host = |import: &Import| match import.item {
-                Item::Func(function) => instance.is_host_context(function, host),
+                Item::Func(function) => {
+                    instance.host_context_place(function).is_some_and(|place| ptr::eq(place, host))
+                }
                 _ => false,
             };
             if let Some(import) = instance.module().info.imports.iter().position(is_host) {

@@ -115,7 +115,7 @@ impl<'a> Writer<'a> {
             None => self.all_stacks(region.as_ref())?,
         };
         if self.tracking.is_by_pages(BLOCKS) != was_by_pages {
-            self.tracking.forget_bases();
+            self.tracking.forgets_bases = true;
         }
         if self.tracking.is_by_pages(BLOCKS) {
             // The changed frames are those of the changed blocks.

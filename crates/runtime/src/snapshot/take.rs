@@ -410,7 +410,7 @@ impl<'a> Writer<'a> {
             memories: instance.memories.clone(),
             tables: instance.tables.clone(),
             elements,
-            dropped_data: instance.dropped_data().to_vec(),
+            dropped_data: instance.dropped_data.clone(),
         })
     }
 

@@ -43,8 +43,8 @@ pub(crate) struct Tracking {
     unprotected: Vec<(usize, Range<usize>)>,
     /// Whether changes are tracked from now on.
     pub(super) is_enabled: bool,
-    /// Whether earlier bases must be forgotten.
-    forgets_bases: bool,
+    /// Whether earlier bases must be forgotten, since a section is tracked in another way now.
+    pub(super) forgets_bases: bool,
     /// The largest section that is not tracked by pages.
     smallest: usize,
     /// The numbers of memories and tables.
@@ -251,11 +251,6 @@ impl Tracking {
 
     pub(super) fn is_by_pages(&self, section: usize) -> bool {
         matches!(self.tracked_by[section], TrackedBy::Pages(_))
-    }
-
-    /// Forgets earlier bases, since sections are tracked in another way now.
-    pub(super) fn forget_bases(&mut self) {
-        self.forgets_bases = true;
     }
 
     /// Makes a complete snapshot the newest one. Its base stays known.

@@ -124,10 +124,6 @@ impl Instance {
         unsafe { self.place.at::<FuncImport>(offset).read() }
     }
 
-    pub(crate) fn dropped_data(&self) -> &[bool] {
-        &self.dropped_data
-    }
-
     /// The context of an imported function, if it is a host function.
     pub(crate) fn host_context(&self, function: u32) -> Option<HostContext> {
         // SAFETY: it is set if the import is a host function.
@@ -139,11 +135,6 @@ impl Instance {
         let place = self.place.at::<HostContext>(self.module.layout.host_context(function));
         let import = self.function_import(function);
         ptr::eq(import.context, place.as_ptr().cast()).then_some(place.as_ptr().cast_const())
-    }
-
-    /// Whether a context is that of an imported function.
-    pub(crate) fn is_host_context(&self, function: u32, context: &HostContext) -> bool {
-        self.host_context_place(function).is_some_and(|place| ptr::eq(place, context))
     }
 
     /// The number of the record of a function that the module defines, by its code.

@@ -287,7 +287,7 @@ impl Precompiled {
             // There is no file, or it must not be executed.
             None => {
                 let map = Map::copy_of(&self.bytes()[part.clone()])?;
-                map.make_executable()?;
+                map.make_part_executable(0, map.len())?;
                 Ok(CodeMemory::of_map(map, part.len()))
             }
         }

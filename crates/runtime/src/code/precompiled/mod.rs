@@ -27,13 +27,6 @@
 //!
 //! Small files, and modules read from memory, are checked completely when they are opened.
 //!
-//! | file | contents |
-//! | --- | --- |
-//! | here | the layout, and writing it |
-//! | [`file`] | reading it |
-//! | [`lazy_code`] | code that is checked when it is first executed |
-//! | [`names`] | the names of functions |
-//!
 //! [`CodeImage`]: ropewalk_abi::code::CodeImage
 
 mod file;
