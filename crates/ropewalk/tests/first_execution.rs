@@ -144,7 +144,7 @@ fn damaged_code_is_not_executed() {
     is_unusable(&mut store, other);
     // Whoever wants to know sooner can.
     let error = module.check().unwrap_err().to_string();
-    assert_eq!(error, "it is damaged: its code is not what was written");
+    assert_eq!(error, "it is damaged: the checksum of its code does not match");
     assert!(module.serialize().is_err());
     // SAFETY: they are refused.
     assert!(unsafe { Module::deserialize(module.engine(), &bytes) }.is_err());

@@ -1,10 +1,8 @@
-//! Stores and what lives in them: instances, memories, tables, stacks; entering
-//! WebAssembly, leaving it, and what happens when it goes wrong.
+//! The runtime: stores and their contents, entering and leaving WebAssembly, traps, snapshots.
 //!
-//! The crate knows nothing of Cranelift: it gets code as bytes with tables.
+//! The crate knows nothing of Cranelift: code comes to it as bytes with tables.
 //!
-//! Folders are layers. Each uses only those above it in this table, which the test
-//! `layers` checks.
+//! Folders are layers. Each uses only those above it in this table; the test `layers` checks that.
 //!
 //! | layer | contents |
 //! | --- | --- |

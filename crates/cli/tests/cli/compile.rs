@@ -32,9 +32,9 @@ fn a_damaged_file_is_refused() {
     let run = || ropewalk(&["run", "--invoke", "two", &output]);
     // In the head, in the settings, and in the code, which begins at the second page.
     for (at, message) in [
-        (40, "it is damaged: the checksum of its head is another"),
-        (600, "it is damaged: its checksum is not that of its bytes"),
-        (4096, "it is damaged: its code is not what was written"),
+        (40, "it is damaged: the checksum of its header does not match"),
+        (600, "it is damaged: a checksum does not match its contents"),
+        (4096, "it is damaged: the checksum of its code does not match"),
     ] {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1;
@@ -42,7 +42,7 @@ fn a_damaged_file_is_refused() {
         run().fails(1, &[message]);
     }
     fs::write(&output, &bytes[..bytes.len() - 1]).unwrap();
-    run().fails(1, &["it is damaged: its length is not what its head says"]);
+    run().fails(1, &["it is damaged: its length does not match its header"]);
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(crate) fn tell(engine: &Engine, module: &mut LoadedModule) -> Result<()> {
             .with_context(|| format!("cannot write {}", jitdump.path().display()))?;
     }
     if config.native_debug {
-        module.tell_debuggers();
+        module.register_with_debuggers();
     }
     Ok(())
 }
@@ -39,7 +39,7 @@ pub(crate) fn tell_of_trampolines(
         jitdump.add_code(code, NAME, parts).with_context(|| format!("cannot write {path}"))?;
     }
     if engine.config().native_debug {
-        code.tell_debuggers(NAME, parts);
+        code.register_with_debuggers(NAME, parts);
     }
     Ok(())
 }

@@ -1,14 +1,13 @@
-//! The file by which `perf` knows functions that were made at run time, with their code and their
-//! source lines: `jit-PID.dump`.
+//! `jit-PID.dump`: the file that tells `perf` the code and the source lines of generated functions.
 //!
 //! ```text
-//!   head   { lines of a function?   the function } ...   close
+//!   header   { lines of a function?   the function } ...   close
 //! ```
 //!
-//! Numbers are little-endian. `perf record` finds the file since a page of it is mapped as if it
-//! were code; `perf inject --jit` makes an object file of each function.
+//! Numbers are little-endian. `perf record` finds the file because a page of it is mapped as
+//! executable; `perf inject --jit` makes an object file of each function.
 
-use crate::code::lines::{Line, lines_of};
+use crate::code::lines::{Line, lines_of, lines_of_function};
 use crate::code::perf_map::name_of;
 use crate::code::{CodeMemory, LoadedModule};
 use ropewalk_abi::code::{FunctionCode, NO_INDEX};
@@ -31,10 +30,10 @@ const LOAD: u32 = 0;
 const LINES: u32 = 2;
 const CLOSE: u32 = 3;
 
-/// How many bytes a record has before what it says.
+/// The length of a record's header.
 const RECORD: usize = 16;
 
-/// A file, as long as somebody uses it.
+/// A handle to the file. The last one writes the closing record.
 #[derive(Debug)]
 pub struct JitDump(Arc<Shared>);
 
@@ -47,18 +46,16 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     file: File,
-    /// How many use it.
     users: usize,
     /// The number of the next function.
     next: u64,
 }
 
-/// The files of this process. There is one for each folder, and it stays until the end: what is
-/// in it is to be known of all modules.
+/// The files of this process, one for each folder. They stay open, to list all modules.
 static FILES: Mutex<Option<HashMap<PathBuf, Arc<Shared>>>> = Mutex::new(None);
 
 impl JitDump {
-    /// Opens the file in a folder, or uses the one that is there from this process.
+    /// Opens the file in a folder, which may exist already in this process.
     pub fn open(folder: &Path) -> io::Result<JitDump> {
         let path = folder.canonicalize()?.join(format!("jit-{}.dump", std::process::id()));
         let mut files = FILES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +63,7 @@ impl JitDump {
         if let Some(shared) = files.get(&path) {
             let mut state = shared.state();
             if state.users == 0 {
-                // The end is not there yet.
+                // Remove the closing record.
                 let end = state.file.seek(SeekFrom::End(-(RECORD as i64)))?;
                 state.file.set_len(end)?;
             }
@@ -80,19 +77,19 @@ impl JitDump {
         Ok(JitDump(shared))
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// Adds the functions of a module, with their lines if those are known.
+    /// Adds the functions of a module, with their lines if these are known.
     pub fn add(&self, module: &LoadedModule) -> io::Result<()> {
         let lines = lines_of(module);
         let name = |code: &FunctionCode| name_of(module, code);
         self.0.state().add(&module.code, module.code.tables().functions, name, &lines)
     }
 
-    /// Adds code that belongs to no module, in some parts.
+    /// Adds parts of code that belongs to no module.
     pub fn add_code(
         &self,
         code: &CodeMemory,
@@ -116,7 +113,7 @@ impl Drop for JitDump {
             let mut record = Vec::new();
             begin(&mut record, CLOSE);
             finish(&mut record, 0);
-            // If it cannot be written, the file looks like that of a process that was killed.
+            // If writing fails, the file looks as if the process had been killed.
             let _ = state.file.write_all(&record);
         }
     }
@@ -138,9 +135,7 @@ impl State {
     ) -> io::Result<()> {
         let mut records = Vec::new();
         for function in functions {
-            let of_function = lines.partition_point(|line| line.offset < function.start)
-                ..lines.partition_point(|line| line.offset < function.end);
-            push_lines(&mut records, code, function, &lines[of_function]);
+            push_lines(&mut records, code, function, lines);
             self.push_function(&mut records, code, function, &name(function));
         }
         self.file.write_all(&records)
@@ -158,7 +153,7 @@ impl State {
         let address = (code.start() + function.start as usize) as u64;
         begin(records, LOAD);
         records.extend(std::process::id().to_le_bytes());
-        // SAFETY: it has no conditions.
+        // SAFETY: `gettid` has no preconditions.
         records.extend(unsafe { libc::gettid() }.to_le_bytes());
         records.extend(
             [address, address, bytes.len() as u64, self.next].map(u64::to_le_bytes).concat(),
@@ -170,17 +165,17 @@ impl State {
     }
 }
 
-/// What comes before the first line of a function, its prologue, is shown as of that.
 fn push_lines(records: &mut Vec<u8>, code: &CodeMemory, function: &FunctionCode, lines: &[Line]) {
-    let Some(first) = lines.first() else { return };
+    let lines = lines_of_function(lines, function);
+    if lines.clone().next().is_none() {
+        return;
+    }
     let start = records.len();
     let address = |offset: u32| (code.start() + offset as usize) as u64;
     begin(records, LINES);
-    let prologue = (first.offset > function.start).then_some((function.start, first));
-    let all = prologue.into_iter().chain(lines.iter().map(|line| (line.offset, line)));
     records.extend(address(function.start).to_le_bytes());
-    records.extend((all.clone().count() as u64).to_le_bytes());
-    for (offset, line) in all {
+    records.extend((lines.clone().count() as u64).to_le_bytes());
+    for (offset, line) in lines {
         records.extend(address(offset).to_le_bytes());
         records.extend(line.line.to_le_bytes());
         records.extend(0_u32.to_le_bytes()); // which of several on the line
@@ -190,8 +185,7 @@ fn push_lines(records: &mut Vec<u8>, code: &CodeMemory, function: &FunctionCode,
 }
 
 fn create(path: &Path) -> io::Result<File> {
-    // A file that another process of that number has left is replaced; a link that somebody else
-    // has put there is not followed.
+    // An earlier process's file of this name is replaced. Another user's link is not followed.
     let mut file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -210,10 +204,10 @@ fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Has the kernel tell `perf record` of the file, which is not used through the map.
+/// Makes the kernel report the file to `perf record`. The map is not used otherwise.
 fn mark(file: &File) -> io::Result<()> {
     let (protection, flags) = (ProtFlags::READ | ProtFlags::EXEC, MapFlags::PRIVATE);
-    // SAFETY: a new map, which nobody uses; it stays as long as the process.
+    // SAFETY: a new map, which is never unmapped.
     unsafe { rustix::mm::mmap(std::ptr::null_mut(), HEAD as usize, protection, flags, file, 0)? };
     Ok(())
 }
@@ -221,7 +215,7 @@ fn mark(file: &File) -> io::Result<()> {
 /// The clock of `perf record -k mono`.
 fn now() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: there is room for the answer. It cannot fail: every system has this clock.
+    // SAFETY: it only writes the record, and this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
@@ -232,7 +226,7 @@ fn begin(records: &mut Vec<u8>, kind: u32) {
     records.extend(now().to_le_bytes());
 }
 
-/// Ends the record that begins at a place.
+/// Sets the length of the record that begins at `start`.
 fn finish(records: &mut [u8], start: usize) {
     let length = (records.len() - start) as u32;
     records[start + 4..start + 8].copy_from_slice(&length.to_le_bytes());

@@ -1,29 +1,26 @@
-//! From which lines of its source the code of a module comes, for tools that want all of them.
+//! The source lines of all code of a module, for native tools.
 
 use crate::code::LoadedModule;
-use ropewalk_abi::code::{NO_POSITION, Position};
+use ropewalk_abi::code::{FunctionCode, NO_POSITION, Position};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// From an offset on, code comes from a line.
+/// Code from an offset on comes from a source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The offset in the code.
     pub offset: u32,
-    /// The file; of a text that was read from none, `<text>`.
+    /// The file; `<text>` for a text that was not read from a file.
     pub file: Arc<str>,
-    /// The line; the first is 1.
+    /// The line, from 1.
     pub line: u32,
-    /// The character of the line, or zero.
+    /// The column, from 1, or zero.
     pub column: u32,
 }
 
-/// How many positions are looked for at most; code after them has no lines. It keeps a module that
-/// has very many from taking long and much memory.
+/// How many positions are looked up at most, to bound time and memory. Later code has no lines.
 const MOST: usize = 1 << 22;
 
-/// The lines of a module, by offset; nothing if its source is not known. Code that no instruction
-/// stands for belongs to the line before it.
+/// The lines of a module, by offset. Code without an instruction belongs to the previous line.
 pub(crate) fn lines_of(module: &LoadedModule) -> Vec<Line> {
     let Some(source) = &module.source else { return Vec::new() };
     let mut files: HashMap<String, Arc<str>> = HashMap::new();
@@ -32,7 +29,7 @@ pub(crate) fn lines_of(module: &LoadedModule) -> Vec<Line> {
         if position == NO_POSITION {
             continue;
         }
-        // That of the innermost function, if functions were inlined.
+        // With inlining, the place in the innermost function.
         let Some(place) = source.places(position).into_iter().next() else { continue };
         let file = place.file().unwrap_or("<text>").to_string();
         let file = files.entry(file).or_insert_with_key(|file| file.as_str().into()).clone();
@@ -41,4 +38,17 @@ pub(crate) fn lines_of(module: &LoadedModule) -> Vec<Line> {
         lines.push(Line { offset, file, line, column });
     }
     lines
+}
+
+/// The lines of a function, and the offsets where they begin. The prologue counts as the first line.
+pub(crate) fn lines_of_function<'a>(
+    lines: &'a [Line],
+    function: &FunctionCode,
+) -> impl Iterator<Item = (u32, &'a Line)> + Clone {
+    let start = lines.partition_point(|line| line.offset < function.start);
+    let end = lines.partition_point(|line| line.offset < function.end);
+    let lines = &lines[start..end];
+    let prologue = lines.first().filter(|first| first.offset > function.start);
+    let prologue = prologue.map(|first| (function.start, first));
+    prologue.into_iter().chain(lines.iter().map(|line| (line.offset, line)))
 }

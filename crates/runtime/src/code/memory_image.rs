@@ -1,8 +1,6 @@
-//! Memories that begin with much data.
+//! Memory images: initial data that is mapped instead of copied.
 //!
-//! Their data is not copied: it lies in a file, which each instance maps, and of which it
-//! gets copies of the pages that it writes. Then making an instance takes the same time
-//! however much data there is.
+//! The data lies in a file that each instance maps copy-on-write, which takes constant time.
 //!
 //! ```text
 //!   file     ... | data segments, as they lie in the memory | ...
@@ -10,12 +8,11 @@
 //!   memory   0 0 | data                                     | 0 0 0 ...
 //! ```
 //!
-//! That of a compiled module in a file is this file, in which the data lies so already. A
-//! module that was compiled here makes a file without a name, from its second instance on.
+//! A compiled module in a file already contains its data in this form. A module that was compiled
+//! in this process makes an anonymous file at its second instantiation.
 //!
-//! That is done only if no active data segment of the module can trap: what would be copied
-//! before a trap, and what not, is as the specification says. And only for memories that
-//! never move.
+//! An image is used only if no active data segment of the module can trap, since the specification
+//! says what is copied before a trap, and only for memories that never move.
 
 use crate::code::LoadedModule;
 use crate::os::mapping::PAGE;
@@ -29,33 +26,33 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// How many bytes of data a memory begins with at least for an image of them to pay.
+/// The least data for which an image is worthwhile.
 const WORTHWHILE: usize = 64 << 10;
-/// How many bytes an image may have for each byte of data.
+/// The most bytes of an image for each byte of data.
 const DENSE: usize = 4;
 
 /// The images of a module's memories.
 #[derive(Debug, Default)]
 pub struct MemoryImages {
-    /// Whether the module was instantiated before. One that is used once needs no image.
+    /// Whether the module was instantiated before. A single instance needs no image.
     is_used: AtomicBool,
     images: OnceLock<Vec<MemoryImage>>,
 }
 
-/// What a memory begins with.
+/// The initial contents of a memory.
 #[derive(Debug)]
 pub(crate) struct MemoryImage {
     /// The index of the memory in the module.
     pub memory: u32,
-    /// Where it lies in the memory, in whole pages.
+    /// Its place in the memory, in whole pages.
     pub place: Range<usize>,
-    /// Where it begins in the file.
+    /// Its offset in the file.
     pub offset: u64,
     pub file: Arc<File>,
 }
 
 impl MemoryImages {
-    /// Images that lie in a file, whose data begins at `start`.
+    /// Images in a file, whose data begins at `start`.
     pub(crate) fn in_file(file: File, start: u64, images: &[DataImage]) -> MemoryImages {
         let file = Arc::new(file);
         let image = |image: &DataImage| MemoryImage {
@@ -72,11 +69,11 @@ impl MemoryImages {
 /// The data of a module as it lies in a file.
 #[derive(Debug, Default)]
 pub struct DataInFile {
-    /// First the images of memories, in whole pages, then all else.
+    /// First the images of memories, in whole pages, then the other data.
     pub bytes: Vec<u8>,
-    /// The part of each segment.
+    /// The place of each segment.
     pub segments: Vec<Range<usize>>,
-    /// Where the images are.
+    /// The places of the images.
     pub images: Vec<DataImage>,
 }
 
@@ -89,7 +86,6 @@ impl LoadedModule {
         self.images.images.get_or_init(|| self.make_images().unwrap_or_default())
     }
 
-    /// Makes the images that pay.
     fn make_images(&self) -> Option<Vec<MemoryImage>> {
         let segments = self.placed_segments()?;
         let places = self.places_of_images(&segments);
@@ -105,8 +101,8 @@ impl LoadedModule {
         Some(images.collect())
     }
 
-    /// The data, laid out so that images of memories can be mapped. Where segments overlap,
-    /// there are the bytes of the last one, as there are in the memory afterwards.
+    /// The data, arranged so that memory images can be mapped. Overlapping segments contain the
+    /// bytes of the last one, as the memory will.
     pub fn data_in_file(&self) -> DataInFile {
         let segments = self.placed_segments().unwrap_or_default();
         let mut data = DataInFile::default();
@@ -136,14 +132,14 @@ impl LoadedModule {
         self.info.data.iter().filter_map(|segment| self.place_of(segment)).collect()
     }
 
-    /// For which memories an image pays, and where that lies in each.
+    /// The memories for which an image is worthwhile, and its place in each.
     fn places_of_images(&self, segments: &[Placed<'_>]) -> Vec<(u32, Range<usize>)> {
         let memories = self.info.imported_memories..self.info.memories.len() as u32;
         let place = |memory| Some((memory, place_of_image(memory, segments)?));
         memories.filter_map(place).collect()
     }
 
-    /// Where an active segment is copied to; nothing inside if that may trap.
+    /// The destination of an active segment; `Some(None)` if it may trap.
     fn place_of<'a>(&self, segment: &'a DataSegment) -> Option<Option<Placed<'a>>> {
         let SegmentMode::Active { target, offset } = &segment.mode else { return None };
         let start = match offset.0[..] {
@@ -161,7 +157,7 @@ impl LoadedModule {
 }
 
 impl DataInFile {
-    /// Where the bytes of a segment lie in the image of its memory, if that has one.
+    /// The place of a segment in the image of its memory, if there is one.
     fn place_in_image(&self, placed: Option<Placed<'_>>) -> Option<usize> {
         let placed = placed?;
         let image = self.images.iter().find(|image| image.memory == placed.memory)?;
@@ -169,7 +165,7 @@ impl DataInFile {
     }
 }
 
-/// Where the image of a memory lies in it, if it pays.
+/// The place of a memory's image, if it is worthwhile.
 fn place_of_image(memory: u32, all: &[Placed<'_>]) -> Option<Range<usize>> {
     let segments = || all.iter().filter(|placed| placed.memory == memory);
     let bytes: usize = segments().map(|placed| placed.segment.bytes.len()).sum();
@@ -178,7 +174,7 @@ fn place_of_image(memory: u32, all: &[Placed<'_>]) -> Option<Range<usize>> {
     (bytes >= WORTHWHILE && end - start <= bytes * DENSE).then_some(start..end)
 }
 
-/// An active segment whose place is known.
+/// An active segment whose destination is known.
 struct Placed<'a> {
     memory: u32,
     start: usize,
@@ -191,13 +187,13 @@ impl Placed<'_> {
     }
 }
 
-/// A file in memory that nobody else can open.
+/// An anonymous file in memory.
 fn unnamed_file() -> io::Result<File> {
     // SAFETY: the name ends with a zero.
     let descriptor = unsafe { libc::memfd_create(c"ropewalk".as_ptr(), libc::MFD_CLOEXEC) };
     match descriptor {
         -1 => Err(io::Error::last_os_error()),
-        // SAFETY: it was just made, and is nobody else's.
+        // SAFETY: the descriptor is new and has no other owner.
         descriptor => Ok(unsafe { File::from_raw_fd(descriptor) }),
     }
 }

@@ -1,4 +1,4 @@
-//! Loaded code.
+//! Loaded code: modules in executable memory, types, and files for native tools.
 
 pub mod jitdump;
 pub(crate) mod lines;
@@ -10,7 +10,7 @@ pub mod source;
 pub mod types;
 
 use crate::code::memory_image::MemoryImages;
-use crate::code::precompiled::code::{Admission, Code};
+use crate::code::precompiled::lazy_code::{Admission, Code};
 use crate::code::precompiled::{Precompiled, PrecompiledError};
 use crate::code::source::Source;
 use crate::os::limits;
@@ -19,33 +19,32 @@ use ropewalk_abi::code::{CodeImage, CodeTables, FunctionCode, index};
 use ropewalk_abi::module::{Item, ModuleInfo};
 use ropewalk_abi::{
     ExternType, FuncType, GlobalType, HeapType, InstanceLayout, RefType, TableType, TagType,
-    TypeInfo, ValType,
+    TypeInfo,
 };
 use std::any::Any;
 use std::ffi::c_void;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-/// Code at its place: written once, then executable and never writable again.
+/// Code in memory: written once, then executable and never writable again.
 #[derive(Debug)]
 pub struct CodeMemory {
     /// Where the code is.
     start: usize,
     len: usize,
-    /// They lie in what is kept below, which does not change.
+    /// They borrow from `owner`, which does not change.
     tables: CodeTables<'static>,
-    /// What debuggers are told of it, if they are.
+    /// The registration with native debuggers, if there is one.
     pub(crate) registration: Option<Box<dyn Any + Send + Sync>>,
-    kept: Kept,
+    owner: CodeOwner,
 }
 
-/// What has the code and its tables.
 #[derive(Debug)]
 #[allow(dead_code, reason = "kept for what lies in it")]
-enum Kept {
-    /// An image whose bytes are in a map.
+enum CodeOwner {
+    /// An image, whose bytes are in a map.
     Image(Map, Box<CodeImage>),
-    /// A file, or a copy of one, and where its code can be executed.
+    /// A file or a copy of one, and where its code is executable.
     Precompiled(Arc<Precompiled>, Code),
     /// Code without tables.
     Map(Map),
@@ -59,42 +58,39 @@ impl CodeMemory {
         let map = Map::for_code(size).map_err(|error| limits::explain(error, size))?;
         // SAFETY: the map is writable, new, and at least as long as the bytes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), map.base(), bytes.len()) };
-        map.make_executable().map_err(|error| limits::explain(error, size))?;
+        map.make_part_executable(0, size).map_err(|error| limits::explain(error, size))?;
         let start = map.base() as usize;
         let image = Box::new(image);
-        // SAFETY: the tables lie in the image, which is boxed, never changed and
-        // dropped with what is returned.
+        // SAFETY: the boxed image with the tables never changes, and is dropped with the code.
         let tables = unsafe { forever(image.tables()) };
-        Ok(CodeMemory::new(start, bytes.len(), tables, Kept::Image(map, image)))
+        Ok(CodeMemory::new(start, bytes.len(), tables, CodeOwner::Image(map, image)))
     }
 
-    /// Loads a compiled module out of a file.
+    /// Loads a compiled module from a file.
     ///
     /// # Safety
     ///
-    /// Its bytes must be what [`write`](crate::code::precompiled::write) made of code that
-    /// was compiled for this engine.
+    /// The bytes must come from [`write`](crate::code::precompiled::write) for this engine.
     pub unsafe fn of_precompiled(
         file: Arc<Precompiled>,
         code: Code,
     ) -> Result<CodeMemory, PrecompiledError> {
         let (start, len) = match &code {
             Code::InPlace(part) => (file.code_bytes().as_ptr() as usize, part.len()),
-            Code::Later(code) => (code.start(), code.len()),
+            Code::Lazy(code) => (code.start(), code.len()),
         };
-        // SAFETY: the tables lie in memory of the file, which nobody changes and which
-        // is given back with what is returned.
+        // SAFETY: the file with the tables never changes, and is dropped with the code.
         let tables = unsafe { forever(file.tables()?) };
-        Ok(CodeMemory::new(start, len, tables, Kept::Precompiled(file, code)))
+        Ok(CodeMemory::new(start, len, tables, CodeOwner::Precompiled(file, code)))
     }
 
-    /// Code that is at its place, without tables.
+    /// Code without tables, already in a map.
     pub(crate) fn of_map(map: Map, len: usize) -> CodeMemory {
-        CodeMemory::new(map.base() as usize, len, CodeTables::default(), Kept::Map(map))
+        CodeMemory::new(map.base() as usize, len, CodeTables::default(), CodeOwner::Map(map))
     }
 
-    fn new(start: usize, len: usize, tables: CodeTables<'static>, kept: Kept) -> CodeMemory {
-        let code = CodeMemory { start, len, tables, registration: None, kept };
+    fn new(start: usize, len: usize, tables: CodeTables<'static>, owner: CodeOwner) -> CodeMemory {
+        let code = CodeMemory { start, len, tables, registration: None, owner };
         registry::add(code.start(), code.end());
         code
     }
@@ -109,84 +105,76 @@ impl CodeMemory {
         self.start() + self.len
     }
 
-    /// The tables.
+    /// The tables of the code.
     pub fn tables(&self) -> &CodeTables<'_> {
         &self.tables
     }
 
-    /// How many bytes the code has.
+    /// The length of the code.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has none.
+    /// Whether there is no code.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The bytes of the code. Those out of a file may not be [checked](Self::check) yet, and
-    /// lie elsewhere than where they are executed.
+    /// The bytes of the code. A file's may not be [checked](Self::check) yet.
     pub fn bytes(&self) -> &[u8] {
-        match &self.kept {
-            Kept::Precompiled(file, _) => file.code_bytes(),
-            // SAFETY: the code is there, readable and never written.
-            Kept::Image(..) | Kept::Map(_) => unsafe {
-                std::slice::from_raw_parts(self.start as *const u8, self.len)
-            },
+        match self.file() {
+            Some(file) => file.code_bytes(),
+            // SAFETY: the code is readable and never written.
+            None => unsafe { std::slice::from_raw_parts(self.start as *const u8, self.len) },
         }
     }
 
-    /// Checks all of what comes out of a file and was not checked yet.
+    /// The file that contains the code, if one does.
+    fn file(&self) -> Option<&Precompiled> {
+        match &self.owner {
+            CodeOwner::Precompiled(file, _) => Some(file),
+            CodeOwner::Image(..) | CodeOwner::Map(_) => None,
+        }
+    }
+
+    /// Checks all parts of a file that were not checked yet.
     pub fn check(&self) -> Result<(), PrecompiledError> {
-        match &self.kept {
-            Kept::Precompiled(file, _) => file.check_all(),
-            Kept::Image(..) | Kept::Map(_) => Ok(()),
-        }
+        self.file().map_or(Ok(()), Precompiled::check_all)
     }
 
-    /// Lets code that is checked when it is executed first be executed at an offset; nothing if
-    /// it is not such code. Async-signal-safe.
+    /// Checks lazy code at an offset and makes it executable. Async-signal-safe.
     pub(crate) fn admit(&self, offset: u32) -> Option<Admission> {
-        match &self.kept {
-            Kept::Precompiled(file, Code::Later(code)) => Some(code.admit(file, offset as usize)),
+        match &self.owner {
+            CodeOwner::Precompiled(file, Code::Lazy(code)) => {
+                Some(code.admit(file, offset as usize))
+            }
             _ => None,
         }
     }
 
-    /// Removes its file if that is one of a cache and its code was found to be damaged; returns
-    /// whether it did.
+    /// Removes a cached file whose code was found to be damaged; returns whether it did.
     pub(crate) fn remove_if_damaged(&self) -> bool {
-        match &self.kept {
-            Kept::Precompiled(file, _) => file.remove_damaged(),
-            Kept::Image(..) | Kept::Map(_) => false,
-        }
+        self.file().is_some_and(Precompiled::remove_damaged)
     }
 
-    /// The module in the binary format, if it comes out of a file that has it.
+    /// The module in the binary format, if a file contains it.
     pub fn binary(&self) -> Option<&[u8]> {
-        match &self.kept {
-            Kept::Precompiled(file, _) => file.binary(),
-            Kept::Image(..) | Kept::Map(_) => None,
-        }
+        self.file()?.binary()
     }
 
-    /// Which byte of the module the instruction at an offset comes from; where a function
-    /// begins, and looks whether it is to stop, that is where its body begins. Unknown if it
-    /// comes out of a file that is damaged there.
+    /// The byte of the module that the instruction at an offset comes from. At the safepoint where
+    /// a function begins it is the beginning of the body. None if a file is damaged there.
     pub fn position_at(&self, offset: u32) -> Option<u32> {
         let body = || {
             let number = self.tables.function_at(offset)?;
             let code = self.tables.functions[number as usize];
             index(code.function).map(|_| code.body)
         };
-        let has_positions = match &self.kept {
-            Kept::Precompiled(file, _) => file.has_positions(),
-            Kept::Image(..) | Kept::Map(_) => true,
-        };
+        let has_positions = self.file().is_none_or(Precompiled::has_positions);
         has_positions.then(|| self.tables.position_at(offset).or_else(body))?
     }
 
-    /// The offset of an address in the code, if it lies there.
+    /// The offset of an address, if it lies in the code.
     pub fn offset_of(&self, address: usize) -> Option<u32> {
         (self.start()..self.end()).contains(&address).then(|| (address - self.start()) as u32)
     }
@@ -198,13 +186,13 @@ impl CodeMemory {
     }
 }
 
-/// Tables as of no lifetime.
+/// Extends the lifetime of tables.
 ///
 /// # Safety
 ///
-/// They must be used only as long as what they lie in.
+/// They must not be used longer than their owner.
 unsafe fn forever(tables: CodeTables<'_>) -> CodeTables<'static> {
-    // SAFETY: the same type but for its lifetime, which the caller is to keep.
+    // SAFETY: the types differ only in the lifetime, for which the caller is responsible.
     unsafe { std::mem::transmute::<CodeTables<'_>, CodeTables<'static>>(tables) }
 }
 
@@ -218,30 +206,29 @@ impl Drop for CodeMemory {
 /// A module that can be instantiated.
 #[derive(Debug)]
 pub struct LoadedModule {
-    /// What it says about itself.
+    /// The contents of its sections.
     pub info: ModuleInfo,
-    /// How its instances are laid out.
+    /// The layout of its instances.
     pub layout: InstanceLayout,
     /// Its code.
     pub code: CodeMemory,
     /// The engine's numbers for its types.
     pub type_ids: Vec<u32>,
-    /// What objects of its types point to.
+    /// The type records that its objects point to.
     pub type_infos: Vec<TypePointer>,
-    /// The text that it was made from, if it was.
+    /// The source that it was compiled from, if it is known.
     pub source: Option<Arc<dyn Source>>,
-    /// Whether its code compares every index of a memory with the length.
+    /// Whether its code compares every memory index with the length.
     pub checks_memories: bool,
-    /// The binary, to compile it again: if there is no address space for its memories, or, out
-    /// of a file, with other settings. One out of a file has it there.
+    /// The binary, for compiling the module again with other settings, unless the file has it.
     pub binary: Option<Box<[u8]>>,
-    /// What was compiled then.
+    /// The module compiled again, with checks.
     pub checked: OnceLock<Arc<LoadedModule>>,
-    /// Tells it from all others, once somebody has asked: by its code.
+    /// The hash of its code, computed on demand.
     pub hash: OnceLock<[u8; 32]>,
-    /// It has the same one as what is compiled again.
+    /// Shared with the module compiled again.
     pub identity: Arc<()>,
-    /// What its memories begin with.
+    /// The initial contents of its memories.
     pub images: MemoryImages,
 }
 
@@ -255,7 +242,7 @@ unsafe impl Send for TypePointer {}
 unsafe impl Sync for TypePointer {}
 
 impl LoadedModule {
-    /// Whether both are the same module, though one may be compiled again.
+    /// Whether both are the same module, perhaps compiled again.
     pub fn same(a: &LoadedModule, b: &LoadedModule) -> bool {
         Arc::ptr_eq(&a.identity, &b.identity)
     }
@@ -265,15 +252,10 @@ impl LoadedModule {
         self.binary.as_deref().or_else(|| self.code.binary())
     }
 
-    /// How many memories with 32-bit addresses it defines.
+    /// The number of 32-bit memories that it defines.
     pub(crate) fn count_memories32(&self) -> usize {
         let defined = self.info.memories.iter().skip(self.info.imported_memories as usize);
         defined.filter(|ty| !ty.memory64).count()
-    }
-
-    /// A type in which others are named by their numbers in the engine.
-    pub fn engine_type(&self, ty: ValType) -> ValType {
-        ty.map_heap_type(&mut |heap| self.engine_heap_type(heap))
     }
 
     fn engine_heap_type(&self, heap: HeapType) -> HeapType {
@@ -283,18 +265,19 @@ impl LoadedModule {
         }
     }
 
-    /// The type of a table, naming others by their numbers in the engine.
+    /// The type of a table, with the engine's numbers.
     pub fn engine_table_type(&self, ty: TableType) -> TableType {
         let heap = self.engine_heap_type(ty.element.heap);
         TableType { element: RefType { heap, ..ty.element }, ..ty }
     }
 
-    /// The type of a global, naming others by their numbers in the engine.
+    /// The type of a global, with the engine's numbers.
     pub fn engine_global_type(&self, ty: GlobalType) -> GlobalType {
-        GlobalType { content: self.engine_type(ty.content), ..ty }
+        let content = ty.content.map_heap_type(&mut |heap| self.engine_heap_type(heap));
+        GlobalType { content, ..ty }
     }
 
-    /// The type of an item, naming others by their numbers in the engine.
+    /// The type of an item, with the engine's numbers.
     pub fn item_type(&self, item: Item) -> ExternType {
         let func_type = |ty: &FuncType| ty.map_heap_types(&mut |heap| self.engine_heap_type(heap));
         match self.info.item_type(item) {

@@ -1,7 +1,6 @@
-//! The file in which `perf` looks for the names of functions that were made at run time.
+//! `/tmp/perf-PID.map`: the file in which `perf` finds the names of generated functions.
 //!
-//! Each line has where the code of a function begins, how long it is, and a name. Which stack
-//! it runs on does not matter: `perf` goes by addresses.
+//! Each line has the address of a function, its length, and its name.
 
 use crate::code::LoadedModule;
 use ropewalk_abi::code::{FunctionCode, index};
@@ -11,13 +10,12 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
-/// Where `perf` looks for the names of this process.
+/// The path of the file of this process.
 pub fn path() -> PathBuf {
     format!("/tmp/perf-{}.map", std::process::id()).into()
 }
 
-/// Adds the functions of a module. It is one write, so that modules that are loaded at the same
-/// time do not come into each other's lines.
+/// Adds the functions of a module, in one write, since other threads may add theirs.
 pub fn add(module: &LoadedModule) -> io::Result<()> {
     let mut lines = String::new();
     for code in module.code.tables().functions {
@@ -26,7 +24,7 @@ pub fn add(module: &LoadedModule) -> io::Result<()> {
         let name = name_of(module, code);
         let _ = writeln!(lines, "{address:x} {:x} {name}", end - start);
     }
-    // Others can write to the folder too: a link that one of them has put there is not followed.
+    // Other users can write to the folder too, so links are not followed.
     let mut file = OpenOptions::new()
         .create(true)
         .append(true)
@@ -36,7 +34,7 @@ pub fn add(module: &LoadedModule) -> io::Result<()> {
     file.write_all(lines.as_bytes())
 }
 
-/// What tools call a function, on one line.
+/// The name of a function for native tools, on one line.
 pub(crate) fn name_of(module: &LoadedModule, code: &FunctionCode) -> String {
     match index(code.function) {
         Some(function) => name(module, function),

@@ -1,12 +1,10 @@
-//! The source that a module was made from.
+//! The source of a module, and places in it.
 
 use std::fmt;
 
-/// The source that a module was made from, and where in it everything stands: its text, or what a
-/// compiler left behind of another language.
+/// The source of a module: its text, or the debug information of another language.
 pub trait Source: fmt::Debug + Send + Sync {
-    /// Where the instruction at a byte of the binary stands. The first place is that of the
-    /// innermost function, if functions were inlined; the last is in the function itself.
+    /// The places of the instruction at a byte of the binary, in inlined functions first.
     fn places(&self, offset: u32) -> Vec<Place>;
 
     /// The text of the module, if that is the source.
@@ -14,7 +12,7 @@ pub trait Source: fmt::Debug + Send + Sync {
         None
     }
 
-    /// What is kept of it with a module that is compiled to a file.
+    /// The encoding of the source in a compiled file.
     fn stored(&self) -> Vec<u8>;
 }
 
@@ -28,12 +26,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// A line of a file, and a character of that line; the first of each is 1.
+    /// A line of a file, and a column; both count from 1.
     pub fn new(file: Option<String>, line: usize, column: Option<usize>) -> Place {
         Place { file, line, column, function: None }
     }
 
-    /// The place is in a function of that name.
+    /// Adds the name of the function.
     pub fn in_function(self, name: Option<String>) -> Place {
         Place { function: name, ..self }
     }
@@ -43,23 +41,23 @@ impl Place {
         self.file.as_deref()
     }
 
-    /// The line; the first is 1.
+    /// The line, from 1.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// The character of the line, if it is known; the first is 1.
+    /// The column, from 1, if it is known.
     pub fn column(&self) -> Option<usize> {
         self.column
     }
 
-    /// The function, as the source calls it, if that says so.
+    /// The name of the function in the source, if it is known.
     pub fn function(&self) -> Option<&str> {
         self.function.as_deref()
     }
 }
 
-/// Stands for the file of a text that was read from none.
+/// Stands for the file of a text that was not read from one.
 const UNKNOWN_FILE: &str = "<text>";
 
 impl fmt::Display for Place {

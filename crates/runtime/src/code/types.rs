@@ -1,15 +1,13 @@
 //! The types of an engine.
 //!
-//! Types are the same if they are at the same place in equal recursive groups.
-//! A group is kept under a key in which types of other groups are named by
-//! their numbers, and types of the group itself by their place in it; so equal
-//! groups of different modules find the same entry. Each type has one
-//! [`TypeInfo`], by whose address generated code compares types.
+//! Two types are the same if they have the same place in equal recursive groups. A group's key
+//! names types of other groups by their numbers and its own by their place, so equal groups of
+//! different modules are equal. Each type has one [`TypeInfo`], whose address generated code
+//! compares.
 //!
-//! Types are never removed. To look at one takes no lock.
+//! Types are never removed, and reading one takes no lock.
 //!
-//! Each engine has numbers of its own. If an embedder uses a type of one engine with another, the
-//! other does not know its number.
+//! Each engine has its own range of numbers, so a type of one engine is unknown to another.
 
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::heap::{EXTERN_SIZE, ObjectLayout};
@@ -28,11 +26,10 @@ use std::sync::{Arc, RwLock};
 /// All types that modules of an engine use.
 #[derive(Debug)]
 pub struct TypeRegistry {
-    /// The number of the first type of each group. Whoever adds types has it locked.
+    /// The number of the first type of each group. Locked to add types.
     groups: RwLock<HashMap<Box<[SubType]>, u32>>,
-    /// The number of the first type.
     first: u32,
-    /// By their numbers, counted from the first.
+    /// By their numbers, counted from `first`.
     types: boxcar::Vec<Arc<RegisteredType>>,
     extern_info: Box<TypeInfo>,
 }
@@ -41,39 +38,38 @@ pub struct TypeRegistry {
 #[derive(Debug)]
 pub struct RegisteredType {
     info: Box<TypeInfo>,
-    /// What the info's `references` points to.
+    /// The array that `references` of the info points to.
     _references: Box<[u32]>,
-    /// The type, naming others by their numbers.
+    /// The type, with the engine's numbers.
     ty: SubType,
     layout: ObjectLayout,
-    /// The trampolines of functions of this type, by their kinds, as far as they are there.
+    /// The trampolines of functions of this type that exist, by kind.
     trampolines: [AtomicPtr<c_void>; TrampolineKind::ALL.len()],
 }
 
 impl RegisteredType {
-    /// What generated code and objects point to.
+    /// The record that generated code and objects point to.
     pub fn info(&self) -> *const TypeInfo {
         &*self.info
     }
 
-    /// Its number.
+    /// The number of the type.
     pub fn id(&self) -> u32 {
         self.info.id
     }
 
-    /// The type, naming others by their numbers.
+    /// The type, with the engine's numbers.
     pub fn ty(&self) -> &SubType {
         &self.ty
     }
 
-    /// The layout of the objects that it describes.
+    /// The layout of its objects.
     pub fn layout(&self) -> &ObjectLayout {
         &self.layout
     }
 }
 
-/// A function type of an engine. It is not copied, so that a call which looks at it takes
-/// no memory.
+/// A function type of an engine, shared so that calls need not copy it.
 #[derive(Clone, Debug)]
 pub struct SharedFuncType(Arc<RegisteredType>);
 
@@ -85,22 +81,20 @@ impl Deref for SharedFuncType {
     }
 }
 
-/// In a key, the types of the group itself have numbers from here on. All others are less by at
-/// least two, so that they can be doubled, and leave a number over.
+/// In a key, the types of the group itself are numbered from here. Other numbers are smaller.
 const OWN_GROUP: u32 = 1 << 31;
 
 /// The distance between the first numbers of two engines.
 ///
-/// An engine with more types than this reaches the numbers of the next one, and after many engines
-/// one begins where another did. A type of the embedder may then name another type than it was
-/// meant to. That is safe: whether a handle fits is decided by its store, and never by a number.
+/// A very large engine reaches the numbers of the next one, and after many engines numbers repeat.
+/// Then a type of one engine may name another type in the wrong engine. That is safe: a handle is
+/// checked by its store, never by a number.
 const APART: u32 = 1 << 15;
 
-/// The number of the first type of a new engine.
 fn first_number() -> u32 {
     static ENGINES: AtomicU32 = AtomicU32::new(0);
     let engine = ENGINES.fetch_add(1, Ordering::Relaxed);
-    // An engine that begins last still has half of all numbers.
+    // The last engine still has half of all numbers.
     engine % (OWN_GROUP / 2 / APART) * APART
 }
 
@@ -144,24 +138,23 @@ impl TypeRegistry {
         numbers
     }
 
-    /// The number of a function type that names others by their numbers.
+    /// The number of a function type with the engine's numbers.
     pub fn register_func(&self, ty: &FuncType) -> u32 {
         self.register_group(Box::new([SubType::func(ty.clone())]))
     }
 
-    /// The number of a type without subtypes or supertypes, which names others by their
-    /// numbers.
+    /// The number of a final type without a supertype, with the engine's numbers.
     pub fn register(&self, composite: CompositeType) -> u32 {
         self.register_group(Box::new([SubType { is_final: true, supertype: None, composite }]))
     }
 
-    /// The number of the type of continuations of functions of a type.
+    /// The number of the continuation type of a function type.
     pub fn register_cont(&self, function: &FuncType) -> u32 {
         let function = HeapType::Concrete(self.register_func(function));
         self.register(CompositeType::Cont(function))
     }
 
-    /// The function type of continuations of the type with a number, if that is one.
+    /// The function type of a continuation type, if the number is one.
     pub fn cont_function(&self, number: u32) -> Option<FuncType> {
         match self.try_get(number)?.ty.composite {
             CompositeType::Cont(HeapType::Concrete(function)) => Some(self.func_type(function)),
@@ -212,20 +205,20 @@ impl TypeRegistry {
         &self.types[number.wrapping_sub(self.first) as usize]
     }
 
-    /// The code by which functions of the type with a number are called, or call, if it is there.
+    /// The trampoline of a function type, if it exists.
     #[inline]
     pub fn trampoline(&self, kind: TrampolineKind, number: u32) -> Option<NonNull<c_void>> {
         let ty = self.at(number);
         NonNull::new(ty.trampolines[kind as usize].load(Ordering::Acquire))
     }
 
-    /// Notes that code, which must stay as long as the type.
+    /// Sets a trampoline, which must live as long as the type.
     pub fn set_trampoline(&self, kind: TrampolineKind, number: u32, code: *const c_void) {
         let ty = self.at(number);
         ty.trampolines[kind as usize].store(code.cast_mut(), Ordering::Release);
     }
 
-    /// Whether every type that a type names is one of this engine.
+    /// Whether this engine has all types that a type names.
     pub fn knows(&self, ty: ValType) -> bool {
         match ty {
             ValType::Ref(RefType { heap: HeapType::Concrete(number), .. }) => {
@@ -244,12 +237,12 @@ impl TypeRegistry {
     ///
     /// # Panics
     ///
-    /// If another kind of type has the number.
+    /// If the type is not a function type.
     pub fn func_type(&self, number: u32) -> FuncType {
         FuncType::clone(&self.shared_func_type(number))
     }
 
-    /// The same, not copied.
+    /// As [`func_type`](Self::func_type), shared.
     pub fn shared_func_type(&self, number: u32) -> SharedFuncType {
         let ty = SharedFuncType(self.get(number));
         assert!(ty.0.ty.composite.as_func().is_some(), "a function type");
@@ -261,7 +254,16 @@ impl TypeRegistry {
         self.at(number).info.kind
     }
 
-    /// What host values in the heap point to.
+    /// Whether references of a heap type are to functions.
+    pub(crate) fn is_func(&self, heap: HeapType) -> bool {
+        match heap {
+            HeapType::Func | HeapType::NoFunc => true,
+            HeapType::Concrete(number) => self.kind(number) == TypeKind::Func,
+            _ => false,
+        }
+    }
+
+    /// The record that host values in the heap point to.
     pub fn extern_info(&self) -> *const TypeInfo {
         &*self.extern_info
     }
@@ -289,12 +291,12 @@ impl TypeRegistry {
     }
 }
 
-/// Whether a type is another, or a subtype of it.
+/// Whether a type is equal to another or a subtype of it.
 pub fn is_subtype(a: &TypeInfo, b: &TypeInfo) -> bool {
     ptr::eq(a.supertypes[b.depth as usize], b)
 }
 
-/// A type in which others are named otherwise.
+/// A type with other numbers.
 fn renamed(ty: &SubType, rename: &impl Fn(u32) -> u32) -> SubType {
     let mut heap_type = |heap| match heap {
         HeapType::Concrete(index) => HeapType::Concrete(rename(index)),
@@ -308,7 +310,7 @@ fn renamed(ty: &SubType, rename: &impl Fn(u32) -> u32) -> SubType {
 }
 
 impl TypeRegistry {
-    /// A new type; `own_kind` tells the kinds of its group.
+    /// Makes a type; `own_kind` is the kind of a type of its own group.
     fn registered(
         &self,
         number: u32,

@@ -2,7 +2,7 @@
 
 use super::Heap;
 use crate::embedder::Undecided;
-use crate::os::limits::MachineLimit;
+use crate::os::limits::OsLimit;
 use ropewalk_abi::TrapCode;
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl fmt::Display for NoMemory {
             NoMemory::Limiter => f.write_str("the limiter of the store allows no more"),
             NoMemory::Undecided => f.write_str(Undecided::DETAIL),
             // The limit is found right after it was reached.
-            NoMemory::Machine(bytes) => MachineLimit::found(*bytes).fmt(f),
+            NoMemory::Machine(bytes) => OsLimit::found(*bytes).fmt(f),
         }
     }
 }

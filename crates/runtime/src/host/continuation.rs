@@ -510,7 +510,7 @@ impl Store {
     /// Removes the limits of a resumed continuation, except those of the stacks that now wait.
     fn keep_limits_of(&mut self, reference: u64, waiting: u32) {
         let mut numbers = Vec::new();
-        let waiting = self.running.waiting[waiting as usize].as_ref().map(|waiting| waiting.stack);
+        let waiting = self.running.pending[waiting as usize].as_ref().map(|waiting| waiting.stack);
         // SAFETY: the stacks of an activation are alive as long as the activation.
         let stack = waiting.and_then(|stack| unsafe { stack.as_ref() });
         for stack in stack.into_iter().flat_map(|stack| self.with_parents(stack)) {

@@ -1,6 +1,6 @@
-//! Backtraces of a store: of what has just stopped, and of suspended stacks.
+//! Backtraces: of the running activations, and of suspended stacks.
 
-use super::walk::{Between, Walker};
+use super::walk::{RawBoundary, Walker};
 use crate::report::backtrace::{Backtrace, Boundary, Frame};
 use crate::report::names::shortened;
 use crate::stack::TopFrame;
@@ -8,36 +8,25 @@ use crate::store::Store;
 use ropewalk_abi::stack::{EVERY_TAG, Purpose, tag_of_handler};
 use ropewalk_abi::{ControlBlock, clauses};
 
-/// How many tags are named of an instruction that handles them; it may have thousands.
+/// How many tags of one instruction are named; it may handle thousands.
 const MOST_TAGS: usize = 32;
 
 impl Backtrace {
-    /// The frames of a store whose newest activation was left.
+    /// The frames of all activations, after the newest one was left.
     ///
     /// # Safety
     ///
-    /// The newest activation must have been left as `left` says, and its
-    /// stacks not be used since.
+    /// The newest activation must have been left at `left`, and its stacks not be used since.
     pub(crate) unsafe fn capture(store: &Store, left: &TopFrame) -> Backtrace {
         let mut walker = Walker::new(store);
         // SAFETY: the caller's promise.
         unsafe { walker.walk_left(left) };
-        // SAFETY: the running stack's block is alive.
-        let newest = unsafe { &*store.context().stack };
-        for (i, innermost) in std::iter::once(newest).chain(store.outer_stacks()).enumerate() {
-            let mut child = None;
-            for stack in store.with_extender(innermost) {
-                walker.between = match child.replace(stack) {
-                    Some(child) => Some(Between::resume(child, stack)),
-                    // This is the one that was left.
-                    None if i == 0 => continue,
-                    None => Some(Between::Host),
-                };
-                // SAFETY: parents wait for their children, and outer
-                // activations are in host calls, so their control blocks say
-                // where they were left.
-                unsafe { walker.walk_left(&TopFrame::in_host_call(stack)) };
-            }
+        // The first stack was left at `left`.
+        for (child, stack) in store.nested_stacks().skip(1) {
+            let boundary = child.map(|child| RawBoundary::resume(child, stack));
+            walker.boundary = Some(boundary.unwrap_or(RawBoundary::Host));
+            // SAFETY: parents and outer activations wait, so their blocks say where they were left.
+            unsafe { walker.walk_left(&TopFrame::in_host_call(stack)) };
         }
         walker.finish()
     }
@@ -46,7 +35,7 @@ impl Backtrace {
     ///
     /// # Safety
     ///
-    /// The stack must have been left there.
+    /// The stack must have been left at `left`.
     pub(crate) unsafe fn of_stack(store: &Store, left: &TopFrame) -> Backtrace {
         let mut walker = Walker::new(store);
         // SAFETY: the caller's promise.
@@ -54,7 +43,7 @@ impl Backtrace {
         walker.finish()
     }
 
-    /// The frames of suspended stacks, of which the innermost comes first.
+    /// The frames of suspended stacks, which are given innermost first.
     pub(crate) fn of_suspended<'a>(
         store: &'a Store,
         stacks: impl Iterator<Item = &'a ControlBlock>,
@@ -63,10 +52,10 @@ impl Backtrace {
         let mut child = None;
         for stack in stacks {
             if let Some(child) = child.replace(stack) {
-                walker.between = Some(Between::resume(child, stack));
+                walker.boundary = Some(RawBoundary::resume(child, stack));
             }
             if let Some(left) = TopFrame::suspended(stack) {
-                // SAFETY: a suspended stack says where it was left.
+                // SAFETY: the block of a suspended stack says where it was left.
                 unsafe { walker.walk_left(&left) };
             }
         }
@@ -75,32 +64,29 @@ impl Backtrace {
 }
 
 impl Store {
-    /// The frames below the host function that runs; none if none runs.
-    ///
-    /// Only a host function can have the store while something runs in it.
+    /// The frames that called the running host function; none if nothing runs.
     pub fn host_backtrace(&self) -> Backtrace {
         if self.running.depth == 0 {
             return Backtrace::default();
         }
-        // SAFETY: the newest activation is in a host call, so the block of its stack is
-        // alive and says where that was left.
+        // SAFETY: the newest activation is in a host call, so its stack's block is up to date.
         unsafe {
             let left = TopFrame::in_host_call(&*self.context().stack);
             Backtrace::capture(self, &left)
         }
     }
 
-    /// A function of the module whose code begins at an address, with the module.
+    /// The name of a function, with that of the module whose code begins at an address.
     pub(crate) fn function_text(&self, code: usize, function: u32) -> String {
         let module = self.module_at(code).map(|(module, _)| module);
         let module = module.expect("modules stay as long as their store");
         Frame::of_function(module, function).function_text()
     }
 
-    /// What lies between a stack and its parent or extender.
+    /// The boundary between a stack and its parent or extender.
     pub(crate) fn resume_boundary(&self, child: &ControlBlock, parent: &ControlBlock) -> Boundary {
         let instruction = resume_instruction(child, parent);
-        // SAFETY: a stack that waits for another has noted its clauses.
+        // SAFETY: the clauses of a waiting stack are set.
         unsafe { self.boundary_of(instruction, parent.handlers) }
     }
 
@@ -108,7 +94,7 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// A stack must wait with them.
+    /// A stack must be waiting with them.
     pub(super) unsafe fn boundary_of(
         &self,
         instruction: &'static str,
@@ -123,7 +109,7 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// A stack must wait with the clauses.
+    /// A stack must be waiting with the clauses.
     pub(crate) unsafe fn tag_names(&self, handlers: *const u64) -> (Vec<String>, usize) {
         // SAFETY: the caller's promise.
         let mut words = unsafe { clauses::all(handlers) }.filter(|word| *word != EVERY_TAG);
@@ -132,20 +118,29 @@ impl Store {
         (names, words.count())
     }
 
-    /// The name of a tag in some module that has it.
+    /// The name of a tag, or else its index in a module.
     pub(crate) fn tag_name(&self, tag: usize) -> String {
-        let named = self.objects.instances.iter().find_map(|instance| {
+        match self.find_tag(tag) {
+            Some((_, Some(name))) => shortened(name).into_owned(),
+            Some((index, None)) => index.to_string(),
+            None => "?".to_string(),
+        }
+    }
+
+    /// The index of a tag in a module, and its name if any module has one. None for the host's.
+    pub(super) fn find_tag(&self, tag: usize) -> Option<(u32, Option<&str>)> {
+        let mut found = self.objects.instances.iter().filter_map(|instance| {
             let info = &instance.module().info;
             let mut tags = 0..info.tags.len() as u32;
             let index = tags.find(|index| instance.tag(*index).addr().get() == tag)?;
-            let name = info.tag_name(index).map(|name| shortened(name).into_owned());
-            Some(name.unwrap_or_else(|| index.to_string()))
+            Some((index, info.tag_name(index)))
         });
-        named.unwrap_or_else(|| "?".to_string())
+        let first = found.next()?;
+        [first].into_iter().chain(found).find(|(_, name)| name.is_some()).or(Some(first))
     }
 }
 
-/// The instruction by which a stack has resumed another.
+/// The instruction by which a stack resumed another.
 pub(super) fn resume_instruction(child: &ControlBlock, parent: &ControlBlock) -> &'static str {
     match child.purpose {
         _ if std::ptr::eq(child.extender, parent) => "stack.extend",

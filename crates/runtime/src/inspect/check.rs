@@ -1,10 +1,9 @@
-//! Checks that the records of all stacks agree.
+//! Checks that the records of all stacks are consistent.
 //!
-//! In a stress mode this runs after every transition, builtin, collection and
-//! landing. It derives from nothing but the records what each stack is, and
-//! compares: a stack is in one state and in the list that the state says; chains
-//! have no cycles, end at a base and share no stack; parents and children agree;
-//! nothing leads to a free block; marks are in order.
+//! In a stress mode this runs after every switch, builtin, collection and landing. It derives the
+//! state of each stack from the records alone, and then checks: each stack is in one state, and in
+//! the list for that state; chains have no cycles, end at a base and share no stack; parents and
+//! children agree; nothing leads to a free block; marks are in order.
 
 use super::frames::Frames;
 use crate::report::violation::Violation;
@@ -20,25 +19,24 @@ use ropewalk_abi::{ControlBlock, clauses};
 use std::ffi::c_void;
 use std::ptr;
 
-/// What the records say.
+/// The states of all stacks, after a successful check.
 pub(crate) struct Checked(Vec<Option<Life>>);
 
 impl Checked {
-    /// Whether a reference of the present generation may name a block.
+    /// Whether a reference of the current generation may name a block.
     pub fn may_be_named(&self, stack: &ControlBlock, number: usize) -> bool {
         stack.purpose.has_identity()
             || matches!(self.0[number], Some(Life::New | Life::Suspended | Life::Parked))
     }
 }
 
-/// Up to how many stacks are checked every time.
+/// With up to this many stacks, every request is a check.
 const OFTEN: usize = 64;
 
 type Result<T = ()> = std::result::Result<T, String>;
 
 impl Store {
-    /// Checks all stacks, if it is time to: with many stacks not every time.
-    /// If anything is wrong, the store is not used again.
+    /// Checks all stacks, or not if there are many. An inconsistency poisons the store.
     pub(crate) fn check_now(&mut self) -> std::result::Result<(), Violation> {
         self.observers.checks += 1;
         let due = self.observers.checks.is_multiple_of(1 + self.stacks.len() / OFTEN);
@@ -53,7 +51,7 @@ impl Store {
         }
     }
 
-    /// Ends the activation if anything is wrong after a builtin.
+    /// Checks the stacks after a builtin. An inconsistency ends the activation.
     pub(crate) fn check_after(&mut self, outcome: Outcome, ends_beginning: bool) -> Outcome {
         if outcome.ended == END {
             return outcome;
@@ -72,9 +70,9 @@ impl Store {
         }
     }
 
-    /// Checks all stacks; says what is wrong.
+    /// Checks all stacks; returns the first inconsistency.
     pub(crate) fn check_stacks(&self) -> Result<Checked> {
-        let check = Check::of_lives(self)?;
+        let check = Check::of_lives(self, Vec::new())?;
         for number in 1..check.lives.len() {
             check.record(number)?;
         }
@@ -82,17 +80,16 @@ impl Store {
         Ok(Checked(check.lives))
     }
 
-    /// In which state each stack is, by the number of its block, in a list that is empty and
-    /// has [room](Self::count_blocks).
+    /// The states of all stacks by number, in a list with [room](Self::count_blocks).
     pub(crate) fn lives(
         &self,
         room: Vec<Option<Life>>,
     ) -> std::result::Result<Vec<Option<Life>>, Violation> {
-        let check = Check::of_lives_in(self, room).map_err(Violation)?;
+        let check = Check::of_lives(self, room).map_err(Violation)?;
         Ok(check.lives)
     }
 
-    /// How many blocks there are, with block 0.
+    /// The number of blocks, including block 0.
     pub(crate) fn count_blocks(&self) -> usize {
         self.stacks.len() + 1
     }
@@ -103,7 +100,7 @@ struct Check<'a> {
     lives: Vec<Option<Life>>,
 }
 
-/// Fails with a message about a block unless something holds.
+/// Fails with a message about a stack unless a condition holds.
 macro_rules! ensure {
     ($holds:expr, $number:expr, $($message:tt)*) => {
         if !$holds {
@@ -113,13 +110,8 @@ macro_rules! ensure {
 }
 
 impl<'a> Check<'a> {
-    /// Finds out in which state each stack is.
-    fn of_lives(store: &'a Store) -> Result<Check<'a>> {
-        Check::of_lives_in(store, Vec::with_capacity(store.count_blocks()))
-    }
-
-    /// The same, noted in a list that is empty and has room.
-    fn of_lives_in(store: &'a Store, mut lives: Vec<Option<Life>>) -> Result<Check<'a>> {
+    /// Derives the states of all stacks, in an empty list.
+    fn of_lives(store: &'a Store, mut lives: Vec<Option<Life>>) -> Result<Check<'a>> {
         lives.resize(store.count_blocks(), None);
         let mut check = Check { store, lives };
         check.lives[0] = Some(Life::Vacant);
@@ -137,8 +129,7 @@ impl<'a> Check<'a> {
     }
 
     fn block(&self, number: usize) -> &'a ControlBlock {
-        // SAFETY: blocks of the table are always initialised, and nothing changes
-        // them while the store is borrowed.
+        // SAFETY: blocks are always initialized, and unchanged while the store is borrowed.
         unsafe { &*self.stacks().block(number) }
     }
 
@@ -147,7 +138,7 @@ impl<'a> Check<'a> {
         number.filter(|number| *number != 0).ok_or_else(|| format!("{of} is no block: {block:?}"))
     }
 
-    /// Notes the state of a stack, which must be its only one.
+    /// Sets the state of a stack. Fails if it has one already.
     fn is(&mut self, number: usize, life: Life) -> Result {
         if let Some(before) = self.lives[number].replace(life) {
             ensure!(false, number, "is {life:?} and {before:?}");
@@ -155,7 +146,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    // ---- blocks that are not in use
+    // ---- unused blocks
 
     fn free_list(&mut self) -> Result {
         let mut next = self.store.context().free_stacks;
@@ -163,12 +154,7 @@ impl<'a> Check<'a> {
             let number = self.number(next, "an entry of the free list")?;
             self.is(number, Life::Free)?;
             let stack = self.block(number);
-            ensure!(
-                stack.purpose == Purpose::Free,
-                number,
-                "is free but used by {:?}",
-                stack.purpose
-            );
+            ensure!(stack.purpose == Purpose::Free, number, "is free but {:?}", stack.purpose);
             ensure!(stack.limit != 0, number, "is free and has no memory");
             ensure!(!stack.is_parked(), number, "is free and parked");
             next = stack.next_free;
@@ -187,9 +173,9 @@ impl<'a> Check<'a> {
     }
 
     fn idle_roots(&mut self) -> Result {
-        // Those of activations that wait come last.
-        let waiting = self.store.running.waiting.iter().flatten().map(|waiting| &waiting.root);
-        for (i, root) in self.store.running.roots.iter().chain(waiting).enumerate() {
+        // The roots of pending activations come last.
+        let pending = self.store.running.pending.iter().flatten().map(|pending| &pending.root);
+        for (i, root) in self.store.running.roots.iter().chain(pending).enumerate() {
             let number = self.number(root.block, "a root")?;
             let stack = self.block(number);
             ensure!(stack.purpose == Purpose::Root, number, "is a root but {:?}", stack.purpose);
@@ -198,7 +184,7 @@ impl<'a> Check<'a> {
             let is_in_use = i < self.store.running.depth || i >= self.store.running.roots.len();
             match is_in_use {
                 true if stack.is_spent() && is_alone => self.is(number, Life::Spent)?,
-                // Something else runs in its activation.
+                // Another base runs in its activation.
                 true if is_idle && is_alone => {
                     self.is(number, Life::Suspended)?;
                     self.ends_well(number)?;
@@ -222,7 +208,7 @@ impl<'a> Check<'a> {
         let store = self.store;
         let newest = (store.running.depth > 0).then(|| store.context().stack.cast_const());
         let others =
-            store.outer_stacks().chain(store.stacks_of_waiting_activations()).map(ptr::from_ref);
+            store.outer_stacks().chain(store.stacks_of_pending_activations()).map(ptr::from_ref);
         for (i, stack) in newest.into_iter().chain(others).enumerate() {
             let base = self.running_chain(stack, Life::Running)?;
             let is_noted = i > 0
@@ -239,8 +225,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Follows the parents of a stack that runs, or extends one that does; returns the
-    /// base.
+    /// Follows the parents of a running stack, or of one that extends it; returns the base.
     fn running_chain(&mut self, innermost: *const ControlBlock, running: Life) -> Result<usize> {
         let mut stack = innermost;
         loop {
@@ -266,12 +251,11 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// What a stack was continued by way of must be above it, and so must be what it
-    /// remembers of its last search.
+    /// The stack by way of which another was resumed, and its remembered handler, must be above it.
     fn remembered(&self, number: usize) -> Result {
         let stack = self.block(number);
         let is_grouped = stack.is_grouped == GROUPED;
-        // Captures are counted by words that no clause has.
+        // Counts of captures are words that no clause has.
         let has_sought = stack.sought != 0 && stack.sought & EVERY_TAG != EVERY_TAG;
         ensure!(is_grouped || !has_sought, number, "has sought something, but no way is noted");
         let stays = self.store.context().captures == stack.sought;
@@ -290,7 +274,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// A search must not end before it comes where a stack remembers it to end.
+    /// A search must not end nearer than the stack remembers.
     fn found_again(&self, number: usize) -> Result {
         let stack = self.block(number);
         let mut inner = stack;
@@ -339,7 +323,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// The parent of the outermost stack of a chain.
+    /// Checks the parent of the outermost stack of a chain.
     fn ends_well(&self, number: usize) -> Result {
         let stack = self.block(number);
         if is_base(stack) && !stack.is_spent() {
@@ -360,7 +344,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// What is in use and in no chain is suspended alone, or new, or lost.
+    /// Stacks in use that are in no chain are suspended alone, or new, or lost.
     fn rest(&mut self) -> Result {
         for number in 1..self.lives.len() {
             if self.lives[number].is_some() {
@@ -381,12 +365,12 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Whether what lies on top of a stack that does not run is where stacks start.
+    /// Whether the top of a stack that does not run is where stacks begin.
     fn is_new(&self, stack: &ControlBlock) -> bool {
         if !(stack.limit..stack.high).contains(&stack.sp) {
             return false;
         }
-        // SAFETY: the memory of a stack that is not free is there.
+        // SAFETY: a stack that is not free has memory.
         let top = unsafe {
             let bound = self.store.bound(stack);
             *(bound.map_or(stack.sp, BoundValues::left_at) as *const *const c_void)
@@ -429,13 +413,13 @@ impl<'a> Check<'a> {
         self.marks(number)?;
         self.frames(number)?;
         match life {
-            // Where an exception has landed is not after a call.
+            // Where an exception has landed need not be after a call.
             Life::Running => Ok(()),
             _ => self.owned(number),
         }
     }
 
-    /// A stack whose frames own a first-class stack says so.
+    /// A stack must say so if its frames own first-class stacks.
     fn owned(&self, number: usize) -> Result {
         let stack = self.block(number);
         if !stack.owns {
@@ -447,7 +431,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// A stack that says that it is grouped is slower to switch to, so it must be.
+    /// Switching to a grouped stack is slower, so `is_grouped` must be true only for such.
     fn grouped(&self, number: usize) -> Result {
         let stack = self.block(number);
         let is_alone = ptr::eq(stack.innermost, stack) && stack.through.is_null();
@@ -460,8 +444,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Values are bound only to a stack that will continue itself, and they are some
-    /// of the parameters of a type.
+    /// Bound values are parameters of a type, and belong to a stack that resumes by itself.
     fn bound(&self, number: usize, life: Life) -> Result {
         let stack = self.block(number);
         if !matches!(life, Life::New | Life::Suspended | Life::Inside | Life::Parked) {
@@ -512,7 +495,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Every slot has one stack or none, and packed frames are those of parked stacks.
+    /// Every slot has one stack or none, and packed frames belong to parked stacks.
     fn memory(&self) -> Result {
         let (mut parked, mut bytes, mut with_slots) = (0, 0, 0);
         for number in 1..self.lives.len() {
@@ -538,15 +521,13 @@ impl<'a> Check<'a> {
     }
 }
 
-/// The state of the outermost of suspended stacks.
+/// The state of the outermost of some suspended stacks.
 fn suspended(stack: &ControlBlock) -> Life {
     if stack.is_parked() { Life::Parked } else { Life::Suspended }
 }
 
-/// Whether a stack that waits has a clause.
 fn has_clause(stack: &ControlBlock, word: u64) -> bool {
-    // SAFETY: a stack that waits for another has noted its clauses. All of them are
-    // looked through, so that this finds what a wrong hash would not.
+    // SAFETY: the clauses of a waiting stack are set. All are compared, to find errors of the hash.
     unsafe { clauses::all(stack.handlers) }.any(|found| found == word)
 }
 

@@ -1,18 +1,17 @@
-//! How errors say which tag it was and which values came with it, and what a type is.
+//! Descriptions of types, tags and exceptions for error messages.
 
 use crate::code::types::TypeRegistry;
 use crate::heap::ObjectType;
 use crate::report::names::in_line;
 use crate::store::Store;
 use ropewalk_abi::stack::is_stack;
-use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, TagDef, TypeKind, ValType};
-use std::ptr;
+use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, TagDef, ValType};
 
 /// How many values are shown; a tag can have a thousand.
 const SHOWN: usize = 8;
 
 impl TypeRegistry {
-    /// A type, of which a defined one is written out: `(ref null (struct (field i32)))`.
+    /// Describes a type, with defined types written out: `(ref null (struct (field i32)))`.
     pub fn describe(&self, ty: ValType) -> String {
         match ty {
             ValType::Ref(RefType { nullable, heap: HeapType::Concrete(number) }) => {
@@ -26,7 +25,7 @@ impl TypeRegistry {
         }
     }
 
-    /// A function type, of which defined types are written out.
+    /// Describes a function type, with defined types written out.
     pub fn describe_func(&self, ty: &FuncType) -> String {
         let list = |types: &[ValType]| {
             types.iter().map(|ty| self.describe(*ty)).collect::<Vec<_>>().join(" ")
@@ -36,28 +35,20 @@ impl TypeRegistry {
 }
 
 impl Store {
-    /// The type of a reference, as exactly as it is known; of null, the given one.
+    /// The most specific known type of a reference; for null, the given one.
     ///
     /// # Safety
     ///
-    /// The reference must be of the store, and be a function exactly if the type is one
-    /// of functions.
+    /// The reference must be of the store, and be a function if and only if the type is.
     pub unsafe fn type_of(&self, reference: u64, of_null: RefType) -> RefType {
-        let types = &self.options.types;
-        let is_func = match of_null.heap {
-            HeapType::Func | HeapType::NoFunc => true,
-            HeapType::Concrete(number) => types.kind(number) == TypeKind::Func,
-            _ => false,
-        };
         let heap = match reference {
             0 => return RefType { nullable: true, ..of_null },
-            // SAFETY: the caller says that it is a function, whose type lives as long
-            // as the engine.
-            _ if is_func => HeapType::Concrete(unsafe {
+            // SAFETY: the caller says that it is a function; types live as long as the engine.
+            _ if self.options.types.is_func(of_null.heap) => HeapType::Concrete(unsafe {
                 (*(*(reference as *const ropewalk_abi::FuncRef)).ty).id
             }),
             _ if is_stack(reference) => HeapType::Cont,
-            // SAFETY: the caller says that it is none.
+            // SAFETY: the caller says that it is not a function.
             _ => match unsafe { self.object_type(reference) } {
                 None => HeapType::I31,
                 Some(ObjectType::Extern) => HeapType::Extern,
@@ -71,8 +62,7 @@ impl Store {
         RefType { nullable: false, heap }
     }
 
-    /// A tag and its values, each of which a function is asked for:
-    /// `$yield with (i32.const 7)`.
+    /// Describes a tag and its values: `$yield with (i32.const 7)`.
     pub(crate) fn describe_tag(
         &self,
         tag: *const TagDef,
@@ -85,7 +75,7 @@ impl Store {
         let mut text = self.tag_title(tag);
         for (slot, ty) in params.iter().take(SHOWN).enumerate() {
             text += if slot == 0 { " with " } else { " " };
-            // SAFETY: the values of a tag have the types that it says.
+            // SAFETY: the values of a tag have its types.
             text += &unsafe { self.describe_value(*ty, &value(self, slot)) };
         }
         if params.len() > SHOWN {
@@ -94,9 +84,9 @@ impl Store {
         text
     }
 
-    /// The tag of an exception and its values.
+    /// Describes the tag and the values of an exception.
     pub(crate) fn describe_exception(&self, exception: u64) -> String {
-        // SAFETY: exceptions of the store are asked for, which are never null.
+        // SAFETY: the reference is an exception of the store, which is never null.
         match unsafe { self.object_type(exception) } {
             // SAFETY: an exception has a value for each parameter of its tag.
             Some(ObjectType::Exception(tag)) => self.describe_tag(tag, |store, slot| unsafe {
@@ -106,20 +96,12 @@ impl Store {
         }
     }
 
-    /// What a tag is called: `$yield`, or else its number in its module.
+    /// The name of a tag, such as `$yield`, or its index in its module.
     fn tag_title(&self, tag: *const TagDef) -> String {
-        let mut numbers = self.objects.instances.iter().filter_map(|instance| {
-            let info = &instance.module().info;
-            let mut tags = 0..info.tags.len() as u32;
-            let index = tags.find(|index| ptr::eq(instance.tag(*index).as_ptr(), tag))?;
-            Some((index, info.tag_name(index)))
-        });
-        let first = numbers.next();
-        let named = first.into_iter().chain(numbers).find(|(_, name)| name.is_some());
-        match (named, first) {
-            (Some((_, Some(name))), _) => format!("${}", in_line(name)),
-            (_, Some((index, _))) => format!("number {index}"),
-            (_, None) => "a tag of the host".to_string(),
+        match self.find_tag(tag.addr()) {
+            Some((_, Some(name))) => format!("${}", in_line(name)),
+            Some((index, None)) => format!("number {index}"),
+            None => "a tag of the host".to_string(),
         }
     }
 }

@@ -1,5 +1,6 @@
-//! The frames of a stack that is suspended or in a host call.
+//! The frames of a suspended stack, or of one in a host call.
 
+use super::links::Links;
 use crate::code::LoadedModule;
 use crate::stack::{BoundValues, SavedPosition};
 use crate::store::Store;
@@ -8,24 +9,21 @@ use ropewalk_abi::code::{CallSite, CodeTables};
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
-/// Walks from the newest frame outwards.
+/// Iterates over frames, newest first.
 pub(crate) struct Frames<'a> {
     store: &'a Store,
     pc: usize,
-    /// Where the next link lies.
-    fp: usize,
-    left: SavedPosition,
-    /// Calls that were met lately, by their return address: a deep stack has few of
-    /// them, again and again.
-    known: [MaybeUninit<Call<'a>>; KNOWN_CALLS],
-    /// A bit for each of them that is there. Most walks are short, and prepare nothing.
-    is_known: u8,
+    links: Links,
+    /// Recent calls, by their return addresses: a deep stack has few of them, many times.
+    recent: [MaybeUninit<Call<'a>>; RECENT_CALLS],
+    /// Which of them are set, as bits. Most walks are short, so nothing is prepared.
+    is_recent: u8,
 }
 
-const KNOWN_CALLS: usize = 8;
-const _: () = assert!(KNOWN_CALLS == u8::BITS as usize);
+const RECENT_CALLS: usize = 8;
+const _: () = assert!(RECENT_CALLS == u8::BITS as usize);
 
-/// A call: where it returns to, and what is known of it.
+/// A call: its return address, and its entry in the tables.
 #[derive(Clone, Copy)]
 struct Call<'a> {
     pc: usize,
@@ -34,53 +32,53 @@ struct Call<'a> {
     site: Option<&'a CallSite>,
 }
 
-/// A frame: what is known of its call, and its frame pointer.
 pub(crate) struct Frame<'a> {
     pub fp: usize,
     call: Call<'a>,
 }
 
 impl<'a> Frames<'a> {
-    /// The frames of a stack that was left by a call of the host.
     pub fn of_host_call(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
         // SAFETY: the stubs leave the return address at the stack pointer.
         unsafe {
             let left = SavedPosition::of(stack);
-            Frames::new(store, *(left.sp as *const usize), left)
+            Frames::new(store, left.sp, left)
         }
     }
 
-    fn new(store: &'a Store, pc: usize, left: SavedPosition) -> Frames<'a> {
-        let known = [MaybeUninit::uninit(); KNOWN_CALLS];
-        Frames { store, pc, fp: left.fp, left, known, is_known: 0 }
+    /// The frames of a stack that was left, with the return address at `sp`.
+    unsafe fn new(store: &'a Store, sp: usize, left: SavedPosition) -> Frames<'a> {
+        let recent = [MaybeUninit::uninit(); RECENT_CALLS];
+        // SAFETY: the caller's promise.
+        let (pc, links) = unsafe { (*(sp as *const usize), Links::new(left.fp, left.distance)) };
+        Frames { store, pc, links, recent, is_recent: 0 }
     }
 
-    /// The call that returns to where the walk is.
+    /// The call that returns to the current address.
     fn call(&mut self) -> Call<'a> {
-        let (pc, place) = (self.pc, self.pc % KNOWN_CALLS);
-        if self.is_known >> place & 1 == 1 {
-            // SAFETY: the bit says that it is there.
-            let known = unsafe { self.known[place].assume_init() };
-            if known.pc == pc {
-                return known;
+        let (pc, place) = (self.pc, self.pc % RECENT_CALLS);
+        if self.is_recent >> place & 1 == 1 {
+            // SAFETY: the bit says that it is set.
+            let recent = unsafe { self.recent[place].assume_init() };
+            if recent.pc == pc {
+                return recent;
             }
         }
         // A call may be the last instruction of the code.
         let code = self.store.module_at(pc - 1);
         let site = code.and_then(|(module, offset)| module.code.tables().site_at(offset + 1));
         let call = Call { pc, module: code.map(|(module, _)| module), site };
-        self.known[place].write(call);
-        self.is_known |= 1 << place;
+        self.recent[place].write(call);
+        self.is_recent |= 1 << place;
         call
     }
 
-    /// The frames of a stack that is suspended.
     pub fn of_suspended(store: &'a Store, stack: &ControlBlock) -> Frames<'a> {
-        // SAFETY: the address to continue at is on top, above what is bound.
+        // SAFETY: the return address is on top, above the bound values.
         unsafe {
             let left = SavedPosition::of(stack);
             let sp = store.bound(stack).map_or(left.sp, BoundValues::left_at);
-            Frames::new(store, *(sp as *const usize), left)
+            Frames::new(store, sp, left)
         }
     }
 }
@@ -89,45 +87,34 @@ impl<'a> Iterator for Frames<'a> {
     type Item = Frame<'a>;
 
     fn next(&mut self) -> Option<Frame<'a>> {
-        if self.fp == 0 {
-            return None;
-        }
-        let fp = self.fp;
+        let (fp, return_address) = self.links.next()?;
         let call = self.call();
-        // SAFETY: `fp` is a link of the chain, so a saved frame pointer and a
-        // return address are there.
-        unsafe {
-            self.fp = self.left.follow(*(fp as *const usize));
-            self.pc = *((fp + 8) as *const usize);
-        }
+        self.pc = return_address;
         Some(Frame { fp, call })
     }
 }
 
 impl<'a> Frame<'a> {
-    /// Where its call returns to.
+    /// The return address of its call.
     pub fn pc(&self) -> usize {
         self.call.pc
     }
 
-    /// The module that its function belongs to.
     pub fn module(&self) -> Option<&'a Arc<LoadedModule>> {
         self.call.module
     }
 
-    /// What is known of the call, and the stack pointer there.
+    /// The entry of its call in the tables, and the stack pointer there.
     pub fn site(&self) -> Option<(&'a CodeTables<'a>, &'a CallSite, usize)> {
         let (module, site) = (self.call.module?, self.call.site?);
         Some((module.code.tables(), site, self.fp - site.frame_size as usize))
     }
 
-    /// What the frame owns, but for the first ones: references to stacks, and to objects with
-    /// those of its locals.
+    /// The references to stacks and to objects with locals that the frame owns, after `kept` ones.
     pub fn owned(&self, kept: usize) -> impl Iterator<Item = u64> + use<'a> {
         let words = self.site().map(|(image, site, sp)| {
             let left = image.owned_of(site).iter().skip(kept);
-            // SAFETY: the list of the call says that a reference is there, and the frame is
-            // suspended.
+            // SAFETY: the frame is suspended, and the tables say that a reference is there.
             left.map(move |offset| unsafe { *((sp + *offset as usize) as *const u64) })
         });
         words.into_iter().flatten()

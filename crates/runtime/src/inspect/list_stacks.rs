@@ -1,4 +1,4 @@
-//! Listing all stacks of a store.
+//! Listing the stacks of a store.
 
 use crate::report::backtrace::{Backtrace, Boundary, Frame};
 use crate::report::stack_list::{StackInfo, StackList};
@@ -11,33 +11,31 @@ use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, FuncRef};
 use std::ptr;
 
-/// Why there is no list of stacks.
+/// Why stacks cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoList {
-    /// There is no memory for a list of so many.
     #[error("there is no memory to list {0} stacks")]
     Memory(usize),
-    /// Their records do not agree.
+    /// Their records are inconsistent.
     #[error(transparent)]
     Violation(#[from] Violation),
 }
 
-/// How many bytes the names are that are kept of a stack, as a rule.
+/// The usual size of the names in an entry.
 const NAMES: usize = 1 << 10;
 
-/// How many stacks of each kind a list has if there is no memory for as many as were asked for.
+/// How many stacks of each kind are listed when memory is short.
 const FEW: usize = 16;
 
 impl Store {
-    /// All stacks that are in use. Fails if there is no memory for the list, or if their records
-    /// do not agree, which is a bug of the engine.
+    /// Lists all stacks in use. Fails if there is no memory for the list, or if the records of the
+    /// stacks are inconsistent, which is a bug of the engine.
     pub fn list_stacks(&self) -> anyhow::Result<StackList> {
         Ok(self.list_stacks_left(usize::MAX, None)?)
     }
 
-    /// At most so many of the stacks that run or wait for them, and as many others, where the
-    /// newest activation may have been left at a fault. Fewer if there is no memory for those, and
-    /// none where a builtin has failed half-way.
+    /// Lists up to `most` running and waiting stacks, and up to `most` others, after a failed call.
+    /// Lists fewer if memory is short, and none if a builtin failed half-way.
     pub(crate) fn list_failed(&self, most: usize, fault: Option<&TopFrame>) -> Option<StackList> {
         match self.list_stacks_left(most, fault) {
             Err(NoList::Memory(_)) if most > FEW => self.list_stacks_left(FEW, fault).ok(),
@@ -45,8 +43,8 @@ impl Store {
         }
     }
 
-    /// At most so many of the stacks that run or wait for them, and as many others. A stack that
-    /// was left at a fault does not say itself where it is.
+    /// Lists up to `most` running and waiting stacks, and up to `most` others. The block of a stack
+    /// that faulted does not say where it is; `fault` does.
     pub(crate) fn list_stacks_left(
         &self,
         most: usize,
@@ -58,14 +56,13 @@ impl Store {
         let omitted = self.leave_out(&mut lives, most);
         let listed = lives.iter().flatten().count();
         let mut stacks = Vec::new();
-        // Names are asked for one by one, where nothing can be done if there is no memory.
+        // Names are allocated one by one, where a lack of memory cannot be handled.
         let names = Vec::<u8>::new().try_reserve_exact(listed.saturating_mul(NAMES));
         let room = names.and_then(|()| stacks.try_reserve_exact(listed));
         room.map_err(|_| NoList::Memory(listed))?;
         for (number, life) in lives.into_iter().enumerate() {
             let Some(life) = life else { continue };
-            // SAFETY: blocks of the table are always initialised, and nothing changes them
-            // while the store is borrowed.
+            // SAFETY: blocks are always initialized, and unchanged while the store is borrowed.
             let stack = unsafe { &*self.stacks.block(number) };
             let is_newest = ptr::eq(stack, self.context().stack);
             stacks.push(self.stack_info(stack, number, life, fault.filter(|_| is_newest)));
@@ -73,9 +70,8 @@ impl Store {
         Ok(StackList { stacks, omitted })
     }
 
-    /// Takes the lives out of a list of those stacks that are not in use, and of those that are
-    /// too many; returns how many these were. Of those that run or wait for them, the innermost and
-    /// the outermost stay.
+    /// Removes the states of unused and of surplus stacks; returns how many are surplus. Of the
+    /// running and waiting ones, the innermost and the outermost stay.
     fn leave_out(&self, lives: &mut [Option<Life>], most: usize) -> usize {
         let mut omitted = 0;
         let count = self.stacks_in_host_calls().count();
@@ -142,7 +138,7 @@ impl Store {
         }
     }
 
-    /// Where a stack was left that does not run generated code, if it has begun.
+    /// Where a stack was left, if it has begun and does not run generated code.
     fn left_at(&self, stack: &ControlBlock, life: Life) -> Option<TopFrame> {
         let is_suspended = matches!(life, Life::Suspended | Life::Inside | Life::Parked);
         match life {
@@ -151,7 +147,7 @@ impl Store {
                 let left = TopFrame::suspended(stack)?;
                 // SAFETY: the stack is suspended.
                 let bound = unsafe { self.bound(stack) };
-                // SAFETY: the address to continue at lies above what is bound.
+                // SAFETY: the return address lies above the bound values.
                 let pc = bound.map(|bound| unsafe { *(bound.left_at() as *const usize) });
                 Some(TopFrame { pc: pc.unwrap_or(left.pc), ..left })
             }
@@ -159,7 +155,7 @@ impl Store {
         }
     }
 
-    /// Who waits for a stack, and in what.
+    /// The stack that waits for this one, and in what.
     fn parent_of(&self, stack: &ControlBlock, life: Life) -> Option<(usize, Boundary)> {
         let number = |parent: &ControlBlock| self.stacks.number_of(parent);
         match life {
@@ -168,19 +164,17 @@ impl Store {
         }
         let has_parent = !stack.parent.is_null() && !ptr::eq(stack.parent, self.no_parent());
         let parent = if has_parent { stack.parent } else { stack.extender };
-        // SAFETY: parents are alive as long as their children run or are suspended with
-        // them, and so are extenders.
+        // SAFETY: parents and extenders live as long as their children run or are suspended.
         if let Some(parent) = unsafe { parent.as_ref() } {
             return Some((number(parent)?, self.resume_boundary(stack, parent)));
         }
-        // The root of an activation that a host function has begun.
+        // The root of an activation that a host function began.
         let depth = self.running.roots.iter().position(|root| ptr::eq(root.block, stack))?;
         let outside = self.running.depth.checked_sub(depth + 1)?;
         Some((number(self.outer_stacks().nth(outside)?)?, Boundary::Host))
     }
 
-    /// The function of a stack that has no frames: it has not begun, or was just resumed for
-    /// the first time.
+    /// The function of a stack without frames: a new one, or one just resumed for the first time.
     fn first_function(&self, stack: &ControlBlock, life: Life) -> Option<Frame> {
         let is_new = match life {
             Life::New | Life::Parked => stack.fp == 0,
@@ -192,24 +186,22 @@ impl Store {
         self.frame_of_function(function)
     }
 
-    /// A function, as a frame without a place.
+    /// A function as a frame without a place.
     pub(crate) fn frame_of_function(&self, function: &FuncRef) -> Option<Frame> {
-        let (module, offset) = self.module_at(function.code as usize)?;
-        let image = module.code.tables();
-        let code = image.functions[image.function_at(offset)? as usize];
+        let (module, _, code) = self.function_at(function.code as usize)?;
         Some(Frame::of_function(module, index(code.function)?))
     }
 
-    /// The events that can continue a stack: the names of the first, and how many more.
+    /// The events that can resume a stack: the names of the first, and how many more.
     fn events_of(&self, stack: &ControlBlock, life: Life) -> (Vec<String>, usize) {
         let has_events = matches!(stack.purpose, Purpose::Fiber | Purpose::FirstClass);
         let is_suspended = matches!(life, Life::New | Life::Suspended | Life::Parked);
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         let innermost = unsafe { &*stack.innermost };
         if !has_events || !is_suspended || innermost.handlers.is_null() {
             return Default::default();
         }
-        // SAFETY: a fiber or first-class stack that is suspended has noted its events.
+        // SAFETY: the events of a suspended fiber or first-class stack are set.
         unsafe { self.tag_names(innermost.handlers) }
     }
 }

@@ -1,10 +1,12 @@
-//! Looking into a store: frames, backtraces, values in words, the state of each stack.
+//! Inspecting a store: frames, backtraces, descriptions of values, the state of each stack.
 
+pub(crate) mod address_map;
 mod capture;
 pub(crate) mod check;
 pub(crate) mod describe;
-mod fold;
 pub(crate) mod frames;
+pub(crate) mod links;
 mod list_stacks;
-mod values;
+mod repetitions;
+pub(crate) mod values;
 mod walk;

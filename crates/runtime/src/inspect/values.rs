@@ -1,22 +1,21 @@
-//! Values, as errors and the command show them: what the text format would write, and of objects
-//! what is in them.
+//! Descriptions of values in the text format, with the contents of objects.
 
 use crate::code::LoadedModule;
 use crate::code::types::RegisteredType;
 use crate::heap::{ObjectType, slot_type};
 use crate::store::Store;
 use ropewalk_abi::stack::{StackKind, is_stack};
-use ropewalk_abi::{CompositeType, HeapType, RawVal, RefType, StorageType, TypeKind, ValType};
+use ropewalk_abi::{CompositeType, RawVal, RefType, StorageType, ValType};
 
-/// How many values are shown of an object with all that is in it, and how many bytes of a text.
+/// How many values of an object are shown, and how many bytes of a string.
 const MOST_VALUES: usize = 24;
 const MOST_BYTES: u32 = 200;
 
-/// Objects inside of so many others are not looked into.
+/// The deepest level of nested objects that is shown.
 const DEEPEST: usize = 4;
 
 impl Store {
-    /// A value as a script would write it; of structs and arrays, what is in them.
+    /// Describes a value in the text format, with the contents of structs and arrays.
     ///
     /// # Safety
     ///
@@ -26,11 +25,8 @@ impl Store {
         printer.value(ty, value);
         printer.text
     }
-}
 
-impl Store {
-    /// A module that has names for the fields of a type, and its index there. Modules share types
-    /// that are equal, and may call fields differently: it is the first.
+    /// The first module with names for the fields of a type, and its index there.
     fn module_with_names(&self, ty: &RegisteredType) -> Option<(&LoadedModule, u32)> {
         let place = |module: &LoadedModule| {
             let types = module.info.field_names.iter().map(|(ty, ..)| *ty);
@@ -46,7 +42,7 @@ struct Printer<'a> {
     text: String,
     /// How many more values are shown.
     left: usize,
-    /// Inside of how many objects this is.
+    /// The nesting level.
     depth: usize,
 }
 
@@ -68,15 +64,10 @@ impl Printer<'_> {
     }
 
     fn reference(&mut self, ty: RefType, reference: u64) {
-        let is_function = match ty.heap {
-            HeapType::Func => true,
-            HeapType::Concrete(number) => self.store.types().kind(number) == TypeKind::Func,
-            _ => false,
-        };
         let word = match reference {
             0 => "null",
-            _ if is_function => "func",
-            _ if is_stack(reference) => stack_word(reference),
+            _ if self.store.types().is_func(ty.heap) => "func",
+            _ if is_stack(reference) => StackKind::of(reference).map_or("cont", stack_word),
             _ => return self.object(reference),
         };
         self.text += &format!("(ref.{word})");
@@ -85,7 +76,7 @@ impl Printer<'_> {
     fn object(&mut self, reference: u64) {
         // SAFETY: it is a reference of the store, and not to a function.
         match unsafe { self.store.object_type(reference) } {
-            // The lowest bit says that it is one.
+            // The lowest bit marks an `i31`.
             None => self.text += &format!("(ref.i31 {})", reference as u32 as i32 >> 1),
             Some(ObjectType::Extern) => self.text += "(ref.extern)",
             Some(ObjectType::Exception(_)) => self.text += "(ref.exn)",
@@ -105,13 +96,13 @@ impl Printer<'_> {
         }
     }
 
-    /// The fields of a struct, or the elements of an array, as far as they are shown.
+    /// Describes the fields of a struct, or the elements of an array.
     fn slots(&mut self, reference: u64, ty: &RegisteredType, len: u32) {
         let mut shown = 0;
         let named = self.store.module_with_names(ty);
         self.depth += 1;
         while shown < len && self.left > 0 && self.depth <= DEEPEST {
-            // SAFETY: it is a reference of the store, to an object that has so many.
+            // SAFETY: it is a reference of the store, to an object with this slot.
             let value = unsafe { self.store.read_slot(reference, shown) };
             self.text += " ";
             if let Some(name) = named.and_then(|(module, ty)| module.info.field_name(ty, shown)) {
@@ -131,7 +122,7 @@ impl Printer<'_> {
         };
     }
 
-    /// An array of bytes as text, if it is some.
+    /// An array of bytes as a string, if it is text.
     fn string(&self, reference: u64, ty: &RegisteredType, len: u32) -> Option<String> {
         if len == 0 || slot_type(ty, 0).storage != StorageType::I8 {
             return None;
@@ -141,7 +132,7 @@ impl Printer<'_> {
         let bytes: Vec<u8> = (0..len.min(MOST_BYTES)).map(byte).collect();
         let text = match std::str::from_utf8(&bytes) {
             Ok(text) => text,
-            // The last character may be cut in the middle.
+            // The last character may be truncated.
             Err(error) if len > MOST_BYTES && error.error_len().is_none() => {
                 std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()?
             }
@@ -153,11 +144,12 @@ impl Printer<'_> {
     }
 }
 
-fn stack_word(reference: u64) -> &'static str {
-    match StackKind::of(reference) {
-        Some(StackKind::Bag | StackKind::FirstClass) => "stack",
-        Some(StackKind::Task) => "task",
-        Some(StackKind::Fiber) => "fiber",
-        Some(StackKind::Continuation) | None => "cont",
+/// What the text format calls a stack.
+pub(crate) fn stack_word(kind: StackKind) -> &'static str {
+    match kind {
+        StackKind::Bag | StackKind::FirstClass => "stack",
+        StackKind::Task => "task",
+        StackKind::Fiber => "fiber",
+        StackKind::Continuation => "cont",
     }
 }

@@ -1,62 +1,57 @@
-//! Walking stacks, from the innermost frame outwards.
+//! Collecting the frames of stacks for a backtrace, from the innermost outwards.
 
 use super::capture::resume_instruction;
-use super::fold::Folded;
+use super::links::Links;
+use super::repetitions::{Repetitions, Run};
 use crate::arch;
 use crate::code::LoadedModule;
-use crate::report::backtrace::{Backtrace, Boundary, Frame, Part};
+use crate::report::backtrace::{Backtrace, Boundary, Frame, FrameRun};
 use crate::stack::TopFrame;
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
-use ropewalk_abi::code::index;
+use ropewalk_abi::code::{FunctionCode, index};
 use std::collections::TryReserveError;
 use std::sync::{Arc, OnceLock};
 
-/// How many frames a backtrace keeps as they are.
+/// Up to this many frames, a backtrace has all of them.
 const MAX_FRAMES: usize = 64;
 
-/// What lies between a frame and the one inside of it, before anybody has asked for names.
+/// A [`Boundary`] whose tags are not named yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Between {
+pub(super) enum RawBoundary {
     Resume { instruction: &'static str, handlers: *const u64 },
     Host,
 }
 
-impl Between {
-    pub fn resume(child: &ControlBlock, parent: &ControlBlock) -> Between {
+impl RawBoundary {
+    pub fn resume(child: &ControlBlock, parent: &ControlBlock) -> RawBoundary {
         let instruction = resume_instruction(child, parent);
-        Between::Resume { instruction, handlers: parent.handlers }
+        RawBoundary::Resume { instruction, handlers: parent.handlers }
     }
 }
 
-/// A frame of a function: an address in its code, and what lies before it.
-type Met = (usize, Option<Between>);
+/// A frame before it is resolved: an address in its code, and the boundary before it.
+type RawFrame = (usize, Option<RawBoundary>);
 
-/// Collects frames.
 pub(super) struct Walker<'a> {
     store: &'a Store,
-    folded: Folded<Met>,
-    /// The first frames, as they came.
-    first: Vec<Met>,
+    folded: Repetitions<RawFrame>,
     /// Whether there was no memory for a frame.
     lacks_memory: bool,
-    /// What lies before the next frame.
-    pub between: Option<Between>,
-    /// The module of the newest frame, and its instance if there is only one.
+    /// The boundary before the next frame.
+    pub boundary: Option<RawBoundary>,
+    /// The module of the last resolved frame, and its instance if there is only one.
     newest: Option<(&'a Arc<LoadedModule>, Option<usize>)>,
-    /// The addresses that were met lately, and whether they are in a function: most frames of
-    /// a deep stack are of few calls.
-    known: [(usize, bool); KNOWN],
+    /// Recent addresses, and whether they are in a function: deep stacks repeat few of them.
+    recent: [(usize, bool); RECENT],
 }
 
-/// A power of two.
-const KNOWN: usize = 8;
+const RECENT: usize = 8;
 
 impl<'a> Walker<'a> {
     pub fn new(store: &'a Store) -> Walker<'a> {
-        let (folded, first) = (Folded::new(MAX_FRAMES), Vec::new());
-        let known = [(0, false); KNOWN];
-        Walker { store, folded, first, lacks_memory: false, between: None, newest: None, known }
+        let (folded, recent) = (Repetitions::new(MAX_FRAMES), [(0, false); RECENT]);
+        Walker { store, folded, lacks_memory: false, boundary: None, newest: None, recent }
     }
 
     /// The instance of a module, if there is only one.
@@ -77,7 +72,7 @@ impl<'a> Walker<'a> {
     ///
     /// # Safety
     ///
-    /// The stack must have been left there.
+    /// The stack must have been left at `left`.
     pub unsafe fn walk_left(&mut self, left: &TopFrame) {
         self.push(left.pc, !left.at_fault);
         // SAFETY: `sp` was the stack pointer when it was left.
@@ -85,21 +80,13 @@ impl<'a> Walker<'a> {
         if let Some(pc) = missing {
             self.push(pc, true);
         }
-        let mut fp = left.fp;
-        while fp != 0 {
-            // SAFETY: `fp` is a link of the chain, so a saved frame pointer
-            // and a return address are there.
-            let (next, pc) = unsafe { (*(fp as *const usize), *((fp + 8) as *const usize)) };
+        // SAFETY: the caller's promise.
+        for (_, pc) in unsafe { Links::new(left.fp, left.distance) } {
             self.push(pc, true);
-            fp = match next {
-                0 => 0,
-                link => link.wrapping_add(left.distance),
-            };
         }
     }
 
-    /// The return address of a function that faulted before its frame was
-    /// linked into the chain, or of the stub that probes its frame.
+    /// The return address of a function, or of its probe, that faulted before it linked its frame.
     unsafe fn unlinked_caller(&self, left: &TopFrame) -> Option<usize> {
         if !left.at_fault {
             return None;
@@ -108,47 +95,34 @@ impl<'a> Walker<'a> {
         let image = module.code.tables();
         let start = image.function_at(offset).map(|f| image.functions[f as usize].start);
         let place = arch::frames::unlinked_return_address(start.map(|start| offset - start))?;
-        // SAFETY: before its frame is linked, the return address of a function
-        // is on top of the stack, or below what it has pushed.
+        // SAFETY: the return address is on top of the stack, or below what the function pushed.
         Some(unsafe { *((left.sp + place) as *const usize) })
     }
 
-    /// Whether a function contains an address.
+    /// Whether an address is in the code of a function.
     fn is_in_function(&mut self, address: usize) -> bool {
-        let known = &mut self.known[address % KNOWN];
-        if known.0 != address {
-            let function = self.store.module_at(address).and_then(|(module, offset)| {
-                let image = module.code.tables();
-                index(image.functions[image.function_at(offset)? as usize].function)
-            });
-            *known = (address, function.is_some());
+        let recent = &mut self.recent[address % RECENT];
+        if recent.0 != address {
+            let function = self.store.function_at(address);
+            let is_function = |(.., code): (_, _, FunctionCode)| index(code.function).is_some();
+            *recent = (address, function.is_some_and(is_function));
         }
-        known.1
+        recent.1
     }
 
-    /// Adds the frame of the function that contains an address, if one does: the address of
-    /// an instruction, or after a call.
+    /// Adds the frame of a function, if the address is in one.
     fn push(&mut self, pc: usize, is_return_address: bool) {
         let address = if is_return_address { pc - 1 } else { pc };
         if !self.is_in_function(address) {
             return;
         }
-        let met = (address, self.between.take());
-        self.lacks_memory |= self.keep(met).is_err();
+        let frame = (address, self.boundary.take());
+        self.lacks_memory |= self.folded.push(frame).is_err();
     }
 
-    fn keep(&mut self, met: Met) -> Result<(), TryReserveError> {
-        if self.first.len() < MAX_FRAMES {
-            self.first.try_reserve(1)?;
-            self.first.push(met);
-        }
-        self.folded.push(met)
-    }
-
-    /// The backtrace: all frames if they are few, each part of them once if they are many, and
-    /// nothing but their number where there is no memory for them.
+    /// The backtrace: all frames if they are few, folded ones, or only their number without memory.
     pub fn finish(mut self) -> Backtrace {
-        let folded = std::mem::replace(&mut self.folded, Folded::new(MAX_FRAMES));
+        let folded = std::mem::replace(&mut self.folded, Repetitions::new(MAX_FRAMES));
         let count = folded.count();
         match self.lacks_memory {
             true => None,
@@ -157,48 +131,37 @@ impl<'a> Walker<'a> {
         .unwrap_or(Backtrace { count, ..Backtrace::default() })
     }
 
-    fn frames(&mut self, folded: Folded<Met>) -> Result<Backtrace, TryReserveError> {
+    fn frames(&mut self, folded: Repetitions<RawFrame>) -> Result<Backtrace, TryReserveError> {
         let mut trace = Backtrace { count: folded.count(), ..Backtrace::default() };
         let is_whole = trace.count <= MAX_FRAMES;
-        if is_whole {
-            let first = std::mem::take(&mut self.first);
-            trace.frames.try_reserve_exact(first.len())?;
-            trace.frames.extend(first.into_iter().map(|met| self.frame(met)));
-        }
-        let parts = folded.finish()?;
-        trace.parts.try_reserve_exact(parts.len())?;
-        for part in parts {
-            let first = if is_whole { part.number } else { trace.frames.len() };
-            let (number, length, times) = (part.number, part.items.len(), part.times);
-            if !is_whole {
-                trace.frames.try_reserve(length)?;
-                trace.frames.extend(part.items.into_iter().map(|met| self.frame(met)));
+        let runs = folded.finish()?;
+        trace.runs.try_reserve_exact(runs.len())?;
+        for Run { number, items, times } in runs {
+            let (first, copies) = (trace.frames.len(), if is_whole { times } else { 1 });
+            trace.frames.try_reserve(copies * items.len())?;
+            for _ in 0..copies {
+                trace.frames.extend(items.iter().map(|frame| self.frame(*frame)));
             }
-            trace.parts.push(Part { number, first, length, times });
+            trace.runs.push(FrameRun { number, first, length: items.len(), times });
         }
         Ok(trace)
     }
 
-    /// A frame that was met, with all that is known of it.
-    fn frame(&mut self, (address, between): Met) -> Frame {
-        let found = self.store.module_at(address).and_then(|(module, offset)| {
-            let image = module.code.tables();
-            let code = image.functions[image.function_at(offset)? as usize];
-            Some((module, offset, code, index(code.function)?))
-        });
-        let (module, offset, code, function) = found.expect("it was found in a function");
+    fn frame(&mut self, (address, boundary): RawFrame) -> Frame {
+        let found = self.store.function_at(address);
+        let (module, offset, code) = found.expect("it was found in a function");
         Frame {
             instance: self.only_instance(module).map(|index| (self.store.id(), index)),
-            function,
+            function: code.function,
             body: Some(code.body),
             offset: module.code.position_at(offset),
             module: module.clone(),
-            boundary: between.map(|between| match between {
+            boundary: boundary.map(|boundary| match boundary {
                 // SAFETY: the stack that waits with these clauses was just walked.
-                Between::Resume { instruction, handlers } => unsafe {
+                RawBoundary::Resume { instruction, handlers } => unsafe {
                     self.store.boundary_of(instruction, handlers)
                 },
-                Between::Host => Boundary::Host,
+                RawBoundary::Host => Boundary::Host,
             }),
             places: OnceLock::new(),
         }

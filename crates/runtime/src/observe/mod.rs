@@ -1,4 +1,4 @@
-//! Watching what runs: traces, profiles, and what native debuggers are told.
+//! Observers: traces, profiles, and registration with native debuggers.
 
 mod debugger;
 pub(crate) mod frame_tree;

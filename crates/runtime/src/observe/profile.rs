@@ -1,15 +1,12 @@
-//! A profiler of WebAssembly: where the program is, at regular times.
+//! A sampling profiler.
 //!
-//! The [timer](crate::os::timer) has functions stop at their next
-//! [check point](crate::run::interrupt), as it does when a time slice has passed. There the
-//! runtime notes the frames of the running stack, then those of its parents, of whoever
-//! extends them, and of outer activations, and the function goes on. So time on a stack is
-//! also time of those that wait for it. What runs in the host has no check points: a sample
-//! that falls there is taken when WebAssembly runs again.
+//! At regular times the [timer](crate::os::timer) makes functions stop at their next
+//! [safepoint](crate::run::interrupt). There the runtime records the frames of the running stack,
+//! its parents and extenders, and outer activations. So time on a stack counts for the stacks that
+//! wait for it too. A sample that is due in the host is taken when WebAssembly runs again.
 //!
-//! Of a deep stack the innermost and the outermost frames are kept, so that time is that of the
-//! right callers, and a mark that does not say how many are between them: so samples of a
-//! recursion are the same however deep it is.
+//! Of a deep stack, the innermost and the outermost frames are kept, with one mark between them. So
+//! time is attributed to the right callers, and samples of a recursion are equal at every depth.
 
 use crate::observe::frame_tree::FrameTree;
 use crate::stack::TopFrame;
@@ -20,13 +17,12 @@ use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Samples that are being taken.
 #[derive(Debug)]
 pub(crate) struct Profiler {
     begun: Instant,
     interval: Duration,
     tree: FrameTree,
-    /// The frames of a sample: the innermost frame on each stack, the running one first.
+    /// The distinct samples: the innermost frame of each stack, the running one first.
     stacks: Vec<Vec<u32>>,
     numbers: HashMap<Vec<u32>, usize>,
     samples: Vec<Sample>,
@@ -35,31 +31,30 @@ pub(crate) struct Profiler {
 /// Where a program was at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When, since the profile began.
+    /// The time since the profile began.
     pub time: Duration,
-    /// Which of [`Profile::stacks`] it was.
+    /// An index into [`Profile::stacks`].
     pub stack: usize,
 }
 
 /// Where a program has spent its time.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// How long it was from one sample to the next, if nothing came in between.
+    /// The time between two samples.
     pub interval: Duration,
-    /// Functions, with their modules.
+    /// The names of functions, with their modules.
     pub functions: Vec<String>,
-    /// Calls within calls: functions, by their numbers, the outermost first, across stacks. Of
-    /// a stack with more than 128 frames at least the outermost 60 are there and the innermost
-    /// 60, and one function, `(calls left out)`, for all between them.
+    /// Call chains across stacks: indices of functions, outermost first. Of a stack with more than
+    /// 128 frames, at least the outermost 60 and the innermost 60 are included, and the function
+    /// `(calls left out)` stands for the others.
     pub stacks: Vec<Vec<usize>>,
     /// The samples, in the order of time.
     pub samples: Vec<Sample>,
 }
 
 impl Profile {
-    /// As folded stacks, which tools that draw flame graphs read: on each line functions from
-    /// the outermost to the innermost, separated by semicolons, and how many samples there
-    /// were.
+    /// Formats the samples as folded stacks for flame graphs: on each line, functions from the
+    /// outermost to the innermost, separated by semicolons, and the number of samples.
     pub fn to_folded(&self) -> String {
         let mut counts = vec![0_u64; self.stacks.len()];
         self.samples.iter().for_each(|sample| counts[sample.stack] += 1);
@@ -74,8 +69,7 @@ impl Profile {
 }
 
 impl Store {
-    /// Takes a sample at each such time from now on, or none any more. What was sampled
-    /// before is forgotten.
+    /// Starts taking samples at this interval, or stops. Discards earlier samples.
     pub fn set_profile(&mut self, interval: Option<Duration>) -> io::Result<()> {
         self.observers.profiler.set(interval.map(|interval| {
             Box::new(Profiler {
@@ -90,35 +84,28 @@ impl Store {
         self.set_next_sample()
     }
 
-    /// What was sampled so far; nothing more is.
+    /// Stops taking samples, and returns those taken so far.
     pub fn take_profile(&mut self) -> io::Result<Option<Profile>> {
         let profiler = self.observers.profiler.take::<Profiler>();
         self.set_next_sample()?;
         Ok(profiler.map(|profiler| profiler.finish(self)))
     }
 
-    /// When the next sample is to be taken.
-    pub(crate) fn next_sample(&self) -> Option<Instant> {
-        Instant::now().checked_add(self.observers.profiler.get::<Profiler>()?.interval)
-    }
-
-    /// Lets functions stop when the next sample is to be taken, if one is.
+    /// Makes functions stop when the next sample is due.
     pub(crate) fn set_next_sample(&mut self) -> io::Result<()> {
-        self.budget.interrupts.stop_at(Reason::Sample, self.next_sample())
+        let interval = self.observers.profiler.get::<Profiler>().map(|profiler| profiler.interval);
+        let next = interval.and_then(|interval| Instant::now().checked_add(interval));
+        self.budget.interrupts.stop_at(Reason::Sample, next)
     }
 
-    /// Takes a sample: the running stack is in a call of the host.
+    /// Takes a sample while the running stack is in a call of the host.
     pub(crate) fn sample(&mut self) {
         let Some(mut profiler) = self.observers.profiler.take::<Profiler>() else { return };
         let mut nodes = Vec::new();
-        // SAFETY: the running stack is alive.
-        let newest = unsafe { &*self.context().stack };
-        for innermost in std::iter::once(newest).chain(self.outer_stacks()) {
-            for stack in self.with_extender(innermost) {
-                let left = TopFrame::in_host_call(stack);
-                // SAFETY: it was left there.
-                nodes.extend(unsafe { profiler.tree.of(self, &left) });
-            }
+        for (_, stack) in self.nested_stacks() {
+            let left = TopFrame::in_host_call(stack);
+            // SAFETY: the stack was left there.
+            nodes.extend(unsafe { profiler.tree.of(self, &left) });
         }
         profiler.add(nodes);
         self.observers.profiler.set(Some(profiler));
@@ -149,7 +136,7 @@ impl Profiler {
         });
         let function_of: Vec<usize> = function_of.collect();
         let stack = |nodes: &Vec<u32>| {
-            // The outermost stack, and the outermost frame on each, comes first.
+            // The outermost stack, and the outermost frame on each, come first.
             let mut functions = Vec::new();
             for innermost in nodes {
                 let caller = |node: &u32| tree.nodes[*node as usize].caller;

@@ -1,17 +1,16 @@
-//! Which pages of memory were written since somebody has asked.
+//! Tracking dirty pages: which pages of memory were written since the last query.
 //!
-//! The kernel protects pages against writing and takes the protection off by itself at the first
-//! write, asynchronously as it calls that (userfaultfd with `UFFD_FEATURE_WP_ASYNC`). Nobody is
-//! told of it, and system calls that write to such a page do not fail. Which pages are not
-//! protected any more, `PAGEMAP_SCAN` tells, and protects them again in the same step. Linux has
-//! both since 6.7.
+//! The kernel write-protects the pages and removes the protection itself at the first write
+//! (userfaultfd with `UFFD_FEATURE_WP_ASYNC`). The process sees no fault, and system calls that
+//! write to such a page succeed. `PAGEMAP_SCAN` lists the unprotected pages and protects them again
+//! in one step. Linux has both since 6.7.
 //!
 //! ```text
-//!   watch              write             take_written       write ...
-//!   | all protected    | one is not      | that one is told, and protected again
+//!   watch              write             take_written         write ...
+//!   | all protected    | one is not      | it is returned, and protected again
 //! ```
 //!
-//! Where that is not to be had, or is forbidden, whoever asks compares what lies there.
+//! Where the kernel does not support or allow this, callers compare contents.
 
 use crate::os::mapping::{Map, PAGE};
 use rustix::mm::{UserfaultfdFlags, userfaultfd};
@@ -23,24 +22,23 @@ use std::sync::OnceLock;
 
 static PAGES: OnceLock<Option<DirtyPages>> = OnceLock::new();
 
-/// What the kernel notes for a process.
+/// Dirty-page tracking of a process.
 #[derive(Debug)]
 pub(crate) struct DirtyPages {
     faults: OwnedFd,
     pages: File,
-    /// Both are of the memory of this process, also in one that it forks: there this is zero.
+    /// A page that is zero in forked processes, which inherit descriptors of our memory.
     ours: Map,
 }
 
 impl DirtyPages {
-    /// That of this process, if it has it.
+    /// The tracker of this process, if the kernel allows one.
     pub fn of_process() -> Option<&'static DirtyPages> {
         let pages = PAGES.get_or_init(|| DirtyPages::new().ok()).as_ref();
         pages.filter(|pages| pages.are_ours())
     }
 
-    /// Forgets what was noted of pages that are about to be moved, if anything was: kernels before
-    /// 6.13 move the marks of protection along, but not the protection.
+    /// Stops tracking pages that move. Before 6.13, kernels would move marks without protection.
     pub fn forget(range: &Range<usize>) {
         let Some(pages) = PAGES.get().and_then(Option::as_ref).filter(|pages| pages.are_ours())
         else {
@@ -48,16 +46,20 @@ impl DirtyPages {
         };
         let Range { start, end } = whole_pages(range);
         let mut range = Span { start: start as u64, len: (end - start) as u64 };
-        // What was not watched need not be forgotten.
+        // Pages that are not tracked cause an error here, which is harmless.
         let _ = control(pages.faults.as_raw_fd(), UFFDIO_UNREGISTER, &mut range);
     }
 
     fn new() -> io::Result<DirtyPages> {
-        // Nothing in the kernel waits for us, so nobody needs to be allowed more.
-        let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK | USER_MODE_ONLY;
-        // SAFETY: what is registered is memory of ours, and no fault in it is left to us.
+        // The kernel itself never waits for a fault handler, so user mode is enough.
+        let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK | UFFD_USER_MODE_ONLY;
+        // SAFETY: only memory of ours is registered, and no fault in it is left to us.
         let faults = unsafe { userfaultfd(flags) }?;
-        let mut api = Api { api: API, features: WP_UNPOPULATED | WP_ASYNC, ioctls: 0 };
+        let mut api = Api {
+            api: UFFD_API,
+            features: UFFD_FEATURE_WP_UNPOPULATED | UFFD_FEATURE_WP_ASYNC,
+            ioctls: 0,
+        };
         control(faults.as_raw_fd(), UFFDIO_API, &mut api)?;
         let pages = File::open("/proc/self/pagemap")?;
         let ours = Map::read_write(PAGE)?;
@@ -67,29 +69,32 @@ impl DirtyPages {
         Ok(DirtyPages { faults, pages, ours })
     }
 
-    /// Whether this is the process that has them, and not one that it has forked.
+    /// Whether this process opened the tracker, rather than inherited it by a fork.
     fn are_ours(&self) -> bool {
-        // SAFETY: the page is there as long as the map.
+        // SAFETY: the page lives as long as the map.
         unsafe { self.ours.base().read_volatile() == 1 }
     }
 
-    /// Begins to note which pages of a map are written. All of them count as written so far.
+    /// Starts tracking writes to a map. All its pages count as dirty at first.
     pub fn watch(&self, map: &Range<usize>) -> io::Result<()> {
         let Range { start, end } = whole_pages(map);
         if start == end {
             return Ok(());
         }
-        let mut register =
-            Register { start: start as u64, len: (end - start) as u64, mode: MODE_WP, ioctls: 0 };
+        let mut register = Register {
+            start: start as u64,
+            len: (end - start) as u64,
+            mode: UFFDIO_REGISTER_MODE_WP,
+            ioctls: 0,
+        };
         control(self.faults.as_raw_fd(), UFFDIO_REGISTER, &mut register)?;
         Ok(())
     }
 
-    /// The pages of a part of what is watched that were written since the last time, as addresses
-    /// in order. From now on none is. Those that have no memory are not told: nobody has written
-    /// to them, so they are zero, or what a file has there.
+    /// The dirty pages of a part of the tracked memory, as sorted addresses, which become clean.
+    /// Pages without memory are left out: they are zero, or contain what a file has there.
     ///
-    /// Fails if not all of it is watched.
+    /// Fails if part of it is not tracked.
     pub fn take_written(&self, part: &Range<usize>) -> io::Result<Vec<Range<usize>>> {
         let Range { mut start, end } = whole_pages(part);
         let mut written: Vec<Range<usize>> = Vec::new();
@@ -97,7 +102,7 @@ impl DirtyPages {
         while start < end {
             let mut scan = Scan {
                 size: size_of::<Scan>() as u64,
-                flags: WP_MATCHING | CHECK_WPASYNC,
+                flags: PM_SCAN_WP_MATCHING | PM_SCAN_CHECK_WPASYNC,
                 start: start as u64,
                 end: end as u64,
                 walk_end: 0,
@@ -105,9 +110,9 @@ impl DirtyPages {
                 vec_len: AT_ONCE as u64,
                 max_pages: 0,
                 category_inverted: 0,
-                category_mask: IS_WRITTEN,
-                category_anyof_mask: IS_PRESENT | IS_SWAPPED,
-                return_mask: IS_WRITTEN,
+                category_mask: PAGE_IS_WRITTEN,
+                category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+                return_mask: PAGE_IS_WRITTEN,
             };
             let count = control(self.pages.as_raw_fd(), PAGEMAP_SCAN, &mut scan)?;
             for PageRegion { start, end, .. } in &found[..count] {
@@ -123,56 +128,44 @@ impl DirtyPages {
     }
 }
 
-/// How many regions are asked for at once.
+/// How many regions one scan returns at most.
 const AT_ONCE: usize = 256;
 
-/// The pages that a range of addresses touches.
 fn whole_pages(range: &Range<usize>) -> Range<usize> {
     range.start / PAGE * PAGE..range.end.next_multiple_of(PAGE)
 }
 
-/// Asks the kernel for something of a descriptor; returns how much it says.
+/// Sends a request to a descriptor; returns its result.
 fn control<T>(descriptor: RawFd, request: u64, argument: &mut T) -> io::Result<usize> {
-    // SAFETY: each request goes with the record that it is made for, as their sizes in it say;
-    // what the kernel changes beside that is the protection of pages that are ours.
+    // SAFETY: each request gets its record, and changes only the protection of our own pages.
     let result = unsafe { libc::ioctl(descriptor, request as libc::Ioctl, argument) };
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
-/// The number of a request that reads and writes a record.
 const fn read_write<T>(kind: u8, number: u8) -> u64 {
     1 << 30 | read::<T>(kind, number)
 }
 
-/// The number of a request that reads a record.
 const fn read<T>(kind: u8, number: u8) -> u64 {
     2 << 30 | (size_of::<T>() as u64) << 16 | (kind as u64) << 8 | number as u64
 }
 
-/// `UFFD_USER_MODE_ONLY`.
-const USER_MODE_ONLY: UserfaultfdFlags = UserfaultfdFlags::from_bits_retain(1);
-
-const API: u64 = 0xaa;
+const UFFD_USER_MODE_ONLY: UserfaultfdFlags = UserfaultfdFlags::from_bits_retain(1);
+const UFFD_API: u64 = 0xaa;
 const UFFDIO_API: u64 = read_write::<Api>(0xaa, 0x3f);
 const UFFDIO_REGISTER: u64 = read_write::<Register>(0xaa, 0);
 const UFFDIO_UNREGISTER: u64 = read::<Span>(0xaa, 1);
 const PAGEMAP_SCAN: u64 = read_write::<Scan>(b'f', 16);
-/// `UFFD_FEATURE_WP_UNPOPULATED`.
-const WP_UNPOPULATED: u64 = 1 << 13;
-/// `UFFD_FEATURE_WP_ASYNC`.
-const WP_ASYNC: u64 = 1 << 15;
-/// `UFFDIO_REGISTER_MODE_WP`.
-const MODE_WP: u64 = 1 << 1;
-/// `PM_SCAN_WP_MATCHING`: what is told is protected again.
-const WP_MATCHING: u64 = 1;
-/// `PM_SCAN_CHECK_WPASYNC`: it fails where nothing is watched.
-const CHECK_WPASYNC: u64 = 1 << 1;
-/// `PAGE_IS_WRITTEN`.
-const IS_WRITTEN: u64 = 1 << 1;
-/// `PAGE_IS_PRESENT`.
-const IS_PRESENT: u64 = 1 << 3;
-/// `PAGE_IS_SWAPPED`.
-const IS_SWAPPED: u64 = 1 << 4;
+const UFFD_FEATURE_WP_UNPOPULATED: u64 = 1 << 13;
+const UFFD_FEATURE_WP_ASYNC: u64 = 1 << 15;
+const UFFDIO_REGISTER_MODE_WP: u64 = 1 << 1;
+/// Protects the returned pages again.
+const PM_SCAN_WP_MATCHING: u64 = 1;
+/// Fails where a page is not tracked.
+const PM_SCAN_CHECK_WPASYNC: u64 = 1 << 1;
+const PAGE_IS_WRITTEN: u64 = 1 << 1;
+const PAGE_IS_PRESENT: u64 = 1 << 3;
+const PAGE_IS_SWAPPED: u64 = 1 << 4;
 
 /// `struct uffdio_api`.
 #[repr(C)]
@@ -236,18 +229,17 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// A part of a map.
     pub fn new(map: Range<*const u8>, used: Range<usize>) -> Region {
         Region { map: map.start as usize..map.end as usize, used }
     }
 
-    /// Values in a map.
+    /// The region of a slice in a map.
     pub fn of<T>(map: Range<*const u8>, used: &[T]) -> Region {
         let start = used.as_ptr() as usize;
         Region::new(map, start..start + size_of_val(used))
     }
 
-    /// The addresses that were written, of which some were watched. Nothing if it is not known.
+    /// The dirty pages, of which those at `watched` were tracked. None if they are unknown.
     pub fn written(&self, watched: &Range<usize>) -> Option<Vec<Range<usize>>> {
         let pages = DirtyPages::of_process()?;
         if self.used.start != watched.start || self.used.end < watched.end {
@@ -267,7 +259,7 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
 
-    /// What is to be watched: some pages, of which every other one has memory.
+    /// Some pages to track, of which every other one has memory.
     fn some_pages(count: usize) -> (Map, Range<usize>) {
         let map = Map::read_write(count * PAGE).unwrap();
         let range = map.base() as usize..map.base() as usize + count * PAGE;
@@ -280,9 +272,10 @@ mod tests {
         unsafe { map.base().add(page * PAGE + 10).write_volatile(1) };
     }
 
-    /// The numbers of the pages that were written.
-    fn numbers(map: &Map, written: &[Range<usize>]) -> Vec<usize> {
+    /// The numbers of the dirty pages, which become clean.
+    fn taken(map: &Map, range: &Range<usize>) -> Vec<usize> {
         let first = map.base() as usize / PAGE;
+        let written = DirtyPages::of_process().unwrap().take_written(range).unwrap();
         written
             .iter()
             .flat_map(|range| range.start / PAGE..range.end / PAGE)
@@ -296,15 +289,15 @@ mod tests {
         let (map, range) = some_pages(2000);
         pages.watch(&range).unwrap();
         pages.take_written(&range).unwrap();
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [] as [usize; 0]);
+        assert_eq!(taken(&map, &range), [] as [usize; 0]);
         let chosen = [0, 1, 6, 7, 513, 1024, 1999];
         chosen.iter().for_each(|page| write(&map, *page));
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), chosen);
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [] as [usize; 0]);
-        // More regions than are asked for at once.
+        assert_eq!(taken(&map, &range), chosen);
+        assert_eq!(taken(&map, &range), [] as [usize; 0]);
+        // More regions than one scan returns.
         let all: Vec<usize> = (0..2000).step_by(3).collect();
         all.iter().for_each(|page| write(&map, *page));
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), all);
+        assert_eq!(taken(&map, &range), all);
     }
 
     #[test]
@@ -315,10 +308,10 @@ mod tests {
         pages.take_written(&range).unwrap();
         let (mut reader, mut writer) = std::io::pipe().unwrap();
         writer.write_all(&[7; 5000]).unwrap();
-        // SAFETY: the pages are the map's, and nobody else uses them.
+        // SAFETY: the pages are the map's, and only this thread uses them.
         let place = unsafe { std::slice::from_raw_parts_mut(map.base().add(3 * PAGE), 5000) };
         reader.read_exact(place).unwrap();
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [3, 4]);
+        assert_eq!(taken(&map, &range), [3, 4]);
     }
 
     #[test]
@@ -331,7 +324,7 @@ mod tests {
         let mut map = map;
         pages.watch(&range).unwrap();
         pages.take_written(&range).unwrap();
-        // Moved pages are not watched any more.
+        // Moved pages are no longer tracked.
         to.take_pages(&mut map, 8 * PAGE).unwrap();
         let moved = to.base() as usize..to.base() as usize + 8 * PAGE;
         assert!(pages.take_written(&moved).is_err());
@@ -342,16 +335,16 @@ mod tests {
         let Some(pages) = DirtyPages::of_process() else { return };
         let (map, range) = some_pages(8);
         pages.watch(&range).unwrap();
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [0, 2, 4, 6]);
+        assert_eq!(taken(&map, &range), [0, 2, 4, 6]);
         write(&map, 3);
         write(&map, 4);
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [3, 4]);
-        // Nothing is known of it any more.
+        assert_eq!(taken(&map, &range), [3, 4]);
+        // Nothing is tracked anymore.
         DirtyPages::forget(&range);
         assert!(pages.take_written(&range).is_err());
         DirtyPages::forget(&range);
         pages.watch(&range).unwrap();
-        assert_eq!(numbers(&map, &pages.take_written(&range).unwrap()), [0, 2, 3, 4, 6]);
+        assert_eq!(taken(&map, &range), [0, 2, 3, 4, 6]);
     }
 
     #[test]
@@ -359,11 +352,11 @@ mod tests {
         if DirtyPages::of_process().is_none() {
             return;
         }
-        // SAFETY: the child does nothing but look at a page, and ends.
+        // SAFETY: the child only reads a page, and exits.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let status = i32::from(DirtyPages::of_process().is_some());
-            // SAFETY: nothing of the parent's is run.
+            // SAFETY: it runs none of the parent's exit handlers.
             unsafe { libc::_exit(status) };
         }
         let mut status = 0;
@@ -382,7 +375,7 @@ mod tests {
         write(&map, 2);
         write(&map, 5);
         pages.watch(&range).unwrap();
-        let written = numbers(&map, &pages.take_written(&range).unwrap());
+        let written = taken(&map, &range);
         assert!(
             written.contains(&2) && written.contains(&5) && !written.contains(&0),
             "{written:?}"

@@ -1,62 +1,34 @@
-//! Which limit of the machine it was that the kernel gave no more address space.
+//! Finds which OS limit made `mmap` fail.
 //!
-//! The kernel says the same of all of them. What it tells about the process is read
-//! right after that, and shows which one was reached.
+//! The kernel reports the same error for all of them. What `/proc` says about the process right
+//! after a failure shows which limit was reached.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 
-/// Why the kernel gives no more address space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MachineLimit {
-    /// The process has as many mappings as it may have.
+/// The reason why the kernel gives no more address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum OsLimit {
+    #[error("a process may have {0} mappings (sysctl vm.max_map_count)")]
     Mappings(usize),
-    /// It may not have more bytes of address space than this.
+    #[error("this process may have {0} bytes of address space (ulimit -v)")]
     Size(u64),
-    /// It may not have more bytes than this that can be written.
+    #[error("this process may have {0} bytes of data (ulimit -d)")]
     Data(u64),
-    /// The kernel promises no more memory than there is.
+    #[error("the kernel promises no more memory than it has (sysctl vm.overcommit_memory is 2)")]
     Promises,
-    /// There is nowhere as much as this in one piece.
+    #[error("{0} bytes of address space in one piece are not left in this process")]
     Piece(usize),
-    /// The kernel has no memory.
+    #[error("the kernel has no memory left")]
     Memory,
 }
 
-impl fmt::Display for MachineLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MachineLimit::Mappings(most) => {
-                write!(f, "a process may have {most} mappings (sysctl vm.max_map_count)")
-            }
-            MachineLimit::Size(most) => {
-                write!(f, "this process may have {most} bytes of address space (ulimit -v)")
-            }
-            MachineLimit::Data(most) => {
-                write!(f, "this process may have {most} bytes of data (ulimit -d)")
-            }
-            MachineLimit::Promises => f.write_str(
-                "the kernel promises no more memory than it has (sysctl vm.overcommit_memory is 2)",
-            ),
-            MachineLimit::Piece(bytes) => {
-                write!(
-                    f,
-                    "{bytes} bytes of address space in one piece are not left in this process"
-                )
-            }
-            MachineLimit::Memory => f.write_str("the kernel has no memory left"),
-        }
-    }
-}
-
-/// How many mappings more it takes to make a part of one accessible. What could not be made
-/// so is given back by the time that they are counted.
+/// How many mappings a failed call needed, which are released before they are counted.
 const SPLITS: usize = 2;
 
-impl MachineLimit {
-    /// The limit that this many bytes more would exceed.
-    pub fn found(bytes: usize) -> MachineLimit {
+impl OsLimit {
+    /// The limit that this many more bytes would exceed.
+    pub fn found(bytes: usize) -> OsLimit {
         let mappings = Mappings::of_process();
         let most = number_in("/proc/sys/vm/max_map_count").unwrap_or(usize::MAX);
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -66,33 +38,31 @@ impl MachineLimit {
             (has.saturating_add(bytes as u64) > limit).then_some(limit)
         };
         if mappings.count + SPLITS >= most {
-            MachineLimit::Mappings(most)
+            OsLimit::Mappings(most)
         } else if let Some(most) = exceeded("VmSize:", libc::RLIMIT_AS) {
-            MachineLimit::Size(most)
+            OsLimit::Size(most)
         } else if let Some(most) = exceeded("VmData:", libc::RLIMIT_DATA) {
-            MachineLimit::Data(most)
+            OsLimit::Data(most)
         } else if number_in("/proc/sys/vm/overcommit_memory") == Some(2) {
-            MachineLimit::Promises
+            OsLimit::Promises
         } else if mappings.largest_gap < bytes {
-            MachineLimit::Piece(bytes)
+            OsLimit::Piece(bytes)
         } else {
-            MachineLimit::Memory
+            OsLimit::Memory
         }
     }
 }
 
-/// Says which limit it was, if an error is about one, after this many bytes were asked
-/// for.
+/// Adds the OS limit to the error of a request for this many bytes.
 pub(crate) fn explain(error: io::Error, bytes: usize) -> io::Error {
     match error.raw_os_error() {
         Some(libc::ENOMEM) => {
-            io::Error::new(io::ErrorKind::OutOfMemory, MachineLimit::found(bytes).to_string())
+            io::Error::new(io::ErrorKind::OutOfMemory, OsLimit::found(bytes).to_string())
         }
         _ => error,
     }
 }
 
-/// The mappings of this process.
 struct Mappings {
     count: usize,
     largest_gap: usize,
@@ -109,7 +79,7 @@ impl Mappings {
         }
     }
 
-    /// Reads lines that begin like `7f0000000000-7f0000001000 `, in order.
+    /// Reads lines such as `7f0000000000-7f0000001000 ...`, in order.
     fn read(lines: impl BufRead) -> Mappings {
         let mut mappings = Mappings { count: 0, largest_gap: 0 };
         let mut end = 0;
@@ -133,7 +103,7 @@ fn number_in(file: &str) -> Option<usize> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// A number of kilobytes in the status of a process, such as `VmSize:  1234 kB`.
+/// A field of `/proc/self/status`, such as `VmSize:  1234 kB`.
 fn kilobytes(status: &str, field: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix(field));
     line.and_then(|line| line.trim().split(' ').next()?.parse().ok()).unwrap_or(0)
@@ -141,7 +111,7 @@ fn kilobytes(status: &str, field: &str) -> u64 {
 
 fn resource_limit(resource: libc::__rlimit_resource_t) -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: it writes the record, and nothing else.
+    // SAFETY: it only writes the record.
     match unsafe { libc::getrlimit(resource, &mut limit) } {
         0 => limit.rlim_cur,
         _ => libc::RLIM_INFINITY,

@@ -1,8 +1,9 @@
-//! Pieces of address space.
+//! Owned pieces of address space.
 
 use crate::os::dirty_pages::DirtyPages;
 pub(crate) use ropewalk_abi::access::PAGE;
-use rustix::mm::{self, MapFlags, MprotectFlags, ProtFlags};
+pub(crate) use rustix::mm::ProtFlags;
+use rustix::mm::{self, MapFlags, MprotectFlags};
 use std::ffi::c_void;
 use std::fs::File;
 use std::io;
@@ -10,26 +11,25 @@ use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A piece of address space of our own, unmapped when dropped.
+/// A piece of address space, unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Map {
     base: NonNull<u8>,
-    /// Whole pages. Zero if other maps have taken all of it.
+    /// In whole pages. Zero if other maps have taken all of it.
     len: usize,
 }
 
-// SAFETY: a map owns its address space; nothing in it depends on a thread.
+// SAFETY: a map owns its address space, independent of any thread.
 unsafe impl Send for Map {}
-// SAFETY: a shared map only tells where it is.
+// SAFETY: a shared map only returns addresses.
 unsafe impl Sync for Map {}
 
-/// A place for code, below that of this library: processors predict a branch worse if its
-/// target is far away, and functions call the stubs, and those the host. It moves on with
-/// each call. If something is there already, the kernel chooses another place.
+/// A place for code below this library, since functions call its stubs, and near branches are
+/// predicted better. Each call returns another place, which may be taken.
 fn near_code(len: usize) -> *mut c_void {
-    /// How large the whole program may be before its code.
+    /// The maximum size of the whole program before its code.
     const GAP: usize = 256 << 20;
-    /// How far the places go, before they are tried again from the beginning.
+    /// The range of the places, after which they repeat.
     const ROOM: usize = 1 << 30;
     static USED: AtomicUsize = AtomicUsize::new(0);
     let len = len.next_multiple_of(PAGE);
@@ -40,22 +40,22 @@ fn near_code(len: usize) -> *mut c_void {
 }
 
 impl Map {
-    /// Reserves address space that cannot be accessed yet.
+    /// Reserves inaccessible address space.
     pub fn reserve(len: usize) -> io::Result<Map> {
         Map::new(len, ProtFlags::empty())
     }
 
-    /// Maps memory that can be read and written; pages appear when touched.
+    /// Maps memory that is committed when touched.
     pub fn read_write(len: usize) -> io::Result<Map> {
         Map::new(len, ProtFlags::READ | ProtFlags::WRITE)
     }
 
-    /// Maps memory for code, [near our own](near_code).
+    /// Maps writable memory for code, [near our own](near_code).
     pub fn for_code(len: usize) -> io::Result<Map> {
         Map::near(near_code(len), len, ProtFlags::READ | ProtFlags::WRITE)
     }
 
-    /// Maps memory that has a copy of these bytes, to be read. Code may be among them.
+    /// Maps a read-only copy of these bytes, which may include code.
     pub fn copy_of(bytes: &[u8]) -> io::Result<Map> {
         let map = Map::for_code(bytes.len().next_multiple_of(PAGE))?;
         // SAFETY: the map is writable, new, and at least as long as the bytes.
@@ -64,23 +64,8 @@ impl Map {
         Ok(map)
     }
 
-    /// Maps the first bytes of a file, to be read. Code may be among them.
-    pub fn of_file(file: &File, len: usize) -> io::Result<Map> {
-        Map::of_file_part(file, &(0..len), ProtFlags::READ)
-    }
-
-    /// Maps code that lies in a file, from a page boundary on.
-    pub fn of_code_in_file(file: &File, part: &Range<usize>) -> io::Result<Map> {
-        Map::of_file_part(file, part, ProtFlags::READ | ProtFlags::EXEC)
-    }
-
-    /// Maps a part of a file from a page boundary on, which cannot be accessed yet. Code may
-    /// be in it.
-    pub fn of_inaccessible_file(file: &File, part: &Range<usize>) -> io::Result<Map> {
-        Map::of_file_part(file, part, ProtFlags::empty())
-    }
-
-    fn of_file_part(file: &File, part: &Range<usize>, flags: ProtFlags) -> io::Result<Map> {
+    /// Maps a part of a file from a page boundary. It may include code.
+    pub fn of_file(file: &File, part: &Range<usize>, flags: ProtFlags) -> io::Result<Map> {
         let len = part.len().max(1).next_multiple_of(PAGE);
         let (near, start) = (near_code(len), part.start as u64);
         // SAFETY: a fresh mapping touches no memory that exists.
@@ -89,18 +74,17 @@ impl Map {
         Ok(Map { base, len })
     }
 
-    /// Maps a file from an offset on over a part, to be read and written without changing
-    /// the file.
+    /// Maps a copy-on-write part of a file over a part of this map.
     pub fn map_file(&self, place: &Range<usize>, file: &File, offset: u64) -> io::Result<()> {
         assert!(place.start <= place.end && place.end <= self.len);
         let (protection, flags) =
             (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::FIXED);
-        // SAFETY: the range lies in this mapping; its contents are given up.
+        // SAFETY: the range lies in this mapping, and its contents are given up.
         unsafe { mm::mmap(self.at(place.start), place.len(), protection, flags, file, offset) }?;
         Ok(())
     }
 
-    /// Maps zeroes over a part, to be read and written.
+    /// Maps zeroes over a part of this map.
     pub fn map_zeroes(&self, place: &Range<usize>) -> io::Result<()> {
         assert!(place.start <= place.end && place.end <= self.len);
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -114,7 +98,7 @@ impl Map {
         Map::near(ptr::null_mut(), len, protection)
     }
 
-    /// At a place if that is free, else anywhere.
+    /// Maps memory at a place if that is free, or else anywhere.
     fn near(place: *mut c_void, len: usize, protection: ProtFlags) -> io::Result<Map> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         let whole_pages = len.max(1).checked_next_multiple_of(PAGE);
@@ -134,7 +118,6 @@ impl Map {
         self.len
     }
 
-    /// The addresses of all of it.
     pub fn addresses(&self) -> Range<*const u8> {
         let base = self.base().cast_const();
         base..base.wrapping_add(self.len)
@@ -145,17 +128,11 @@ impl Map {
         self.protect(start, len, MprotectFlags::READ | MprotectFlags::WRITE)
     }
 
-    /// Makes a part inaccessible.
     pub fn close(&self, start: usize, len: usize) -> io::Result<()> {
         self.protect(start, len, MprotectFlags::empty())
     }
 
-    /// Makes everything readable and executable, and no longer writable.
-    pub fn make_executable(&self) -> io::Result<()> {
-        self.protect(0, self.len, MprotectFlags::READ | MprotectFlags::EXEC)
-    }
-
-    /// Makes a part readable and executable, and no longer writable.
+    /// Makes a part executable, and no longer writable.
     pub fn make_part_executable(&self, start: usize, len: usize) -> io::Result<()> {
         self.protect(start, len, MprotectFlags::READ | MprotectFlags::EXEC)
     }
@@ -165,24 +142,23 @@ impl Map {
             return Ok(());
         }
         assert!(start.checked_add(len).is_some_and(|end| end <= self.len));
-        // SAFETY: the range lies in this mapping, which nobody else owns.
+        // SAFETY: the range lies in this mapping, which owns it.
         unsafe { mm::mprotect(self.at(start), len, flags) }?;
         Ok(())
     }
 
-    /// Installs a guard that needs no mapping of its own, or makes the part
-    /// inaccessible where the kernel cannot do that.
+    /// Installs a guard that needs no mapping, or makes the part inaccessible on older kernels.
     pub fn guard(&self, start: usize, len: usize) -> io::Result<()> {
         assert!(start.checked_add(len).is_some_and(|end| end <= self.len));
         // SAFETY: the range lies in this mapping; its contents are given up.
         match unsafe { advise(self.at(start), len, MADV_GUARD_INSTALL) } {
             Err(error) if is_unknown(&error) => self.close(start, len),
-            // Were it inaccessible instead, removing a guard would not open it.
+            // If the part were made inaccessible instead, removing a guard would not open it.
             result => result,
         }
     }
 
-    /// Removes a guard; what was there is zero.
+    /// Removes a guard. The pages are zero afterwards.
     pub fn unguard(&self, start: usize, len: usize) -> io::Result<()> {
         assert!(start.checked_add(len).is_some_and(|end| end <= self.len));
         // SAFETY: the range lies in this mapping.
@@ -192,28 +168,28 @@ impl Map {
         }
     }
 
-    /// Asks for small pages: large ones would commit memory that is not used.
+    /// Asks for small pages: large ones would commit unused memory.
     pub fn no_huge_pages(&self) {
-        // SAFETY: advice about a mapping of ours. It may be refused.
+        // SAFETY: advice about a mapping of ours. The kernel may refuse it.
         unsafe { libc::madvise(self.at(0), self.len, libc::MADV_NOHUGEPAGE) };
     }
 
-    /// Has processes that this one forks see zeroes there.
+    /// Makes forked processes see zeroes there.
     pub fn wipe_on_fork(&self) -> io::Result<()> {
-        // SAFETY: advice about a mapping of ours, which is no file's.
+        // SAFETY: advice about an anonymous mapping of ours.
         unsafe { advise(self.at(0), self.len, libc::MADV_WIPEONFORK) }
     }
 
-    /// Gives the memory of a part back to the kernel; it is zero afterwards.
+    /// Returns the memory of a part to the kernel. The part is zero afterwards.
     pub fn give_back(&self, start: usize, len: usize) {
         assert!(start.checked_add(len).is_some_and(|end| end <= self.len));
-        // SAFETY: the range lies in this mapping; its contents are given up.
+        // SAFETY: the range lies in this mapping, and its contents are given up.
         unsafe { libc::madvise(self.at(start), len, libc::MADV_DONTNEED) };
     }
 
-    /// How many bytes of it have memory. Where the kernel does not say, all.
+    /// How many bytes have memory; all if the kernel does not say.
     pub fn committed(&self) -> usize {
-        /// How many pages the kernel is asked about at a time.
+        /// How many pages one query covers.
         const PAGES: usize = 4096;
         let mut pages = [0; PAGES];
         let starts = (0..self.len).step_by(PAGES * PAGE);
@@ -228,9 +204,9 @@ impl Map {
         starts.map(of_part).sum()
     }
 
-    /// Moves the first `len` bytes of another map, which are whole pages, to the
-    /// beginning of this one. The other is what is left of it. If that fails, the
-    /// other is as before, and this is what lies after the first `len` bytes.
+    /// Moves the first `len` bytes of another map, which are whole pages, to the beginning of this
+    /// one. The other map keeps the rest. If the move fails, the other map is unchanged, and this
+    /// map has lost its first `len` bytes.
     pub fn take_pages(&mut self, from: &mut Map, len: usize) -> io::Result<()> {
         if len == 0 {
             return Ok(());
@@ -238,21 +214,19 @@ impl Map {
         assert!(len <= from.len && len <= self.len && len.is_multiple_of(PAGE));
         let start = from.base() as usize;
         DirtyPages::forget(&(start..start + len));
-        // SAFETY: both ranges lie in mappings of ours; the caller gives up the
-        // contents of the other one.
+        // SAFETY: both ranges lie in our mappings, and the caller gives up `from`'s contents.
         let moved =
             unsafe { mm::mremap_fixed(from.at(0), len, len, mm::MremapFlags::MAYMOVE, self.at(0)) };
         match moved {
             Ok(_) => from.lose(len),
-            // The kernel may have unmapped the place before it found that it cannot
-            // move anything there.
+            // The kernel may have unmapped the destination before it failed.
             Err(_) => self.lose(len),
         }
         moved?;
         Ok(())
     }
 
-    /// Gives up the first `len` bytes, which may belong to somebody else by now.
+    /// Gives up the first `len` bytes, which may belong to another mapping now.
     fn lose(&mut self, len: usize) {
         // SAFETY: the end of a mapping is not null.
         self.base = unsafe { self.base.add(len) };
@@ -264,12 +238,11 @@ impl Map {
     }
 }
 
-/// Gives the memory of pages back which nobody uses for now. Where the kernel can do
-/// that, they are inaccessible until somebody [returns to them](return_to_pages).
+/// Gives unused pages back, inaccessible until [`return_to_pages`] if the kernel supports it.
 ///
 /// # Safety
 ///
-/// They must be readable and writable, and nobody use what lies there.
+/// They must be readable and writable, and their contents unused.
 pub(crate) unsafe fn leave_pages(start: usize, len: usize) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -283,21 +256,21 @@ pub(crate) unsafe fn leave_pages(start: usize, len: usize) {
 ///
 /// # Safety
 ///
-/// Somebody must have left them.
+/// The pages must have been left with [`leave_pages`].
 pub(crate) unsafe fn return_to_pages(start: usize, len: usize) -> io::Result<()> {
     // SAFETY: the caller's promise.
     match unsafe { advise(start as *mut c_void, len, MADV_GUARD_REMOVE) } {
-        // They were accessible all the time.
+        // This kernel never made them inaccessible.
         Err(error) if is_unknown(&error) => Ok(()),
         result => result,
     }
 }
 
-/// Advises the kernel about pages.
+/// Calls `madvise`.
 ///
 /// # Safety
 ///
-/// The pages must be the caller's, and the advice do no harm to what lies there.
+/// The pages must be the caller's, and the advice harmless to their contents.
 unsafe fn advise(start: *mut c_void, len: usize, advice: i32) -> io::Result<()> {
     // SAFETY: the caller's promise.
     match unsafe { libc::madvise(start, len, advice) } {
@@ -306,7 +279,7 @@ unsafe fn advise(start: *mut c_void, len: usize, advice: i32) -> io::Result<()> 
     }
 }
 
-/// Whether the kernel does not know an advice.
+/// Whether the kernel does not know the advice.
 fn is_unknown(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINVAL)
 }
@@ -321,8 +294,7 @@ impl Drop for Map {
         if self.len == 0 {
             return;
         }
-        // SAFETY: whoever drops the map has given up all pointers into it. An
-        // error would only leak address space.
+        // SAFETY: the owner has given up all pointers into the map. An error would only leak it.
         let _ = unsafe { mm::munmap(self.at(0), self.len) };
     }
 }

@@ -1,16 +1,14 @@
-//! How much memory the machine has for this process: what the defaults of some limits are in
-//! proportion to.
+//! The size of memory for this process, from which some limits take their defaults.
 //!
-//! That is what is built in, or less where a control group (cgroup) allows less. What is free at
-//! the moment does not count: a limit that differs from run to run would have programs fail at
-//! random. Nor do the limits of `ulimit`: the kernel refuses what is beyond these, and no process
-//! ends.
+//! It is the physical memory, or the limit of a control group (cgroup) if that is lower. Free
+//! memory does not count: limits that differ from run to run would make programs fail at random.
+//! Nor do the limits of `ulimit`: the kernel refuses to exceed these without ending the process.
 
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// How many bytes of memory this process may have.
+/// The bytes of memory that this process may use.
 pub fn machine_memory() -> usize {
     static MEMORY: OnceLock<usize> = OnceLock::new();
     *MEMORY.get_or_init(|| {
@@ -20,9 +18,9 @@ pub fn machine_memory() -> usize {
     })
 }
 
-/// How many bytes of memory the machine has.
+/// The bytes of physical memory.
 fn built_in() -> usize {
-    // SAFETY: it only asks.
+    // SAFETY: it only reads system parameters.
     let [pages, size] = [libc::_SC_PHYS_PAGES, libc::_SC_PAGESIZE].map(|name| unsafe {
         let value = libc::sysconf(name);
         usize::try_from(value).ok()
@@ -30,7 +28,7 @@ fn built_in() -> usize {
     pages.zip(size).map_or(usize::MAX, |(pages, size)| pages.saturating_mul(size))
 }
 
-/// The least that the control groups of a process allow, as `/proc/self/cgroup` lists them.
+/// The lowest limit of the control groups that `/proc/self/cgroup` lists.
 fn allowed_by_groups(groups: &str, mounted: &Path) -> Option<usize> {
     let limits = groups.lines().filter_map(|line| {
         let [_, controllers, path] = line.splitn(3, ':').collect::<Vec<_>>().try_into().ok()?;
@@ -41,8 +39,7 @@ fn allowed_by_groups(groups: &str, mounted: &Path) -> Option<usize> {
             }
             _ => return None,
         };
-        // A group within others may have no more than they. In a container, groups outside of
-        // it are not there.
+        // Outer groups limit nested ones. In a container, groups outside of it are not visible.
         let group = root.join(path.trim_start_matches('/'));
         let limits = group.ancestors().take_while(|group| group.starts_with(&root));
         limits.filter_map(|group| number_in(&group.join(file))).min()
@@ -84,7 +81,7 @@ mod tests {
         assert_eq!(allowed("0::/user/session\n"), Some(5_000_000));
         assert_eq!(allowed("0::/user/session/gone\n"), Some(5_000_000));
         assert_eq!(allowed("3:cpu,memory:/box\n1:cpu:/user\n"), Some(3_000_000));
-        // In a container the path is that outside of it.
+        // In a container the path is the one outside of it.
         assert_eq!(allowed("3:memory:/docker/7\n"), Some(4_000_000));
         assert_eq!(allowed("1:cpu:/user\nnonsense\n"), None);
         fs::remove_dir_all(folder).unwrap();

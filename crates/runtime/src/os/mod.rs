@@ -1,4 +1,4 @@
-//! What the engine asks of the operating system.
+//! Services of the operating system: memory mappings, dirty pages, OS limits, timers.
 
 pub(crate) mod dirty_pages;
 pub(crate) mod limits;

@@ -1,8 +1,6 @@
 //! The timer of the process: one thread, which sleeps until the first alarm.
 //!
-//! WebAssembly has no clock to look at that would be cheap enough for every check point.
-//! So somebody else looks at the time, and only when there is something to do: the
-//! thread begins with the first alarm, and no store costs anything by itself.
+//! Reading a clock at every safepoint would be too expensive. Without alarms there is no thread.
 
 use crate::embedder::{discard, guarded};
 use std::collections::BTreeMap;
@@ -11,11 +9,11 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::Instant;
 
-/// What is to be done at some time, unless this is dropped.
+/// An action at a time. Dropping it cancels the action.
 #[derive(Debug)]
 pub(crate) struct Alarm(Key);
 
-/// When, and a number that tells alarms of the same time apart.
+/// The time, and a number that distinguishes alarms of the same time.
 type Key = (Instant, u64);
 
 type Action = Box<dyn FnOnce() + Send>;
@@ -31,10 +29,10 @@ static QUEUE: Mutex<Queue> =
 static EARLIER: Condvar = Condvar::new();
 
 fn lock() -> MutexGuard<'static, Queue> {
-    QUEUE.lock().expect("nobody panics with it")
+    QUEUE.lock().expect("the lock is never poisoned")
 }
 
-/// Does something at a time. Fails if the timer cannot be started.
+/// Runs an action at a time. Fails if the thread cannot be started.
 pub(crate) fn at(when: Instant, action: impl FnOnce() + Send + 'static) -> io::Result<Alarm> {
     let mut queue = lock();
     if !queue.has_thread {
@@ -53,7 +51,7 @@ pub(crate) fn at(when: Instant, action: impl FnOnce() + Send + 'static) -> io::R
 impl Drop for Alarm {
     fn drop(&mut self) {
         let action = lock().alarms.remove(&self.0);
-        // What it owns may have alarms of its own.
+        // The action may own other alarms.
         drop(action);
     }
 }
@@ -63,10 +61,10 @@ fn run() {
     loop {
         let now = Instant::now();
         queue = match queue.alarms.first_entry() {
-            None => EARLIER.wait(queue).expect("nobody panics with it"),
+            None => EARLIER.wait(queue).expect("the lock is never poisoned"),
             Some(first) if first.key().0 <= now => {
                 let action = first.remove();
-                // It may use the timer, and wake what panics; the timer goes on for others.
+                // The action may use the timer, and may panic; the timer continues.
                 drop(queue);
                 if let Err(panic) = guarded(action) {
                     discard(panic);
@@ -75,7 +73,7 @@ fn run() {
             }
             Some(first) => {
                 let left = first.key().0 - now;
-                EARLIER.wait_timeout(queue, left).expect("nobody panics with it").0
+                EARLIER.wait_timeout(queue, left).expect("the lock is never poisoned").0
             }
         };
     }
@@ -96,7 +94,7 @@ mod tests {
             .map(|time| {
                 let sender = sender.clone();
                 let when = now + Duration::from_millis(time);
-                at(when, move || sender.send(time).expect("somebody listens")).expect("a thread")
+                at(when, move || sender.send(time).expect("the receiver lives")).expect("a thread")
             })
             .collect();
         let order: Vec<u64> = receiver.iter().take(3).collect();
@@ -108,7 +106,7 @@ mod tests {
     fn a_dropped_alarm_does_not_ring() {
         let (sender, receiver) = channel();
         let when = Instant::now() + Duration::from_millis(20);
-        drop(at(when, move || sender.send(()).expect("somebody listens")).expect("a thread"));
+        drop(at(when, move || sender.send(()).expect("the receiver lives")).expect("a thread"));
         let silence = receiver.recv_timeout(Duration::from_millis(60));
         assert_eq!(silence, Err(RecvTimeoutError::Disconnected));
     }

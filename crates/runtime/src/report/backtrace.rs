@@ -1,5 +1,4 @@
-//! Where a computation was, from the innermost frame outwards, through all
-//! activations.
+//! Backtraces: the frames of a computation, innermost first, through all activations.
 
 use crate::code::LoadedModule;
 use crate::code::source::Place;
@@ -9,25 +8,24 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// The frames of WebAssembly functions, the innermost first.
+/// The frames of WebAssembly functions, innermost first.
 ///
-/// Of more than 64, a recursion has each of its frames once, and if there are still too many,
-/// the innermost and the outermost are kept: enough to see where a runaway recursion came from,
-/// and not a megabyte of text.
+/// If there are more than 64, repeated frames of a recursion are listed once. If there are still
+/// too many, only the innermost and the outermost are listed.
 #[derive(Clone, Default)]
 pub struct Backtrace {
     pub(crate) frames: Vec<Frame>,
-    pub(crate) parts: Vec<Part>,
-    /// How many frames there were.
+    pub(crate) runs: Vec<FrameRun>,
+    /// The number of all frames.
     pub(crate) count: usize,
 }
 
-/// Frames that follow each other, perhaps several times.
+/// Consecutive frames, once or repeated.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct FrameRun {
     /// How many frames are inside of the first one.
     pub number: usize,
-    /// Which of the frames that are kept the first one is.
+    /// The index of the first one among the listed frames.
     pub first: usize,
     pub length: usize,
     pub times: usize,
@@ -37,36 +35,34 @@ pub(crate) struct Part {
 #[derive(Clone)]
 pub struct Frame {
     pub(crate) module: Arc<LoadedModule>,
-    /// The store, and the number of the instance in it, if the module has only that one.
+    /// The store, and the number of the instance, if the store has only one of the module.
     pub(crate) instance: Option<(StoreId, usize)>,
     pub(crate) function: u32,
-    /// Which byte of the binary the body of the function begins at.
+    /// The byte of the binary where the body of the function begins.
     pub(crate) body: Option<u32>,
     pub(crate) offset: Option<u32>,
     pub(crate) boundary: Option<Boundary>,
-    /// Looked for only when somebody asks.
+    /// Looked up on demand.
     pub(crate) places: OnceLock<Vec<Place>>,
 }
 
-/// What lies between a frame and the one inside of it, if they are on different
-/// stacks.
+/// What separates a frame from the next inner one, if they are on different stacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Boundary {
     /// This frame resumed the stack of the inner one.
     Resume {
-        /// The instruction by which it did, such as `resume` or `fiber.mount`.
+        /// The instruction, such as `resume` or `fiber.mount`.
         instruction: &'static str,
-        /// The names of the tags that it handles, of the first 32; those without a name
-        /// are numbers.
+        /// The names of the first 32 tags that it handles, or their indices.
         tags: Vec<String>,
-        /// How many more it handles.
+        /// How many more tags it handles.
         tags_omitted: usize,
     },
-    /// This frame called the host, which called the inner one.
+    /// This frame called the host, which called the inner frame.
     Host,
 }
 
-/// Writes which tags are handled.
+/// Writes the handled tags.
 pub(crate) fn write_tags(
     f: &mut fmt::Formatter<'_>,
     tags: &[String],
@@ -92,7 +88,7 @@ impl fmt::Display for Boundary {
 }
 
 impl Frame {
-    /// A function, without a place in it.
+    /// A function as a frame without a place.
     pub(crate) fn of_function(module: &Arc<LoadedModule>, function: u32) -> Frame {
         Frame {
             module: module.clone(),
@@ -105,20 +101,18 @@ impl Frame {
         }
     }
 
-    /// The module that its function belongs to.
+    /// The module of its function.
     pub fn module(&self) -> &Arc<LoadedModule> {
         &self.module
     }
 
-    /// The number of the instance in a store that its function belongs to. Nothing if the
-    /// frame is of another store, or the store had several instances of the module: frames
-    /// do not say of which of them they are.
+    /// The number of its instance in a store. None if the frame is of another store, or the store
+    /// has several instances of the module, which frames do not tell apart.
     pub fn instance_in(&self, store: StoreId) -> Option<usize> {
         self.instance.filter(|(id, _)| *id == store).map(|(_, index)| index)
     }
 
-    /// What lies between this frame and the one inside of it, if they are on
-    /// different stacks.
+    /// What separates this frame from the next inner one, if they are on different stacks.
     pub fn boundary(&self) -> Option<&Boundary> {
         self.boundary.as_ref()
     }
@@ -133,28 +127,23 @@ impl Frame {
         self.function
     }
 
-    /// The name of the function, if the name section or an export gives one.
+    /// The name of the function, from the name section or an export.
     pub fn function_name(&self) -> Option<&str> {
         self.module.info.function_name(self.function)
     }
 
-    /// Which byte of the binary the instruction begins at. The binary of a module
-    /// that is written as text is what it was encoded to.
+    /// The offset of the instruction in the binary, also of a module in the text format.
     pub fn offset(&self) -> Option<u32> {
         self.offset
     }
 
-    /// How many bytes of the binary the instruction is behind the beginning of the body of
-    /// its function, which begins with the declarations of its locals.
+    /// The offset of the instruction from its function's body, which begins with the locals.
     pub fn function_offset(&self) -> Option<u32> {
         self.offset?.checked_sub(self.body?)
     }
 
-    /// Where the instruction stands in the source: in the text of the module, or in the source that
-    /// debug information (DWARF) tells of.
-    ///
-    /// Functions that were inlined have places before that of the function itself, the innermost
-    /// first.
+    /// The place of the instruction in the source: the text of the module, or as debug information
+    /// (DWARF) says. With inlining, the places in inlined functions come first, innermost first.
     pub fn places(&self) -> &[Place] {
         self.places.get_or_init(|| match (&self.module.source, self.offset) {
             (Some(source), Some(offset)) => source.places(offset),
@@ -162,23 +151,22 @@ impl Frame {
         })
     }
 
-    /// The file of its source, if that is known.
+    /// The source file, if it is known.
     pub fn file(&self) -> Option<&str> {
         self.places().first()?.file()
     }
 
-    /// The line of the instruction in its source, if that is known; the first line is 1.
+    /// The source line, from 1, if it is known.
     pub fn line(&self) -> Option<usize> {
         Some(self.places().first()?.line())
     }
 
-    /// The character of its line that the instruction begins at, if that is known; the first
-    /// character is 1.
+    /// The column, from 1, if it is known.
     pub fn column(&self) -> Option<usize> {
         self.places().first()?.column()
     }
 
-    /// Its module and its function.
+    /// The module and the function.
     pub(crate) fn function_text(&self) -> String {
         let module = self.shown_module();
         match self.function_name() {
@@ -187,7 +175,7 @@ impl Frame {
         }
     }
 
-    /// Writes the functions that were inlined, each with its place.
+    /// Writes the inlined functions, each with its place.
     fn write_inlined(&self, f: &mut fmt::Formatter<'_>, inlined: &[Place]) -> fmt::Result {
         inlined.iter().try_for_each(|place| {
             let name = in_line(place.function().unwrap_or("<function>"));
@@ -221,8 +209,7 @@ impl fmt::Debug for Frame {
 }
 
 impl Backtrace {
-    /// The frames, the innermost first. Of more than 64, those of a recursion are there once,
-    /// and if there are still too many, only the innermost and the outermost.
+    /// The frames, innermost first. See [`Backtrace`] for what is left out.
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
@@ -231,33 +218,30 @@ impl Backtrace {
     pub fn omitted(&self) -> usize {
         self.count - self.frames.len()
     }
-}
 
-impl Backtrace {
-    /// The function of the outermost frame.
     pub(crate) fn outermost(&self) -> Option<Frame> {
         let outermost = self.frames.last()?;
         Some(Frame::of_function(&outermost.module, outermost.function))
     }
 
-    /// Writes the frames, a line each, the numbers of which are indented.
+    /// Writes numbered frames, one per line, indented.
     pub(crate) fn write_frames(&self, f: &mut fmt::Formatter<'_>, indent: usize) -> fmt::Result {
         let mut number = 0;
-        for part in &self.parts {
-            write_missing(f, indent, part.number - number)?;
-            for place in 0..part.length {
-                let frame = &self.frames[part.first + place];
+        for run in &self.runs {
+            write_missing(f, indent, run.number - number)?;
+            for place in 0..run.length {
+                let frame = &self.frames[run.first + place];
                 if let Some(boundary) = &frame.boundary {
                     write!(f, "\n{:indent$}    -- {boundary}", "")?;
                 }
-                write!(f, "\n{:indent$}{:2}: {frame}", "", part.number + place)?;
+                write!(f, "\n{:indent$}{:2}: {frame}", "", run.number + place)?;
             }
-            let same = if part.length == 1 { "frame" } else { &format!("{} frames", part.length) };
-            if part.times > 1 {
-                let more = part.times - 1;
+            let same = if run.length == 1 { "frame" } else { &format!("{} frames", run.length) };
+            if run.times > 1 {
+                let more = run.times - 1;
                 write!(f, "\n{:indent$}    ... the same {same} {more} times more", "")?;
             }
-            number = part.number + part.length * part.times;
+            number = run.number + run.length * run.times;
         }
         write_missing(f, indent, self.count - number)
     }

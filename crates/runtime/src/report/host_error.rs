@@ -4,17 +4,17 @@ use crate::embedder::text;
 use crate::report::backtrace::Backtrace;
 use std::fmt;
 
-/// An error that a host function returned: its message, and where WebAssembly was.
+/// An error that a host function returned: its message, and where WebAssembly called the function.
 ///
-/// It stands before the error itself, which `downcast_ref` finds too. Since that finds only
-/// what is among the causes, `{:#}` writes an error that has a type once more at the end.
+/// It is the context of the original error, so `downcast_ref` finds both. `{:#}` therefore repeats
+/// the message of an error with a type.
 pub struct HostError {
     message: String,
     backtrace: Backtrace,
 }
 
 impl HostError {
-    /// An error of a host function, with what it says and where it was called.
+    /// Wraps an error of a host function.
     pub(crate) fn wrap(
         error: anyhow::Error,
         described: Described,
@@ -27,24 +27,23 @@ impl HostError {
         }
     }
 
-    /// What the error says, with all its causes.
+    /// The message, with all causes.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Where the host function was called: the innermost frame first.
+    /// Where the host function was called, innermost frame first.
     pub fn backtrace(&self) -> &Backtrace {
         &self.backtrace
     }
 }
 
-/// What an error says. All of it is asked of the embedder at once.
+/// The messages of an error, collected in one call of the embedder's code.
 pub(crate) struct Described {
-    /// The message with all its causes.
     message: String,
     /// The message alone.
     pub first: String,
-    /// Whether the error is nothing but that.
+    /// Whether the error is only a message.
     is_bare: bool,
 }
 
@@ -57,8 +56,7 @@ impl Described {
     }
 }
 
-/// Whether an error is nothing but a message, so that it need not be kept beside that.
-/// Then it is written the same with and without its causes.
+/// Whether an error is only a message, without a type or causes, so that it need not be kept.
 fn is_bare_message(error: &anyhow::Error) -> bool {
     error.chain().len() == 1 && (error.is::<&'static str>() || error.is::<String>())
 }

@@ -1,4 +1,4 @@
-//! What an embedder sees when WebAssembly fails: traps, errors, backtraces, lists of stacks.
+//! Reports to the embedder: traps, errors, backtraces, lists of stacks.
 
 pub mod backtrace;
 pub mod host_error;

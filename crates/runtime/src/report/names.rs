@@ -1,11 +1,11 @@
-//! Names of modules, which may be anything, as a part of a message.
+//! Names of modules and functions in messages, shortened and escaped.
 
 use std::borrow::Cow;
 
 /// How many characters of a name are shown. A module may have names of megabytes.
 const LONGEST_NAME: usize = 1000;
 
-/// A name of a module, or its beginning if it is very long.
+/// A name, truncated if it is very long.
 pub(crate) fn shortened(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(LONGEST_NAME) {
         Some((end, _)) => format!("{}...", &name[..end]).into(),
@@ -13,8 +13,7 @@ pub(crate) fn shortened(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A name as a part of a line, [shortened]: what ends lines, or would disturb whoever shows
-/// them, is an escape. Anything may be called anything.
+/// A [shortened] name for a single line: control characters and line breaks are escaped.
 pub(crate) fn in_line(name: &str) -> Cow<'_, str> {
     let ends_line = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     let name = shortened(name);

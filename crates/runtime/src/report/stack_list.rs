@@ -1,5 +1,4 @@
-//! All stacks of a store, as whoever debugs a program wants to see them: in which state
-//! each is, for whom it waits, where it is, and how much memory it has.
+//! The list of the stacks of a store for debugging: state, parent, frames and memory of each.
 
 use super::backtrace::{Backtrace, Boundary, Frame, write_tags};
 use ropewalk_abi::life::Life;
@@ -8,67 +7,61 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt;
 
-/// The stacks of a store at one moment, in the order of their numbers.
+/// The stacks of a store at one moment, sorted by their numbers.
 #[derive(Clone, Debug, Default)]
 pub struct StackList {
     pub(crate) stacks: Vec<StackInfo>,
-    /// How many more there were.
     pub(crate) omitted: usize,
 }
 
-/// What is known of a stack.
+/// A stack in the list.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StackInfo {
-    /// Its number. No other stack has it now; when this one has ended, another may get
-    /// it.
+    /// Its number, which may be reused after the stack has ended.
     pub number: usize,
-    /// In which state it is: new, running, waiting, suspended, parked, inside of what is
-    /// suspended, or lost.
+    /// Its state.
     pub life: Life,
-    /// Of which design it is; none if it is the root of an activation.
+    /// Its design; none for the root of an activation.
     pub kind: Option<StackKind>,
-    /// The stack that waits for it, if one does, and in what. Of a stack inside of what is
-    /// suspended, the one that it is suspended with.
+    /// The stack that waits for this one or is suspended outside of it, and in what.
     pub parent: Option<(usize, Boundary)>,
     /// The function that it began with, if that is known.
     pub function: Option<Frame>,
-    /// Where it is: its own frames, without those of its parents.
+    /// Its own frames, without those of its parents.
     pub backtrace: Backtrace,
-    /// Of a fiber or a first-class stack that is suspended: the tags of the events that
-    /// can continue it, the first 32.
+    /// The first 32 events that can resume a suspended fiber or first-class stack.
     pub events: Vec<String>,
     /// How many more such tags there are.
     pub events_omitted: usize,
-    /// How many bytes its frames take.
+    /// The bytes of its frames.
     pub used_bytes: usize,
-    /// How many bytes it has room for now. Of one that is parked, what its packed frames
-    /// take.
+    /// The bytes of its memory; for a parked stack, of its packed frames.
     pub size_bytes: usize,
 }
 
 impl StackList {
-    /// The stacks, in the order of their numbers.
+    /// Iterates over the stacks, sorted by their numbers.
     pub fn iter(&self) -> std::slice::Iter<'_, StackInfo> {
         self.stacks.iter()
     }
 
-    /// How many more there were, if not all are listed.
+    /// How many stacks are left out.
     pub fn omitted(&self) -> usize {
         self.omitted
     }
 
-    /// How many are listed.
+    /// How many stacks are listed.
     pub fn len(&self) -> usize {
         self.stacks.len()
     }
 
-    /// Whether none is.
+    /// Whether no stack is listed.
     pub fn is_empty(&self) -> bool {
         self.stacks.is_empty()
     }
 
-    /// Some stacks have ended, and another runs now.
+    /// Removes ended stacks, and marks one as running.
     pub(crate) fn end(&mut self, mut ended: Vec<usize>, runs: Option<usize>) {
         ended.sort_unstable();
         self.stacks.retain(|stack| ended.binary_search(&stack.number).is_err());
@@ -85,13 +78,13 @@ impl StackList {
         found.ok().map(|place| &self.stacks[place])
     }
 
-    /// As JSON: a list of objects, with the frames of each, the innermost first.
+    /// A list of objects in JSON, each with its frames, innermost first.
     pub fn to_json(&self) -> String {
         let stacks: Vec<Value> = self.stacks.iter().map(StackInfo::json).collect();
         format!("{:#}", json!({ "stacks": stacks, "stacks_omitted": self.omitted }))
     }
 
-    /// Those that have a parent, by its number.
+    /// The stacks with a parent, by its number.
     fn children(&self) -> HashMap<usize, Vec<&StackInfo>> {
         let mut children = HashMap::<_, Vec<_>>::new();
         for stack in self {
@@ -112,13 +105,12 @@ impl<'a> IntoIterator for &'a StackList {
     }
 }
 
-/// How wide the columns of the text are.
 struct Columns {
     title: usize,
     function: usize,
 }
 
-/// How deep a tree of stacks is indented at most.
+/// The deepest indentation of the tree.
 const MAX_INDENT: usize = 16;
 
 impl fmt::Display for StackList {
@@ -135,8 +127,7 @@ impl fmt::Display for StackList {
             function: width(&|stack| stack.function_text()),
         };
         let children = self.children();
-        // A chain may be as long as there are stacks, so there is no recursion. Where its middle
-        // is left out, another part begins.
+        // No recursion: a chain may be as long as the list. After a gap, another tree begins.
         let is_listed = |number: usize| self.get(number).is_some();
         let outermost = self.iter().filter(|stack| !stack.parent_number().is_some_and(is_listed));
         let mut rest: Vec<_> = outermost.rev().map(|stack| (stack, 0)).collect();
@@ -158,7 +149,7 @@ impl StackInfo {
         self.parent.as_ref().map(|(number, _)| *number)
     }
 
-    /// What the design calls it.
+    /// The name of its kind in its design.
     pub fn kind_name(&self) -> &'static str {
         match self.kind {
             None => "root",

@@ -1,4 +1,4 @@
-//! Traps, as an embedder sees them.
+//! Traps as the embedder sees them.
 
 use crate::report::backtrace::Backtrace;
 use ropewalk_abi::TrapCode;
@@ -17,26 +17,23 @@ impl Trap {
         Trap { code, detail, backtrace }
     }
 
-    /// A trap that a host function raises; it has no frames of its own.
+    /// A trap for a host function to raise, without frames.
     pub fn from_code(code: TrapCode) -> Trap {
         Trap { code, detail: None, backtrace: Backtrace::default() }
     }
 
-    /// Why.
+    /// The reason.
     pub fn code(&self) -> TrapCode {
         self.code
     }
 
-    /// What more is known: of an unhandled tag or an exception that nothing caught,
-    /// which one it was, and its values; of a stack that is exhausted or was not made,
-    /// and of an object for which there is no memory, which limit it was; of a stack that
-    /// cannot be copied, why; of code that cannot be executed, which module it is of and what
-    /// to do.
+    /// Details: the tag and the values of an unhandled tag or exception, the limit that was
+    /// reached, why a stack cannot be copied, or which module contains damaged code and what to do.
     pub fn detail(&self) -> Option<&str> {
         self.detail.as_deref()
     }
 
-    /// Where: the innermost frame first.
+    /// Where it happened, innermost frame first.
     pub fn backtrace(&self) -> &Backtrace {
         &self.backtrace
     }

@@ -1,23 +1,6 @@
-//! Records of stacks that do not agree.
+//! Inconsistent records of stacks.
 
-/// What is wrong: a bug of the engine.
-#[derive(Debug)]
+/// An inconsistency, which is a bug of the engine.
+#[derive(Debug, thiserror::Error)]
+#[error("the records of the stacks do not agree, which is a bug of the engine: {0}")]
 pub(crate) struct Violation(pub String);
-
-impl Violation {
-    pub fn new(what: impl Into<String>) -> Violation {
-        Violation(what.into())
-    }
-}
-
-impl std::fmt::Display for Violation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "the records of the stacks do not agree, which is a bug of the engine: {}",
-            self.0
-        )
-    }
-}
-
-impl std::error::Error for Violation {}

@@ -1,4 +1,4 @@
-//! Who waits for whom, and in what: for a program that cannot go on.
+//! A report on which stacks wait for which, for programs that are stuck.
 
 use super::stack_list::{StackInfo, StackList};
 use crate::report::backtrace::{Boundary, Frame, write_tags};
@@ -8,48 +8,44 @@ use std::fmt;
 
 /// How many stacks a report names; there may be a million.
 const SHOWN: usize = 32;
-/// How many stacks it names that are suspended inside of one.
+/// How many stacks suspended inside another are named.
 const SHOWN_INSIDE: usize = 8;
-/// How much of a line of the source is shown.
+/// How many characters of a source line are shown.
 const LINE: usize = 72;
 
 impl StackList {
-    /// Whether nothing runs, though something is suspended: unless the host continues one
-    /// of the stacks, nothing ever happens again.
+    /// Whether stacks are suspended but nothing runs: only the host can resume one.
     pub fn is_stuck(&self) -> bool {
         let runs = |stack: &StackInfo| stack.life == Life::Running;
         !self.iter().any(runs) && self.iter().any(StackInfo::is_suspended)
     }
 
-    /// Says of each stack that does not run for whom it waits, and in what. Nothing if all
-    /// run.
+    /// Describes what each stack that does not run waits for. Empty if all run.
     ///
-    /// A stack that waits has resumed another. One that is suspended waits to be
-    /// continued: where it is suspended is said, with the line if the source is known, and
-    /// which events can continue it if its design has those.
+    /// A waiting stack has resumed another one. For a suspended stack, the report shows where it
+    /// is, the source line if it is known, and the events that can resume it.
     pub fn waits(&self) -> Waits<'_> {
         Waits { list: self, has_calls: false }
     }
 
-    /// The same, and of each stack that is in a call of the host where that is: for many calls at
-    /// once, of which none can go on.
+    /// As [`waits`](Self::waits), and names the stacks in host calls too, for concurrent calls.
     pub fn waits_with_calls(&self) -> Waits<'_> {
         Waits { list: self, has_calls: true }
     }
 }
 
 impl StackInfo {
-    /// Whether it can be continued by whoever has a reference to it.
+    /// Whether the holder of a reference can resume it.
     pub fn is_suspended(&self) -> bool {
         matches!(self.life, Life::New | Life::Suspended | Life::Parked)
     }
 }
 
-/// A report on who waits for whom, for people.
+/// A report on which stacks wait for which.
 #[derive(Clone, Copy, Debug)]
 pub struct Waits<'a> {
     list: &'a StackList,
-    /// Whether stacks that are in a call of the host are named.
+    /// Whether stacks in host calls are named.
     has_calls: bool,
 }
 
@@ -92,7 +88,7 @@ impl Waits<'_> {
             0 => {}
             more => write!(f, " and {more} more")?,
         }
-        // Where several are suspended together, it is the innermost that waits.
+        // Of several stacks suspended together, the innermost waits.
         let (mut innermost, mut count) = (stack, 0_usize);
         while let Some(inner) = inside.get(&innermost.number) {
             innermost = inner;
@@ -108,7 +104,7 @@ impl Waits<'_> {
         write_place(f, innermost)
     }
 
-    /// The stacks that are suspended inside of others, by the numbers of these.
+    /// The stacks suspended inside others, by the numbers of these.
     fn inside(&self) -> Inside<'_> {
         let inside = self.list.iter().filter(|stack| stack.life == Life::Inside);
         inside.filter_map(|stack| Some((stack.parent_number()?, stack))).collect()
@@ -151,7 +147,7 @@ impl fmt::Display for Waits<'_> {
     }
 }
 
-/// How a report names a stack.
+/// The name of a stack in a report.
 struct Title<'a>(&'a StackInfo);
 
 impl fmt::Display for Title<'_> {
@@ -165,7 +161,7 @@ impl fmt::Display for Title<'_> {
     }
 }
 
-/// Writes where a stack is, and the line that stands there.
+/// Writes the place of a stack, and the source line there.
 fn write_place(f: &mut fmt::Formatter<'_>, stack: &StackInfo) -> fmt::Result {
     let Some(frame) = stack.backtrace.frames().first() else { return Ok(()) };
     write!(f, "\n    at {frame}")?;
@@ -183,8 +179,7 @@ fn shorten(line: &str) -> String {
 }
 
 impl Frame {
-    /// The line of the source in which its instruction stands, if that is known, without
-    /// the space before it.
+    /// The source line of its instruction, trimmed, if it is known.
     fn source_line(&self) -> Option<&str> {
         let line = self.line()?.checked_sub(1)?;
         Some(self.module().source.as_ref()?.text()?.lines().nth(line)?.trim())

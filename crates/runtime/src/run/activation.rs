@@ -260,7 +260,7 @@ impl EndingActivation<'_> {
     /// Ends or suspends an activation that has not returned.
     #[cold]
     fn end_otherwise(self) -> Stop {
-        if self.store.is_left_waiting() {
+        if self.store.is_left_pending() {
             let left = self.store.set_activation_aside();
             return match self.leave(false) {
                 Ok(()) => Stop::Waits(left),
@@ -301,7 +301,7 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
         Ending::Cancelled => Ok(anyhow::anyhow!("the call was canceled")),
         Ending::Fault(TrapCode::MistypedTransfer, _) => {
             store.poison();
-            Ok(Violation::new(TrapCode::MistypedTransfer.message()).into())
+            Ok(Violation(TrapCode::MistypedTransfer.message().to_string()).into())
         }
         Ending::NoCode(code, address) => {
             store.poison();
@@ -550,7 +550,7 @@ impl Store {
     /// Continues a panic of the embedder, unless the newest activation waits. Then it continues
     /// when that ends.
     fn continue_panic_unless_waiting(&mut self) {
-        if !matches!(self.running.departure, Departure::Waits { .. }) {
+        if !matches!(self.running.departure, Departure::Pending { .. }) {
             self.continue_panic();
         }
     }
@@ -605,7 +605,7 @@ impl Store {
 
     /// Makes room for one more root in every list that can hold it.
     fn make_room_for_root(&mut self) -> Result<(), TryReserveError> {
-        let waiting = self.running.waiting.len() - self.running.free_numbers.len();
+        let waiting = self.running.pending.len() - self.running.free_numbers.len();
         let count = self.running.roots.len() + self.running.spare_roots.len() + waiting + 1;
         self.running.roots.try_reserve(count - self.running.roots.len())?;
         self.running.spare_roots.try_reserve(count - self.running.spare_roots.len())

@@ -7,7 +7,7 @@
 use crate::arch::fault::Fault;
 use crate::arch::frames::is_trap_instruction;
 use crate::arch::interrupted::GENERAL_PROTECTION;
-use crate::code::precompiled::code::Admission;
+use crate::code::precompiled::lazy_code::Admission;
 use crate::code::registry;
 use crate::stack;
 use crate::store::Store;

@@ -18,7 +18,7 @@
 use crate::arch::stubs;
 use crate::store::Store;
 use crate::store::interrupts::{ENDING, Reason};
-use crate::store::pending::{AnyHostFuture, AwaitedCall, HostFuture, PendingCall};
+use crate::store::pending::{AnyHostFuture, HostFuture, PendingCall, PendingCause};
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{GO_ON, Outcome};
 use ropewalk_abi::{PausedFrame, PausedRegisters, StoreContext, TrapCode};
@@ -96,7 +96,7 @@ impl Store {
         if self.make_room_to_set_aside().is_err() || !self.leave_paused(registers) {
             return false;
         }
-        self.set_waiting(PendingCall::unpolled(AnyHostFuture::new(NextTurn)), AwaitedCall::Turn);
+        self.set_pending(PendingCall::unpolled(AnyHostFuture::new(NextTurn)), PendingCause::Turn);
         true
     }
 

@@ -23,7 +23,9 @@ use crate::run::activation::{Stop, activate_on};
 use crate::stack::RootStack;
 use crate::store::Store;
 use crate::store::interrupts::Interrupts;
-use crate::store::pending::{ActivationNumber, AwaitedCall, PendingCall, Scope, WaitingActivation};
+use crate::store::pending::{
+    ActivationNumber, PendingActivation, PendingCall, PendingCause, Scope,
+};
 use crate::store::running::{Departure, Ending, Poller, State};
 use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::{
@@ -58,19 +60,19 @@ impl Store {
         context: *const HostContext,
         values: *const RawVal,
     ) -> Outcome {
-        let awaits = match self.options.snapshots {
+        let cause = match self.options.snapshots {
             // SAFETY: the caller's promise.
-            true => unsafe { AwaitedCall::host(self, context, values) },
-            false => AwaitedCall::Unknown,
+            true => unsafe { PendingCause::host(self, context, values) },
+            false => PendingCause::Unknown,
         };
-        self.wait(call, awaits, left)
+        self.wait(call, cause, left)
     }
 
     /// Suspends the running host call, which is pending.
     pub(crate) fn wait(
         &mut self,
         call: PendingCall,
-        awaits: AwaitedCall,
+        cause: PendingCause,
         left: LeftCall,
     ) -> Outcome {
         // The caller of the function does not continue, and its stack is empty.
@@ -87,7 +89,7 @@ impl Store {
         if call.scope().begin().is_some() {
             self.keep_scope_open();
         }
-        self.set_waiting(call, awaits);
+        self.set_pending(call, cause);
         Outcome::SUSPEND
     }
 
@@ -97,8 +99,8 @@ impl Store {
             // There was one more waiting before.
             return Ok(());
         }
-        let count = self.running.waiting.len() + 1;
-        let room = self.running.waiting.try_reserve(1);
+        let count = self.running.pending.len() + 1;
+        let room = self.running.pending.try_reserve(1);
         let free = room.and_then(|()| {
             self.running.free_numbers.try_reserve(count - self.running.free_numbers.len())
         });
@@ -110,20 +112,20 @@ impl Store {
     pub(crate) fn set_activation_aside(&mut self) -> ActivationNumber {
         // The later roots are idle.
         let root = self.running.roots.swap_remove(self.running.depth - 1);
-        let awaits = match &mut self.running.departure {
-            Departure::Waits { awaits, .. } => std::mem::take(awaits),
-            _ => AwaitedCall::Unknown,
+        let cause = match &mut self.running.departure {
+            Departure::Pending { cause, .. } => std::mem::take(cause),
+            _ => PendingCause::Unknown,
         };
         let &StoreContext { stack, base, .. } = self.context();
-        let waiting = WaitingActivation { root, stack, base, awaits, _caller: None };
+        let waiting = PendingActivation { root, stack, base, cause, _caller: None };
         let number = match self.running.free_numbers.pop() {
             Some(number) => number,
             None => {
-                self.running.waiting.push(None);
-                self.running.waiting.len() - 1
+                self.running.pending.push(None);
+                self.running.pending.len() - 1
             }
         };
-        self.running.waiting[number] = Some(waiting);
+        self.running.pending[number] = Some(waiting);
         // There are fewer blocks than that.
         ActivationNumber(number as u32)
     }
@@ -141,22 +143,22 @@ impl Store {
         self.options.interruption.then(|| self.budget.interrupts.clone())
     }
 
-    pub(crate) fn restore_waiting_activation(
+    pub(crate) fn restore_pending_activation(
         &mut self,
-        waiting: WaitingActivation,
+        waiting: PendingActivation,
         mut call: PendingCall,
     ) -> anyhow::Result<PendingCall> {
         self.make_room_to_set_aside().map_err(Trap::from_code)?;
-        self.running.waiting.push(Some(waiting));
-        let number = self.running.waiting.len() as u32 - 1;
+        self.running.pending.push(Some(waiting));
+        let number = self.running.pending.len() as u32 - 1;
         call.belongs_to(ActivationNumber(number), self.ending_interrupts());
         Ok(call)
     }
 
     /// Makes the root of a waiting activation the one for the next activation.
-    fn take_waiting_activation(&mut self, number: usize) -> ResumedActivation {
-        let WaitingActivation { root, stack, base, .. } =
-            self.running.waiting[number].take().expect("it waits");
+    fn take_pending_activation(&mut self, number: usize) -> ResumedActivation {
+        let PendingActivation { root, stack, base, .. } =
+            self.running.pending[number].take().expect("it waits");
         self.running.free_numbers.push(number);
         if self.options.interruption {
             let waker = self.budget.interrupts.take_waker(number);
@@ -241,7 +243,7 @@ pub unsafe fn resume_activation(
         unsafe { give_up(store, number, call.scope()) };
         return Err(Stop::Failed(Trap::from_code(TrapCode::CallStackExhausted).into()));
     }
-    let ResumedActivation { root, stack, base } = inner.take_waiting_activation(number);
+    let ResumedActivation { root, stack, base } = inner.take_pending_activation(number);
     if inner.running.state != State::Plain {
         inner.trace_enter(root);
     }
@@ -299,7 +301,7 @@ unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {
     if let Some(begin) = scope.begin() {
         inner.close_scope(begin);
     }
-    let ResumedActivation { root, stack, base } = inner.take_waiting_activation(number);
+    let ResumedActivation { root, stack, base } = inner.take_pending_activation(number);
     inner.trace_enter(root);
     // SAFETY: nothing runs.
     let given_up = unsafe {
@@ -312,7 +314,7 @@ unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {
     debug_assert!(given_up.is_err());
 }
 
-impl AwaitedCall {
+impl PendingCause {
     /// A call of a host function, with its arguments unless some are references.
     ///
     /// # Safety
@@ -322,7 +324,7 @@ impl AwaitedCall {
         store: &Store,
         context: *const HostContext,
         values: *const RawVal,
-    ) -> AwaitedCall {
+    ) -> PendingCause {
         // SAFETY: the caller's promise. Types live as long as the engine.
         let arguments = unsafe {
             let ty = store.options.types.shared_func_type((*(*context).ty).id);
@@ -330,6 +332,6 @@ impl AwaitedCall {
             let arguments = std::slice::from_raw_parts(values, ty.params().len());
             (!has_references).then(|| Box::from(arguments))
         };
-        AwaitedCall::Host { context, arguments }
+        PendingCause::Host { context, arguments }
     }
 }

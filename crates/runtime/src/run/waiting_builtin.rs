@@ -8,7 +8,7 @@ use crate::embedder::{Answers, Limiter, Question, Undecided};
 use crate::heap::OwnedRoot;
 use crate::os::try_box::try_box;
 use crate::store::Store;
-use crate::store::pending::{AnyHostFuture, AwaitedCall, HostFuture, PendingCall, Scope};
+use crate::store::pending::{AnyHostFuture, HostFuture, PendingCall, PendingCause, Scope};
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::transfer::ValueClass;
@@ -113,7 +113,7 @@ impl Store {
         };
         let waiting = AnyHostFuture::new(waiting);
         let left = LeftCall { results: 1, array: 0 };
-        Some(self.wait(PendingCall::polled(waiting, Scope::NONE), AwaitedCall::Unknown, left))
+        Some(self.wait(PendingCall::polled(waiting, Scope::NONE), PendingCause::Unknown, left))
     }
 
     /// Saves the operands. Returns `None` if there is no memory.

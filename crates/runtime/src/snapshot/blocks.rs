@@ -1,41 +1,45 @@
-//! Blocks of the table of stacks, as they are written: a record each, so that what has not
-//! changed lies where it did.
+//! Blocks of the table of stacks as records of one size, which keep their place in a snapshot.
 //!
-//! What does not have the same size for all, their frames and marks, lies in a section of its own.
+//! Frames and marks, whose sizes vary, lie in a section of their own.
 
 use super::error::SnapshotError;
-use super::image::{BlockImage, Frames, MarkImage, NO_PARENT, StackImage};
+use super::image::MarkImage;
 use bytemuck::{Pod, Zeroable};
 use ropewalk_abi::stack::Purpose;
 
-/// How many bytes the record of a block has.
 pub(super) const RECORD: usize = size_of::<Record>();
 
 const _: () = assert!(RECORD == 64);
 
-/// The record of a block.
-#[derive(Clone, Copy, Pod, Zeroable)]
+/// The record of a block. Only stacks use all fields.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-struct Record {
-    kind: u8,
-    purpose: u8,
-    flags: u8,
-    is_grouped: u8,
-    parent: u32,
-    innermost: u32,
-    through: u32,
-    extender: u32,
-    handlers: u32,
-    function: u32,
-    entry: u32,
-    fp: u32,
-    /// How long the frames are.
-    frames: u32,
-    /// Where they begin, and after them what does not fit here.
-    start: u64,
-    reference: u64,
-    sought: u64,
+pub(super) struct Record {
+    pub kind: u8,
+    pub purpose: u8,
+    pub flags: u8,
+    pub is_grouped: u8,
+    /// Numbers of other blocks. Zero is null, and [`NO_PARENT`] the parent of bases.
+    pub parent: u32,
+    pub innermost: u32,
+    pub through: u32,
+    pub extender: u32,
+    /// Numbers of symbols, or `NOTHING`.
+    pub handlers: u32,
+    pub function: u32,
+    pub entry: u32,
+    /// The distance of the newest link from the end of the frames, or zero.
+    pub fp: u32,
+    /// The length of the frames.
+    pub frames: u32,
+    /// Where the frames begin, and the trailer after them.
+    pub start: u64,
+    pub reference: u64,
+    pub sought: u64,
 }
+
+/// Stands for the parent of bases.
+pub(super) const NO_PARENT: u32 = u32::MAX;
 
 const VACANT: u8 = 0;
 const RETIRED: u8 = 1;
@@ -43,88 +47,78 @@ const LOST: u8 = 2;
 const SPENT: u8 = 3;
 const STACK: u8 = 4;
 
-const OWNS: u8 = 1;
-const IS_ACTIVE: u8 = 2;
-const IS_HELD: u8 = 4;
+/// Flags of records.
+pub(super) const OWNS: u8 = 1;
+/// The stack belongs to an activation, running or pending.
+pub(super) const IS_ACTIVE: u8 = 2;
+/// The host holds the stack.
+pub(super) const IS_HELD: u8 = 4;
 /// Its marks lie after its frames.
 const HAS_MARKS: u8 = 8;
 
-/// What of a block goes to the section of frames.
-pub(super) fn bytes_beside(
+impl Record {
+    pub fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum BlockImage {
+    /// It has no stack. Its next stack gets this reference.
+    Vacant(u64),
+    /// It has no stack, and runs out of references.
+    Retired,
+    /// A task or fiber that will never be resumed.
+    Lost {
+        purpose: Purpose,
+        reference: u64,
+    },
+    /// A freed root: the stacks `inside`, innermost first, end with its call.
+    Spent {
+        reference: u64,
+        inside: Vec<usize>,
+    },
+    Stack {
+        purpose: Purpose,
+        record: Record,
+        marks: Vec<MarkImage>,
+    },
+}
+
+/// Appends the trailer of a block: what belongs after its frames.
+pub(super) fn push_trailer(
     block: &BlockImage,
     frames: &mut Vec<u8>,
 ) -> Result<(), postcard::Error> {
-    let beside = match block {
-        BlockImage::Stack(stack) if !stack.marks.is_empty() => postcard::to_allocvec(&stack.marks)?,
+    let trailer = match block {
+        BlockImage::Stack { marks, .. } if !marks.is_empty() => postcard::to_allocvec(marks)?,
         BlockImage::Spent { inside, .. } => postcard::to_allocvec(inside)?,
         _ => return Ok(()),
     };
-    frames.extend_from_slice(&(beside.len() as u64).to_le_bytes());
-    frames.extend_from_slice(&beside);
+    frames.extend_from_slice(&(trailer.len() as u64).to_le_bytes());
+    frames.extend_from_slice(&trailer);
     Ok(())
 }
 
-/// The record of a block whose frames and more begin at a place.
+/// The record of a block whose frames and trailer begin at `start`.
 pub(super) fn record(block: &BlockImage, start: u64) -> [u8; RECORD] {
-    let record = match block {
-        BlockImage::Vacant(reference) => {
-            Record { kind: VACANT, reference: *reference, ..Record::zeroed() }
-        }
-        BlockImage::Retired => Record { kind: RETIRED, ..Record::zeroed() },
+    let blank = Record::zeroed();
+    bytemuck::cast(match *block {
+        BlockImage::Vacant(reference) => Record { kind: VACANT, reference, ..blank },
+        BlockImage::Retired => Record { kind: RETIRED, ..blank },
         BlockImage::Lost { purpose, reference } => {
-            let purpose = *purpose as u8;
-            Record { kind: LOST, purpose, reference: *reference, ..Record::zeroed() }
+            Record { kind: LOST, purpose: purpose as u8, reference, ..blank }
         }
-        BlockImage::Spent { reference, .. } => {
-            Record { kind: SPENT, reference: *reference, start, ..Record::zeroed() }
+        BlockImage::Spent { reference, .. } => Record { kind: SPENT, reference, start, ..blank },
+        BlockImage::Stack { purpose, record, ref marks } => {
+            let has_marks = if marks.is_empty() { 0 } else { HAS_MARKS };
+            let flags = record.flags | has_marks;
+            Record { kind: STACK, purpose: purpose as u8, flags, start, ..record }
         }
-        BlockImage::Stack(stack) => of_stack(stack, start),
-    };
-    bytemuck::cast(record)
+    })
 }
 
-fn of_stack(stack: &StackImage, start: u64) -> Record {
-    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-    let flags = flag(stack.owns, OWNS)
-        | flag(stack.is_active, IS_ACTIVE)
-        | flag(stack.is_held, IS_HELD)
-        | flag(!stack.marks.is_empty(), HAS_MARKS);
-    Record {
-        kind: STACK,
-        purpose: stack.purpose as u8,
-        flags,
-        is_grouped: stack.is_grouped as u8,
-        parent: number(stack.parent),
-        innermost: number(stack.innermost),
-        through: number(stack.through),
-        extender: number(stack.extender),
-        handlers: stack.handlers,
-        function: stack.function,
-        entry: stack.entry,
-        fp: stack.fp,
-        frames: stack.frames.len,
-        start,
-        reference: stack.reference,
-        sought: stack.sought,
-    }
-}
-
-/// The number of a block, of which there are fewer than this has numbers.
-fn number(block: usize) -> u32 {
-    match block {
-        NO_PARENT => u32::MAX,
-        block => block as u32,
-    }
-}
-
-fn number_of(block: u32) -> usize {
-    match block {
-        u32::MAX => NO_PARENT,
-        block => block as usize,
-    }
-}
-
-/// Reads a record; what does not fit there lies in the section of frames.
+/// Reads a record, and its trailer in the section of frames.
 pub(super) fn read(record: &[u8], frames: &[u8]) -> Result<BlockImage, SnapshotError> {
     let record: Record = bytemuck::pod_read_unaligned(record);
     let &Record { reference, .. } = &record;
@@ -132,63 +126,42 @@ pub(super) fn read(record: &[u8], frames: &[u8]) -> Result<BlockImage, SnapshotE
         VACANT => BlockImage::Vacant(reference),
         RETIRED => BlockImage::Retired,
         LOST => BlockImage::Lost { purpose: purpose(record.purpose)?, reference },
-        SPENT => BlockImage::Spent { reference, inside: read_beside(frames, record.start)? },
-        STACK => BlockImage::Stack(Box::new(stack(&record, frames)?)),
+        SPENT => BlockImage::Spent { reference, inside: read_trailer(frames, record.start)? },
+        STACK => {
+            let marks = match record.has(HAS_MARKS) {
+                true => read_trailer(frames, record.start.saturating_add(record.frames.into()))?,
+                false => Vec::new(),
+            };
+            BlockImage::Stack { purpose: purpose(record.purpose)?, record, marks }
+        }
         _ => return Err(SnapshotError::Damaged("a block is of no kind")),
     })
 }
 
-/// Where in the section of frames something lies of a block, and how long that is.
+/// The place and length of a block's frames and trailer, if it has any.
 pub(super) fn place(record: &[u8], frames: &[u8]) -> Result<Option<(usize, usize)>, SnapshotError> {
     let record: Record = bytemuck::pod_read_unaligned(record);
-    let has_beside = record.kind == SPENT || record.flags & HAS_MARKS != 0;
-    let beside = match has_beside {
+    let trailer = match record.kind == SPENT || record.has(HAS_MARKS) {
         true => {
-            bytes_at(frames, record.start.saturating_add(record.frames.into()))
-                .ok_or(SnapshotError::Damaged("marks cannot be read"))?
-                .len()
-                + size_of::<u64>()
+            let start = record.start.saturating_add(record.frames.into());
+            let trailer = bytes_at(frames, start).ok_or(DAMAGED_TRAILER)?;
+            trailer.len() + size_of::<u64>()
         }
         false => 0,
     };
-    let len = record.frames as usize + beside;
+    let len = record.frames as usize + trailer;
     Ok((len > 0).then_some((record.start as usize, len)))
 }
 
-/// Whether all that was written of a block stood in it.
+/// Whether all state of a block is in its record.
 pub(super) fn stands_alone(record: &[u8]) -> bool {
     let record: Record = bytemuck::pod_read_unaligned(record);
     matches!(record.kind, VACANT | STACK)
-        && record.flags & (IS_ACTIVE | IS_HELD) == 0
+        && !record.has(IS_ACTIVE | IS_HELD)
         && record.purpose != Purpose::Root as u8
 }
 
-fn stack(record: &Record, frames: &[u8]) -> Result<StackImage, SnapshotError> {
-    let has = |flag| record.flags & flag != 0;
-    let marks: Vec<MarkImage> = match has(HAS_MARKS) {
-        true => read_beside(frames, record.start.saturating_add(record.frames.into()))?,
-        false => Vec::new(),
-    };
-    Ok(StackImage {
-        purpose: purpose(record.purpose)?,
-        reference: record.reference,
-        parent: number_of(record.parent),
-        innermost: number_of(record.innermost),
-        through: number_of(record.through),
-        extender: number_of(record.extender),
-        is_grouped: record.is_grouped.into(),
-        sought: record.sought,
-        owns: has(OWNS),
-        handlers: record.handlers,
-        function: record.function,
-        entry: record.entry,
-        is_active: has(IS_ACTIVE),
-        is_held: has(IS_HELD),
-        fp: record.fp,
-        frames: Frames { start: record.start, len: record.frames },
-        marks,
-    })
-}
+const DAMAGED_TRAILER: SnapshotError = SnapshotError::Damaged("marks cannot be read");
 
 fn purpose(number: u8) -> Result<Purpose, SnapshotError> {
     use Purpose::*;
@@ -197,13 +170,13 @@ fn purpose(number: u8) -> Result<Purpose, SnapshotError> {
     found.ok_or(SnapshotError::Damaged("a stack has no purpose"))
 }
 
-/// Reads what lies at a place of the section of frames, after its length.
-fn read_beside<T: serde::de::DeserializeOwned>(
+/// Reads a trailer, which begins with its length.
+fn read_trailer<T: serde::de::DeserializeOwned>(
     frames: &[u8],
     start: u64,
 ) -> Result<T, SnapshotError> {
     let read = bytes_at(frames, start).and_then(|bytes| postcard::from_bytes(bytes).ok());
-    read.ok_or(SnapshotError::Damaged("marks cannot be read"))
+    read.ok_or(DAMAGED_TRAILER)
 }
 
 fn bytes_at(frames: &[u8], start: u64) -> Option<&[u8]> {
@@ -220,16 +193,16 @@ mod tests {
     fn comes_back(block: &BlockImage) {
         let start = 16;
         let mut frames = vec![7; start];
-        if let BlockImage::Stack(stack) = block {
-            frames.resize(start + stack.frames.len as usize, 8);
+        if let BlockImage::Stack { record, .. } = block {
+            frames.resize(start + record.frames as usize, 8);
         }
-        bytes_beside(block, &mut frames).unwrap();
+        push_trailer(block, &mut frames).unwrap();
         let again = read(&record(block, start as u64), &frames).unwrap();
         assert_eq!(format!("{again:?}"), format!("{block:?}"));
         let short = &frames[..frames.len() - 1];
-        let is_short = !matches!(block, BlockImage::Stack(stack) if stack.marks.is_empty());
-        let has_beside = is_short && frames.len() > start;
-        assert_eq!(read(&record(block, start as u64), short).is_err(), has_beside);
+        let is_short = !matches!(block, BlockImage::Stack { marks, .. } if marks.is_empty());
+        let has_trailer = is_short && frames.len() > start;
+        assert_eq!(read(&record(block, start as u64), short).is_err(), has_trailer);
     }
 
     #[test]
@@ -241,25 +214,25 @@ mod tests {
         let mark =
             |depth| MarkImage { depth, serial: 9, kind: MarkKindImage::Redirect { boxed: 8 } };
         for marks in [vec![], vec![mark(1), mark(2)]] {
-            comes_back(&BlockImage::Stack(Box::new(StackImage {
-                purpose: Purpose::FirstClass,
-                reference: u64::MAX - 1,
+            let record = Record {
+                kind: STACK,
+                purpose: Purpose::FirstClass as u8,
+                flags: OWNS | IS_HELD | if marks.is_empty() { 0 } else { HAS_MARKS },
+                is_grouped: 2,
                 parent: NO_PARENT,
                 innermost: 1,
                 through: 2,
                 extender: 0,
-                is_grouped: 2,
-                sought: 1 << 40,
-                owns: true,
                 handlers: 3,
                 function: NOTHING,
                 entry: 4,
-                is_active: false,
-                is_held: true,
                 fp: 48,
-                frames: Frames { start: 16, len: 64 },
-                marks,
-            })));
+                frames: 64,
+                start: 16,
+                reference: u64::MAX - 1,
+                sought: 1 << 40,
+            };
+            comes_back(&BlockImage::Stack { purpose: Purpose::FirstClass, record, marks });
         }
     }
 

@@ -1,4 +1,4 @@
-//! Writing activations down that wait, or run.
+//! Saving activations: pending ones, and the running one.
 
 use super::error::SnapshotError;
 use super::image::{CallImage, CallTo, TypeName};
@@ -8,8 +8,7 @@ use super::take::{Running, Writer};
 use crate::arch::stubs;
 use crate::inspect::frames::{Frame, Frames};
 use crate::store::Store;
-use crate::store::pending::AwaitedCall;
-use crate::store::pending::WaitingActivation;
+use crate::store::pending::{PendingActivation, PendingCause};
 use anyhow::Result;
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::module::{Import, Item};
@@ -18,27 +17,27 @@ use ropewalk_abi::{ControlBlock, HostContext, RawVal, StoreContext};
 use std::ptr;
 
 /// An activation that does not run, and how it was left.
-struct Left<'a> {
+struct LeftActivation<'a> {
     root: *mut ControlBlock,
     stack: *mut ControlBlock,
     base: *mut ControlBlock,
-    /// The host function that it waits for.
+    /// The host function of its pending call.
     host: Option<*const HostContext>,
     arguments: Option<&'a [RawVal]>,
 }
 
 impl Writer<'_> {
-    /// The activations that wait; then the one that runs, if there is one.
+    /// Saves the pending activations; then the running one, if there is one.
     pub fn calls(&mut self) -> Result<()> {
         let store = self.symbols.store();
         let mut calls = Vec::new();
-        for waiting in store.waiting_activations() {
-            let (host, arguments) = match &waiting.awaits {
-                AwaitedCall::Host { context, arguments } => (Some(*context), arguments.as_deref()),
-                AwaitedCall::Turn | AwaitedCall::Unknown => (None, None),
+        for pending in store.pending_activations() {
+            let (host, arguments) = match &pending.cause {
+                PendingCause::Host { context, arguments } => (Some(*context), arguments.as_deref()),
+                PendingCause::Turn | PendingCause::Unknown => (None, None),
             };
-            let &WaitingActivation { ref root, stack, base, .. } = waiting;
-            calls.push(Left { root: root.block, stack, base, host, arguments });
+            let &PendingActivation { ref root, stack, base, .. } = pending;
+            calls.push(LeftActivation { root: root.block, stack, base, host, arguments });
         }
         if let Some(running) = self.take.running {
             let host = match running {
@@ -48,7 +47,7 @@ impl Writer<'_> {
             let root = store.running.roots[store.running.depth - 1].block;
             let &StoreContext { stack, base, extending, .. } = store.context();
             self.image.extending = store.stacks.number_of(extending).unwrap_or(0);
-            calls.push(Left { root, stack, base, host, arguments: None });
+            calls.push(LeftActivation { root, stack, base, host, arguments: None });
         }
         for left in calls {
             let call = self.call(&left)?;
@@ -57,7 +56,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn call(&mut self, left: &Left<'_>) -> Result<CallImage> {
+    fn call(&mut self, left: &LeftActivation<'_>) -> Result<CallImage> {
         let store = self.symbols.store();
         let number = |block: *const ControlBlock| {
             store.stacks.number_of(block).expect("blocks lie in the table")
@@ -94,14 +93,13 @@ impl Writer<'_> {
         })
     }
 
-    /// Where the call of an activation returns to, and a type with its results, if the frames of
-    /// its root say so.
-    fn returns_to(&mut self, left: &Left<'_>) -> Result<(CallTo, Option<TypeName>)> {
+    /// The caller of an activation, and a type with its results if its frames determine one.
+    fn returns_to(&mut self, left: &LeftActivation<'_>) -> Result<(CallTo, Option<TypeName>)> {
         // SAFETY: the root of the activation is alive.
         let root = unsafe { &*left.root };
-        // SAFETY: what a root was entered by lies at its end.
+        // SAFETY: the return address of the stub that entered a root lies at its end.
         let entered = unsafe { *((end_of_frames(root) - size_of::<usize>()) as *const usize) };
-        let entered = self.symbols.code(entered);
+        let entered = self.symbols.find(entered);
         if entered.is_some_and(comes_back) {
             let (reference, ty) = self.resumed(left)?;
             let clauses = self.clauses(root)?;
@@ -120,14 +118,12 @@ impl Writer<'_> {
         Ok((CallTo::Call { has_array }, Some(results)))
     }
 
-    /// The reference of the continuation that the host has resumed from the root of an activation,
-    /// and a type with its results.
-    fn resumed(&self, left: &Left<'_>) -> Result<(u64, TypeName)> {
+    /// The continuation that the host resumed from a root, and a type with its results.
+    fn resumed(&self, left: &LeftActivation<'_>) -> Result<(u64, TypeName)> {
         let store = self.store();
-        // SAFETY: stacks of activations are alive, and so is what is suspended with a root.
+        // SAFETY: stacks of activations are alive, and so are the stacks suspended with a root.
         let (stack, innermost) = unsafe { (&*left.stack, &*(*left.root).innermost) };
-        // What was resumed runs, or another base does, and it is suspended with the root. Other
-        // stacks may name the root as a parent that they had once.
+        // The resumed stack runs, or is suspended with the root. Others may name a former parent.
         let running = store.with_extender(stack).chain(store.with_extender(innermost));
         let child = running.into_iter().find(|stack| ptr::eq(stack.parent, left.root));
         let Some(child) = child.filter(|child| child.purpose == Purpose::Continuation) else {
@@ -147,7 +143,7 @@ impl Writer<'_> {
     fn clauses(&mut self, root: &ControlBlock) -> Result<Vec<u32>> {
         let mut symbols = Vec::new();
         for number in 0.. {
-            // SAFETY: the host keeps them as long as the root waits; a zero is the last.
+            // SAFETY: the host keeps the clauses as long as the root waits; a zero ends them.
             let word = unsafe { *root.handlers.add(number) };
             let symbol = match word {
                 0 => break,
@@ -162,27 +158,27 @@ impl Writer<'_> {
         Ok(symbols)
     }
 
-    /// A type with the results of a function, by its frame.
+    /// A type with the results of a frame's function.
     fn results_of(&self, frame: &Frame<'_>) -> Result<TypeName, SnapshotError> {
         let pc = frame.pc();
         if let Some((trampoline, _)) = self.symbols.trampolines().at(pc) {
             let info = self.store().options.types.get(trampoline.type_id).info();
             return self.symbols.known_type(info);
         }
-        let unknown = SnapshotError::Unknown("a function", pc);
-        let Some((module, offset)) = self.store().module_at(pc - 1) else { return Err(unknown) };
-        let tables = module.code.tables();
-        let Some(function) = tables.function_at(offset) else { return Err(unknown) };
-        let function = tables.functions[function as usize].function;
-        let Some(ty) = module.info.functions.get(function as usize) else { return Err(unknown) };
-        self.symbols.known_type(module.type_infos[*ty as usize].0)
+        let found = self.store().function_at(pc - 1).and_then(|(module, _, code)| {
+            let ty = *module.info.functions.get(code.function as usize)?;
+            Some(module.type_infos[ty as usize].0)
+        });
+        self.symbols.known_type(found.ok_or(SnapshotError::Unknown("a function", pc))?)
     }
 
     /// The import by which a host function was called.
     fn import_of(&self, host: &HostContext) -> Result<(usize, usize), SnapshotError> {
         for (number, instance) in self.symbols.store().instances().iter().enumerate() {
             let is_host = |import: &Import| match import.item {
-                Item::Func(function) => instance.is_host_context(function, host),
+                Item::Func(function) => {
+                    instance.host_context_place(function).is_some_and(|place| ptr::eq(place, host))
+                }
                 _ => false,
             };
             if let Some(import) = instance.module().info.imports.iter().position(is_host) {
@@ -193,9 +189,8 @@ impl Writer<'_> {
     }
 }
 
-/// The outermost function of a stack that was left.
 fn outermost_function<'a>(store: &'a Store, stack: &ControlBlock) -> Option<Frame<'a>> {
-    // What continues a call that was left is no frame of a function.
+    // The stub that continues a left call is not a function.
     let continues = stubs::continue_call as *const () as usize;
     Frames::of_host_call(store, stack).filter(|frame| frame.pc() != continues).last()
 }

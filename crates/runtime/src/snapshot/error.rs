@@ -1,133 +1,132 @@
-//! Why a store cannot be written down, or what was written cannot be read.
+//! Errors of taking and restoring snapshots.
 
-use super::sections::FORMAT;
+use super::format::FORMAT;
 
-/// Why a store cannot be written down, or read.
+/// Why a snapshot cannot be taken or restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// Code was not compiled for it.
+    /// The code was compiled without support for snapshots.
     #[error("the engine does not compile for snapshots (Config::snapshots)")]
     Disabled,
-    /// The engine has panicked.
-    #[error("the store cannot be used any more, so it cannot be written down")]
+    /// The store is poisoned.
+    #[error("the store cannot be used any more, so no snapshot of it can be taken")]
     Poisoned,
-    /// There is a host function outside of the one that asks.
-    /// Which function has called it, if that has a name.
+    /// There is an outer host function. Contains the name of the function that called it.
     #[error(
-        "a host function outside of this one{} has called WebAssembly, and functions of the host \
-         cannot be written down; take the snapshot in a function that is called from the \
-         outermost call", .0.as_ref().map(|name| format!(", which {name:?} has called,")).unwrap_or_default()
+        "a host function outside of this one{} has called WebAssembly, and host functions cannot be \
+         saved; take the snapshot in a host function that the outermost call reaches without \
+         another one", .0.as_ref().map(|name| format!(", which {name:?} called,")).unwrap_or_default()
     )]
     Nested(Option<String>),
-    /// The host has continued what runs, which is no continuation: a task, a fiber or a stack.
+    /// The host resumed the running stack, and it is not a continuation.
     #[error(
-        "the host has continued {0} and waits for it; take the snapshot when it has come back, \
-         or in a call of a function or of a continuation (Func::call, Continuation::resume)"
+        "the host has resumed {0} and waits for it; take the snapshot after it has returned, or \
+         in a call of a function or of a continuation (Func::call, Continuation::resume)"
     )]
     Resumed(&'static str),
     /// Calls wait for a limiter.
     #[error(
-        "{0} calls wait for the limiter of the store, whose futures cannot be written down; take \
-         the snapshot when it has decided"
+        "{0} calls wait for the limiter of the store, whose futures cannot be saved; take the \
+         snapshot when it has decided"
     )]
     Limiter(usize),
-    /// The host holds something that has no name.
+    /// The host holds stacks without names.
     #[error(
-        "the host holds {0} continuations or stacks without a name in the snapshot, so they \
+        "the host holds {0} continuations or stacks that have no name in the snapshot, so they \
          would be lost (SnapshotOptions::name_continuation, name_bag_stack, \
          name_first_class_stack)"
     )]
     Unnamed(usize),
-    /// The host does not hold any more what has a name.
+    /// The host no longer holds what it named.
     #[error(
-        "the host does not hold the {what} any more that it has named {name:?}: it was resumed, \
-         freed or given away since then; name what there is when the snapshot is taken"
+        "the host no longer holds the {what} that it named {name:?}: it was resumed, freed or given \
+         away since; name only what the host holds when the snapshot is taken"
     )]
     Gone {
         /// What has the name.
         what: &'static str,
-        /// Its name.
+        /// The name.
         name: String,
     },
-    /// The host has two names for what it can have only once.
+    /// The host gave two names to what it can hold only once.
     #[error(
-        "what the host has named {name:?} has the name {before:?} already, and the host can hold \
-         it only once; give it one name"
+        "the host named {name:?} what it had named {before:?} already; give it one name, since the \
+         host can hold it only once"
     )]
     NamedTwice {
         /// The second name.
         name: String,
-        /// The first one.
+        /// The first name.
         before: String,
     },
-    /// A host function is a value, and not found by its import.
+    /// A host function is a value, and no import identifies it.
     #[error(
-        "a function of the host is in a table, a global, an object or a frame, and no import \
-         names it: only functions that are imported are found again"
+        "a host function is in a table, a global, an object or a frame, and no import names it: only \
+         imported host functions can be restored"
     )]
     HostFunction,
-    /// A value of the host cannot be written.
-    #[error("a value of the host cannot be written down: {0}")]
+    /// A host value cannot be saved.
+    #[error("a host value cannot be saved: {0}")]
     HostValue(String),
-    /// A type that no module has.
-    #[error("an object or function has a type of the host that no module of the store defines")]
+    /// No module has the type.
+    #[error("an object or function has a type of the host, which no module of the store defines")]
     ForeignType,
     /// A stack is too deep.
-    #[error("stack {0} has {1} bytes of frames, and a snapshot has room for 4294967295 of each")]
+    #[error("stack {0} has {1} bytes of frames; a snapshot can contain 4294967295 of each stack")]
     DeepStack(usize, usize),
-    /// There is something that is not known.
-    #[error("this is a bug of the engine: {0} at {1:#x} is not known")]
+    /// An address is unknown.
+    #[error("this is a bug of the engine: {0} at {1:#x} is unknown")]
     Unknown(&'static str, usize),
-    /// It is no snapshot.
-    #[error("these bytes are no snapshot")]
+    /// The bytes are not a snapshot.
+    #[error("these bytes are not a snapshot")]
     Other,
-    /// Another version.
+    /// Another version took the snapshot.
     #[error(
         "the snapshot was taken by another version of Ropewalk (format {0}, expected {FORMAT})"
     )]
     Format(u32),
-    /// Bytes are missing or differ.
+    /// The snapshot is truncated or changed.
     #[error("the snapshot is damaged: {0}")]
     Damaged(&'static str),
-    /// It needs another.
-    #[error("the snapshot has only what has changed since another, which is needed too")]
+    /// The snapshot is incremental, and its base is missing.
+    #[error("the snapshot is incremental: it needs the snapshot that it is based on")]
     NeedsBase,
-    /// It needs another than this.
-    #[error("the snapshot is based on another one than this")]
+    /// The snapshot has another base.
+    #[error("the snapshot is incremental, and based on another snapshot than this one")]
     WrongBase,
-    /// What differs.
+    /// A setting differs.
     #[error("the snapshot was taken with another setting: {name} was {was}, and is {is}")]
     Setting {
         /// The setting.
         name: String,
-        /// What it was.
+        /// Its value in the snapshot.
         was: String,
-        /// What it is now.
+        /// Its current value.
         is: String,
     },
-    /// A module is not at hand.
+    /// A module is missing.
     #[error(
         "the snapshot needs a module{} that is not among those given: compiled from the same \
          binary, by the same version with the same settings", .0.as_ref().map(|name| format!(" named {name:?}")).unwrap_or_default()
     )]
     MissingModule(Option<String>),
-    /// A host function is not at hand.
+    /// A host function is missing.
     #[error(
         "the snapshot needs the host function {module:?} {name:?}, which the linker does not define"
     )]
     MissingImport {
-        /// The module that is imported from.
+        /// The module of the import.
         module: String,
-        /// The name there.
+        /// The name of the import.
         name: String,
     },
-    /// There is nothing of that name.
+    /// The snapshot does not contain the name.
     #[error("the snapshot has no {what} named {name:?}")]
     NoSuchName {
-        /// What was asked for.
+        /// The kind of the named object.
         what: &'static str,
-        /// Its name.
+        /// The name.
         name: String,
     },
 }

@@ -1,33 +1,31 @@
-//! Where references lie in objects, by their types: a million objects have few.
+//! The places of references in objects, by type: a million objects have few types.
 
-use super::symbol::ByAddress;
 use crate::heap::Object;
+use crate::inspect::address_map::AddressMap;
 use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::heap::ARRAY_ELEMENTS;
 use ropewalk_abi::{CompositeType, StorageType, TypeInfo, TypeKind, ValType};
-use std::collections::HashMap;
 use std::ops::Range;
 use std::ptr;
 use std::rc::Rc;
 
-/// How many bytes a reference has.
 pub(super) const WORD: usize = size_of::<u64>();
 
-/// The layouts of types that were met.
+/// The places for each type so far.
 #[derive(Default)]
-pub(super) struct Layouts(HashMap<*const TypeInfo, Rc<References>, ByAddress>);
+pub(super) struct Layouts(AddressMap<*const TypeInfo, Rc<References>>);
 
-/// Where references of any kind are, functions too.
+/// The places of all references, including functions.
 pub(super) enum References {
-    /// At some offsets.
+    /// At these offsets.
     At(Box<[usize]>),
-    /// Every element of an array is one.
+    /// In every element of an array.
     Elements,
 }
 
 impl Layouts {
-    /// Where references are in objects of a type.
+    /// The places of references in objects of a type.
     pub fn of(&mut self, store: &Store, ty: &TypeInfo) -> Rc<References> {
         let layout = self.0.entry(ptr::from_ref(ty));
         layout.or_insert_with(|| Rc::new(References::new(store, ty))).clone()

@@ -1,55 +1,51 @@
-//! Snapshots: a store that does not run, written down, and read again into another store, of
-//! this process or of another.
+//! Snapshots: saving a store that does not run, and restoring it in this process or another one.
 //!
-//! Code for this [lists all pointers](ropewalk_abi::code::CallSite::pointers) that a frame has
-//! during a call. So every word of a store is known to be a number, a reference, an address
-//! of code, a link, or an address of something of the engine:
+//! Code for snapshots [lists all pointers](ropewalk_abi::code::CallSite::pointers) of a frame
+//! during a call. So every word of a store is known to be a number, a reference, an address of
+//! code, a link, or the address of an object of the engine:
 //!
 //! ```text
-//!   store                       written                            another store
-//!   address of an object        where it lies in the heap          its address there
-//!   reference to a stack        as it is                           the same: blocks have their numbers
-//!   return address              module and offset, or a stub       that of the same code there
-//!   link of a frame             distance from the stack's end      the same, of the stack there
-//!   other address               what it is: an instance, a tag...  the address of that
+//!   store                       snapshot                           restored store
+//!   address of an object        offset in the heap                 its address there
+//!   reference to a stack        the same                           the same: blocks keep their numbers
+//!   return address              module and offset, or a stub       the address of that code there
+//!   link of a frame             distance from the stack's end      the same, for the stack there
+//!   other address               a symbol: an instance, a tag...    the address of that object there
 //! ```
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | [`image`] | what is written, as plain records |
-//! | [`symbol`] | what addresses are, and what has which address |
-//! | [`words`] | the words of a stack, by what they are, for both directions |
-//! | [`layouts`] | where references lie in objects, likewise |
-//! | [`blocks`] | those of stacks |
-//! | [`take`], [`objects`], [`calls`], [`stacks`], [`places`] | writing a store down |
-//! | [`restore`] | making a store of it |
-//! | [`sections`], [`runs`] | all of it as bytes; only what differs from another |
-//! | [`since`], [`ranges`] | what has changed since the last snapshot |
-//! | [`error`] | why it cannot be done |
+//! | [`take`], [`objects`], [`calls`], [`stacks`] | taking a snapshot |
+//! | [`restore`] | restoring it |
+//! | [`image`], [`blocks`] | the serialized form of a store |
+//! | [`symbol`] | names of addresses |
+//! | [`stack_words`], [`layouts`] | the words of a stack and the references of an object, for both directions |
+//! | [`format`](mod@format), [`section`] | the file format, incremental snapshots |
+//! | [`tracking`], [`frame_space`], [`ranges`] | changes since the last snapshot |
+//! | [`error`] | errors |
 //!
-//! Instances are not written as they lie in memory. They are made anew, of the same modules in
-//! the same order, and then get their globals, memories and tables.
+//! Instances are made again from the same modules, and then get their saved contents.
 
 mod blocks;
 mod calls;
 mod error;
+mod format;
+mod frame_space;
 mod image;
 mod layouts;
 mod objects;
-mod places;
 mod ranges;
 mod restore;
-mod runs;
-mod sections;
-mod since;
+mod section;
+mod stack_words;
 mod stacks;
 mod symbol;
 mod take;
-mod words;
+mod tracking;
 
 pub use error::SnapshotError;
+pub use format::Bytes;
 pub use image::{Handle, ImportName};
 pub use restore::{Host, RestoredCall, RestoredStore, ResumedByHost, restore};
-pub use sections::Bytes;
 pub use symbol::{LoadedTrampoline, Trampolines};
 pub use take::{Base, Running, Take, take};

@@ -1,8 +1,8 @@
-//! Writing objects down, and the elements of tables.
+//! Saving the objects of the heap, and the elements of tables.
 
 use super::layouts::WORD;
 use super::ranges::Ranges;
-use super::runs::Section;
+use super::section::Section;
 use super::take::Writer;
 use crate::heap::Object;
 use crate::os::mapping::PAGE;
@@ -12,7 +12,7 @@ use ropewalk_abi::heap::EXCEPTION_TAG;
 use std::ops::Range;
 
 impl Writer<'_> {
-    /// Parts of the heap, with numbers of types as the first words of objects.
+    /// Saves parts of the heap. The first word of an object becomes the number of its type.
     pub fn heap(&mut self, parts: &Ranges) -> Result<Section<'static>> {
         let len = (self.objects.end - self.objects.start) as usize;
         let mut section = Section::of_len(len);
@@ -24,7 +24,7 @@ impl Writer<'_> {
                 let object = unsafe { Object::from_reference(self.objects.start + at as u64) };
                 let object = object.expect("objects are aligned");
                 let end = at + object.size();
-                note_first(&mut self.since.first_objects, at, end);
+                note_first(&mut self.tracking.first_objects, at, end);
                 let within = part.start.max(at) - at..part.end.min(end) - at;
                 self.object(object, within, &mut bytes)?;
                 at = end;
@@ -34,21 +34,21 @@ impl Writer<'_> {
         Ok(section)
     }
 
-    /// Where the object begins that lies at a place, or one before it.
+    /// The start of the object at an offset, or of an earlier one.
     fn first_object(&self, place: usize) -> usize {
-        let firsts = &self.since.first_objects;
+        let firsts = &self.tracking.first_objects;
         let page = (place / PAGE).min(firsts.len().saturating_sub(1));
         firsts.get(page).copied().unwrap_or(0)
     }
 
-    /// Writes a part of an object.
+    /// Saves a part of an object.
     fn object(&mut self, object: Object, within: Range<usize>, bytes: &mut Vec<u8>) -> Result<()> {
         if within.is_empty() {
             return Ok(());
         }
         let begin = bytes.len();
         let start = object.reference() as usize + within.start;
-        // SAFETY: the object is as long as it says, and nobody else looks at it now.
+        // SAFETY: the object is as long as it says, and nothing else accesses it now.
         let part = unsafe { std::slice::from_raw_parts(start as *const u8, within.len()) };
         bytes.extend_from_slice(part);
         let place = |at: usize| begin + at - within.start;
@@ -71,14 +71,14 @@ impl Writer<'_> {
 
     fn number_of_type(&mut self, object: Object) -> Result<u32> {
         let name = self.symbols.known_type(object.ty())?;
-        let types = &mut self.since.types;
+        let types = &mut self.tracking.types;
         Ok(*self.types.entry(name).or_insert_with(|| {
             types.push(name);
             types.len() as u32 - 1
         }))
     }
 
-    /// Parts of the elements of a table.
+    /// Saves parts of the elements of a table.
     pub fn elements(&mut self, elements: &[u64], parts: &Ranges) -> Result<Section<'static>> {
         let mut section = Section::of_len(size_of_val(elements));
         for part in parts.iter() {
@@ -92,7 +92,7 @@ impl Writer<'_> {
     }
 }
 
-/// Notes the object that lies from one place to another for the pages that begin there.
+/// Adds an object as the first one of each page that begins in it.
 pub(super) fn note_first(firsts: &mut Vec<usize>, start: usize, end: usize) {
     while firsts.len() * PAGE < end {
         firsts.push(start);

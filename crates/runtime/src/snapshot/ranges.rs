@@ -1,13 +1,13 @@
-//! Sets of numbers or places, as ranges.
+//! Sets of numbers as sorted ranges.
 
 use std::ops::Range;
 
-/// Ranges in order, none of which touches the next.
+/// Sorted ranges that do not touch each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ranges(Vec<Range<usize>>);
 
 impl Ranges {
-    /// All up to a number.
+    /// All numbers below `len`.
     pub fn all(len: usize) -> Ranges {
         let mut ranges = Ranges::default();
         ranges.push(0..len);
@@ -25,7 +25,7 @@ impl Ranges {
         }
     }
 
-    /// Ranges that are in any order.
+    /// Makes a set of ranges in any order.
     pub fn sorted(mut ranges: Vec<Range<usize>>) -> Ranges {
         ranges.sort_unstable_by_key(|range| range.start);
         let mut sorted = Ranges::default();
@@ -33,7 +33,6 @@ impl Ranges {
         sorted
     }
 
-    /// What is in either.
     pub fn union(&self, other: &Ranges) -> Ranges {
         Ranges::sorted(self.0.iter().chain(&other.0).cloned().collect())
     }
@@ -42,7 +41,7 @@ impl Ranges {
         self.0.iter().cloned()
     }
 
-    /// The same places, if each stood for so many: every part that any of them touches.
+    /// The set of all numbers divided by `size`, including every one that a range touches.
     pub fn divided(&self, size: usize) -> Ranges {
         let mut divided = Ranges::default();
         for Range { start, end } in self.iter() {
@@ -51,12 +50,11 @@ impl Ranges {
         divided
     }
 
-    /// So many places for each.
+    /// The set in which each number stands for `size` numbers.
     pub fn times(&self, size: usize) -> Ranges {
         Ranges(self.iter().map(|Range { start, end }| start * size..end * size).collect())
     }
 
-    /// What of it is less than a number.
     pub fn below(&self, limit: usize) -> Ranges {
         let mut below = Ranges::default();
         for Range { start, end } in self.iter() {

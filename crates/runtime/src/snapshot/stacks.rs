@@ -1,51 +1,47 @@
-//! Writing stacks down.
+//! Saving stacks: blocks, frames and marks.
 
-use super::blocks::{RECORD, bytes_beside, record};
+use super::blocks::{self, BlockImage, NO_PARENT, OWNS, RECORD, Record, push_trailer};
 use super::error::SnapshotError;
-use super::image::{
-    BlockImage, CallImage, Frames, MarkImage, MarkKindImage, NO_PARENT, NOTHING, StackImage,
-    TakenImage,
-};
-use super::places::Places;
+use super::frame_space::FrameSpace;
+use super::image::{CallImage, MarkImage, MarkKindImage, NOTHING, TakenImage};
 use super::ranges::Ranges;
-use super::runs::Section;
+use super::section::Section;
+use super::stack_words::{FrameShape, ReplaceWords, StackWords};
 use super::symbol::Symbol;
 use super::take::{BLOCKS, FRAMES, Running, Writer};
-use super::words::{OnStack, Shape, Words};
 use crate::arch::stubs;
 use crate::os::dirty_pages::Region;
 use crate::stack::SavedPosition;
 use crate::stack::walk_mark::{EnteredStack, Mark, MarkKind};
 use crate::store::Store;
 use anyhow::Result;
+use bytemuck::Zeroable;
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::stack::{HAS_WAITED, Purpose};
-use ropewalk_abi::{
-    ControlBlock, FuncType, LEFT_CALL_FRAME, LeftCall, PausedFrame, StoreContext, TypeInfo,
-};
+use ropewalk_abi::{ControlBlock, LEFT_CALL_FRAME, LeftCall, PausedFrame, TypeInfo};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::{iter, ptr};
 
-/// What is true of a stack beside its block: it runs or waits in an activation.
+/// A flag of a stack that is not in its block: it belongs to an activation, running or pending.
 const IS_ACTIVE: u8 = 1;
 /// It is the root of an activation.
 const IS_ROOT: u8 = 2;
-/// No reference to it may be valid.
+/// Its block runs out of references.
 const IS_RETIRED: u8 = 4;
 /// It waits for the end of a call whose root was freed.
 const ENDS_WITH_CALL: u8 = 8;
-/// The host has it.
+/// The host holds it.
 const IS_HELD: u8 = 16;
 
-/// Words become what is written. The bytes are those of a stack, at an address.
-struct Writing<'w, 'a> {
+/// Replaces the words of a stack by saved ones.
+struct SavedWords<'w, 'a> {
     writer: &'w mut Writer<'a>,
-    /// The address that links to the end of the bytes would have.
+    /// The address that links to the end of the bytes have.
     end: usize,
 }
 
-impl Words for Writing<'_, '_> {
+impl ReplaceWords for SavedWords<'_, '_> {
     fn code(&mut self, word: &mut u64) -> Result<usize> {
         let address = *word as usize;
         if let Some(number) = self.writer.codes.get(&address) {
@@ -83,7 +79,7 @@ impl Words for Writing<'_, '_> {
         let symbols = &mut self.writer.symbols;
         let number = match symbols.number_at(address) {
             Some(number) => number,
-            // What lies there is never at so low an address.
+            // No object has such a low address.
             None if address < 1 << 16 => symbols.number(Symbol::Number(address as u64)),
             None if in_trampoline => symbols.number(Symbol::Values),
             None => return Err(SnapshotError::Unknown("a pointer in a frame", address).into()),
@@ -99,64 +95,57 @@ impl Words for Writing<'_, '_> {
         Ok(ty)
     }
 
-    fn func_type(&self, ty: *const TypeInfo) -> FuncType {
-        // SAFETY: types live as long as the engine.
-        self.writer.store().options.types.func_type(unsafe { (*ty).id })
+    fn store(&self) -> &Store {
+        self.writer.store()
     }
 
-    fn context(&self) -> &StoreContext {
-        self.writer.store().context()
-    }
-
-    fn shape_at(&mut self, address: usize) -> Option<Rc<Shape>> {
+    fn shape_at(&mut self, address: usize) -> Option<Rc<FrameShape>> {
         let Writer { shapes, symbols, .. } = &mut *self.writer;
         shapes.at(address, symbols.store(), symbols.trampolines())
     }
 }
 
 impl<'a> Writer<'a> {
-    /// Writes the blocks and the frames of stacks: of those that have changed since the base, if
-    /// that is known.
+    /// Saves the blocks and frames of all stacks, or of those that changed since the base.
     pub fn stacks(&mut self) -> Result<[Section<'a>; 2]> {
         let region = self.symbols.store().stacks.region();
-        let was_by_pages = self.since.is_by_pages(BLOCKS);
-        let sections = match self.since.written(BLOCKS, region.as_ref()) {
+        let was_by_pages = self.tracking.is_by_pages(BLOCKS);
+        let sections = match self.tracking.written(BLOCKS, region.as_ref()) {
             Some(written) => self.changed_stacks(&written, region.as_ref())?,
             None => self.all_stacks(region.as_ref())?,
         };
-        if self.since.is_by_pages(BLOCKS) != was_by_pages {
-            self.since.begin_anew();
+        if self.tracking.is_by_pages(BLOCKS) != was_by_pages {
+            self.tracking.forgets_bases = true;
         }
-        if self.since.is_by_pages(BLOCKS) {
-            // They are those of the stacks whose blocks were written.
-            self.since.forget(FRAMES);
+        if self.tracking.is_by_pages(BLOCKS) {
+            // The changed frames are those of the changed blocks.
+            self.tracking.forget(FRAMES);
         }
         Ok(sections)
     }
 
-    /// The stacks whose blocks have changed, where they lie in the last snapshot if there is room.
+    /// Saves the changed stacks, in their places of the last snapshot if they fit.
     fn changed_stacks(
         &mut self,
         written: &Ranges,
         region: Option<&Region>,
     ) -> Result<[Section<'a>; 2]> {
         let count = self.store().stacks.len();
-        let blocks = written.divided(size_of::<ControlBlock>()).union(&self.changed_beside());
+        let blocks = written.divided(size_of::<ControlBlock>()).union(&self.changed_flags());
         let records = blocks.times(RECORD);
-        let records = self.since.note(BLOCKS, &records, count * RECORD, self.base);
+        let records = self.tracking.note(BLOCKS, &records, count * RECORD, self.base);
         let (mut blocks, mut frames) = (Section::default(), Section::default());
         for number in records.divided(RECORD).iter().flatten() {
             self.block(number + 1, &mut blocks, &mut frames)?;
         }
-        (blocks.len, frames.len) = (count * RECORD, self.since.places.end());
-        self.watch(BLOCKS, region, blocks.len + frames.len, None);
+        (blocks.len, frames.len) = (count * RECORD, self.tracking.frame_space.end());
+        self.tracking.track(BLOCKS, region, blocks.len + frames.len, None);
         Ok([blocks, frames])
     }
 
-    /// All stacks, one after another.
     fn all_stacks(&mut self, region: Option<&Region>) -> Result<[Section<'a>; 2]> {
-        self.changed_beside();
-        self.since.places = Places::default();
+        self.changed_flags();
+        self.tracking.frame_space = FrameSpace::default();
         let (mut blocks, mut frames) = (Section::default(), Section::default());
         for number in 1..=self.store().stacks.len() {
             self.block(number, &mut blocks, &mut frames)?;
@@ -164,30 +153,28 @@ impl<'a> Writer<'a> {
         let len = blocks.len + frames.len;
         let sections = [(BLOCKS, blocks), (FRAMES, frames)]
             .map(|(number, section)| self.differences(number, None, section));
-        self.watch_pages(BLOCKS, region, len);
+        self.tracking.track_pages(BLOCKS, region, len);
         Ok(sections)
     }
 
-    /// Notes what is true of stacks but does not stand in their blocks. Returns those for which
-    /// that has changed, by their places in the section.
-    fn changed_beside(&mut self) -> Ranges {
+    /// Collects the flags of all stacks. Returns the indices of stacks with changed flags.
+    fn changed_flags(&mut self) -> Ranges {
         let store = self.symbols.store();
         let stacks = &store.stacks;
         let number = |stack: &ControlBlock| stacks.number_of(stack).expect("of the table");
-        let mut beside = HashMap::new();
+        let mut flags = HashMap::new();
         let mut note = |numbers: &mut dyn Iterator<Item = usize>, flag: u8| {
-            numbers.for_each(|number| *beside.entry(number).or_default() |= flag);
+            numbers.for_each(|number| *flags.entry(number).or_default() |= flag);
         };
-        let waiting =
-            store.stacks_of_waiting_activations().flat_map(|stack| store.with_extender(stack));
+        let pending =
+            store.stacks_of_pending_activations().flat_map(|stack| store.with_extender(stack));
         match self.take.running {
-            None => note(&mut waiting.map(number), IS_ACTIVE),
+            None => note(&mut pending.map(number), IS_ACTIVE),
             Some(_) => note(&mut store.stacks_in_host_calls().map(number), IS_ACTIVE),
         }
-        // They may be suspended, while something else runs in their activations.
+        // Roots may be suspended while another base runs in their activations.
         note(&mut self.image.calls.iter().map(|call| call.root), IS_ROOT);
         note(&mut stacks.retired.iter().copied(), IS_RETIRED);
-        // They wait for the end of a call whose root was freed.
         let inside = |call: &CallImage| spent_with(store, call.root);
         note(&mut self.image.calls.iter().flat_map(inside), ENDS_WITH_CALL);
         note(&mut stacks.host_owned.numbers(), IS_HELD);
@@ -195,16 +182,16 @@ impl<'a> Writer<'a> {
         let running =
             unsafe { store.context().stack.as_ref() }.filter(|_| self.take.running.is_some());
         let running = running.into_iter().flat_map(|stack| store.with_extender(stack)).map(number);
-        let last = std::mem::replace(&mut self.since.beside, beside);
-        let ran = std::mem::replace(&mut self.since.running, running.collect());
-        let beside = &self.since.beside;
-        let others = last.keys().chain(beside.keys()).copied();
-        let changed = others.filter(|number| last.get(number) != beside.get(number));
-        let changed = changed.chain(ran).chain(self.since.running.iter().copied());
+        let last = std::mem::replace(&mut self.tracking.flags, flags);
+        let ran = std::mem::replace(&mut self.tracking.running, running.collect());
+        let flags = &self.tracking.flags;
+        let others = last.keys().chain(flags.keys()).copied();
+        let changed = others.filter(|number| last.get(number) != flags.get(number));
+        let changed = changed.chain(ran).chain(self.tracking.running.iter().copied());
         Ranges::sorted(changed.map(|number| number - 1..number).collect())
     }
 
-    /// Writes the block with a number, and what belongs to it.
+    /// Saves a block and its frames.
     fn block(
         &mut self,
         number: usize,
@@ -214,16 +201,16 @@ impl<'a> Writer<'a> {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.clear();
         let block = self.block_image(number, &mut bytes)?;
-        bytes_beside(&block, &mut bytes)?;
+        push_trailer(&block, &mut bytes)?;
         bytes.resize(bytes.len().next_multiple_of(size_of::<u64>()), 0);
         let start = match bytes.len() {
             0 => {
-                self.since.places.vacate(number);
+                self.tracking.frame_space.vacate(number);
                 0
             }
-            len => self.since.places.find(number, len),
+            len => self.tracking.frame_space.find(number, len),
         };
-        blocks.put((number - 1) * RECORD, &record(&block, start as u64));
+        blocks.put((number - 1) * RECORD, &blocks::record(&block, start as u64));
         if !bytes.is_empty() {
             frames.put(start, &bytes);
         }
@@ -233,27 +220,27 @@ impl<'a> Writer<'a> {
 
     fn block_image(&mut self, number: usize, frames: &mut Vec<u8>) -> Result<BlockImage> {
         let store = self.symbols.store();
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         let stack = unsafe { &*store.stacks.block(number) };
-        let beside = self.since.beside.get(&number).copied().unwrap_or(0);
-        let is_active = beside & IS_ACTIVE != 0;
+        let flags = self.tracking.flags.get(&number).copied().unwrap_or(0);
+        let is_active = flags & IS_ACTIVE != 0;
         let is_lost = stack.purpose.has_identity()
-            && (stack.parent == store.no_parent() || beside & ENDS_WITH_CALL != 0)
+            && (stack.parent == store.no_parent() || flags & ENDS_WITH_CALL != 0)
             && !is_active;
         Ok(match stack.purpose {
-            Purpose::Free if beside & IS_RETIRED != 0 => BlockImage::Retired,
+            Purpose::Free if flags & IS_RETIRED != 0 => BlockImage::Retired,
             Purpose::Free => BlockImage::Vacant(stack.reference),
-            Purpose::Root if beside & (IS_ACTIVE | IS_ROOT) == 0 => self.idle_root(stack)?,
+            Purpose::Root if flags & (IS_ACTIVE | IS_ROOT) == 0 => self.idle_root(stack)?,
             Purpose::Root if stack.is_spent() => {
                 let inside = spent_with(store, number);
                 BlockImage::Spent { reference: stack.reference, inside }
             }
             purpose if is_lost => BlockImage::Lost { purpose, reference: stack.reference },
-            _ => BlockImage::Stack(Box::new(self.stack(number, stack, is_active, frames)?)),
+            _ => self.stack(number, stack, is_active, frames)?,
         })
     }
 
-    /// What a root was suspended with goes with its activation; there is none.
+    /// An idle root, with which nothing can be suspended.
     fn idle_root(&self, root: &ControlBlock) -> Result<BlockImage, SnapshotError> {
         match root.is_idle(self.store().no_parent()) {
             true => Ok(BlockImage::Vacant(root.reference)),
@@ -267,16 +254,15 @@ impl<'a> Writer<'a> {
         stack: &ControlBlock,
         is_active: bool,
         bytes: &mut Vec<u8>,
-    ) -> Result<StackImage> {
+    ) -> Result<BlockImage> {
         let store = self.symbols.store();
         let fp = self.frames_of(stack, bytes)?;
-        let len = u32::try_from(bytes.len());
-        let len = len.map_err(|_| SnapshotError::DeepStack(number, bytes.len()))?;
-        let frames = Frames { start: 0, len };
+        let frames = u32::try_from(bytes.len());
+        let frames = frames.map_err(|_| SnapshotError::DeepStack(number, bytes.len()))?;
         let clauses = self.symbols.number_at(stack.handlers as usize);
         let handlers = clauses.unwrap_or_else(|| self.symbols.number(Symbol::NoClauses));
         let has_begun = stack.fp != 0;
-        // These have no meaning afterwards.
+        // A stack that has begun does not need these.
         let (function, entry) = match has_begun {
             true => (NOTHING, NOTHING),
             false => {
@@ -287,7 +273,7 @@ impl<'a> Writer<'a> {
         let above = above_frames(stack);
         let marks = marks.iter().map(|mark| self.mark(mark, above));
         let marks = marks.collect::<Result<Vec<_>>>()?;
-        // A word that was sought is that of a tag; it is sought again.
+        // A remembered search is repeated after restoring.
         let sought = if stack.is_grouped == HAS_WAITED { stack.sought } else { 0 };
         let is_parked_alone =
             stack.is_parked() && stack.innermost.cast_const() == ptr::from_ref(stack);
@@ -295,38 +281,40 @@ impl<'a> Writer<'a> {
             true => 0,
             false => stack.is_grouped,
         };
-        Ok(StackImage {
-            purpose: stack.purpose,
-            reference: stack.reference,
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        let record = Record {
+            flags: flag(stack.owns, OWNS)
+                | flag(is_active, blocks::IS_ACTIVE)
+                | flag(store.stacks.host_owned.contains(number), blocks::IS_HELD),
+            is_grouped: is_grouped as u8,
             parent: self.number_of(stack.parent),
             innermost: self.number_of(stack.innermost),
             through: if stack.is_grouped == 0 { 0 } else { self.number_of(stack.through) },
             extender: self.number_of(stack.extender),
-            is_grouped,
-            sought,
-            owns: stack.owns,
             handlers,
             function,
             entry,
-            is_active,
-            is_held: store.stacks.host_owned.contains(number),
             fp,
             frames,
-            marks,
-        })
+            reference: stack.reference,
+            sought,
+            ..Record::zeroed()
+        };
+        Ok(BlockImage::Stack { purpose: stack.purpose, record, marks })
     }
 
-    /// The number of a block; zero of one that is not there any more.
-    fn number_of(&self, block: *const ControlBlock) -> usize {
+    /// The number of a block; zero if it no longer exists.
+    fn number_of(&self, block: *const ControlBlock) -> u32 {
         let store = self.store();
         match block {
             _ if block.is_null() => 0,
             _ if ptr::eq(block, store.no_parent()) => NO_PARENT,
-            _ => store.stacks.number_of(block).unwrap_or(0),
+            // There are fewer blocks than numbers.
+            _ => store.stacks.number_of(block).unwrap_or(0) as u32,
         }
     }
 
-    /// Where a stack begins that has not.
+    /// The address at which a new stack begins, as a symbol.
     fn entry(&mut self, address: usize) -> Result<u32> {
         if address == 0 {
             return Ok(NOTHING);
@@ -340,9 +328,9 @@ impl<'a> Writer<'a> {
         Ok(self.symbols.number(symbol))
     }
 
-    /// Writes what lies on a stack; returns the distance of the newest link from the end.
+    /// Saves the frames of a stack; returns the distance of the newest link from the end.
     fn frames_of(&mut self, stack: &ControlBlock, bytes: &mut Vec<u8>) -> Result<u32> {
-        // SAFETY: the stack is in use, and does not run: as many bytes lie there.
+        // SAFETY: the stack is in use and does not run, so these bytes lie there.
         let (left, on_stack) = unsafe {
             let left = SavedPosition::of(stack);
             (left, std::slice::from_raw_parts(left.sp as *const u8, count_bytes(stack)))
@@ -353,31 +341,30 @@ impl<'a> Writer<'a> {
             0 => None,
             fp => Some(len - (end - fp)),
         };
-        // Links say where frames were.
+        // Links are relative to where the frames were.
         let linked_end = end.wrapping_sub(left.distance);
         if ptr::eq(stack, self.store().context().stack)
             && let Some(running) = self.take.running
         {
             let top = self.top_of_running(running, fp.map_or(0, |fp| linked_end - (len - fp)));
-            // The link is the last word of what lies on top.
+            // The last word of `top` is the link.
             fp = Some(top.len() - 8);
             bytes.extend_from_slice(&top);
         }
         bytes.extend_from_slice(on_stack);
         let below = fp.map_or(0, |fp| (bytes.len() - fp) as u32);
         let &ControlBlock { function, purpose, .. } = stack;
-        OnStack { bytes, purpose, function, fp }
-            .visit(&mut Writing { writer: self, end: linked_end })?;
+        StackWords { bytes, purpose, function, fp }
+            .visit(&mut SavedWords { writer: self, end: linked_end })?;
         Ok(below)
     }
 
-    /// What lies on top of the running stack, as if it had been left where it is.
+    /// The top of the running stack, as if it had been left where it is.
     fn top_of_running(&self, running: Running<'_>, fp: usize) -> Vec<u8> {
         let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let top: Vec<u8> = match running {
             Running::InHostCall(host) => {
-                // SAFETY: the host function was called with this context, and types live as
-                // long as the engine.
+                // SAFETY: the host function was called with this context, and has a type.
                 let ty = unsafe { (*(*host).ty).id };
                 let LeftCall { results, array } =
                     LeftCall::of(&self.store().options.types.func_type(ty));
@@ -436,22 +423,21 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The end of what lies on a stack that has memory of its own. Above the frames of a root that
-/// was restored lies the [store](super::restore), and then zero, where others have the address
-/// to return to.
+/// The end of the frames of a stack with memory of its own. Above the frames of a restored root are
+/// the [store](super::restore) and a zero, where other roots have a return address.
 pub(super) fn end_of_frames(stack: &ControlBlock) -> usize {
     let end = crate::stack::end_of_frames(stack);
     if stack.purpose != Purpose::Root || stack.sp == end {
         return end;
     }
-    // SAFETY: something lies on the root.
+    // SAFETY: the root is not empty.
     match unsafe { *((end - size_of::<usize>()) as *const usize) } {
         0 => end - super::restore::ABOVE_ROOT,
         _ => end,
     }
 }
 
-/// How many bytes lie on a stack, from its stack pointer to the end of its frames.
+/// The size of a stack's frames.
 fn count_bytes(stack: &ControlBlock) -> usize {
     match stack.is_parked() {
         true => crate::stack::bytes_in_frames(stack),
@@ -459,17 +445,15 @@ fn count_bytes(stack: &ControlBlock) -> usize {
     }
 }
 
-/// How far the highest address of a stack is above the end of its frames.
+/// The distance of a stack's highest address from the end of its frames.
 fn above_frames(stack: &ControlBlock) -> usize {
     // SAFETY: the stack is in use, and does not run.
     unsafe { SavedPosition::depth(stack) - count_bytes(stack) }
 }
 
-/// The numbers of the stacks that wait for the end of the call whose root was freed, the
-/// innermost first; none, if it was not.
+/// The stacks that wait for the end of a call with a freed root, innermost first.
 fn spent_with(store: &Store, root: usize) -> Vec<usize> {
-    // SAFETY: blocks of the table are always initialised, and a chain leads from the innermost
-    // stack to the root.
+    // SAFETY: blocks of the table are always initialized, and the chain leads to the root.
     unsafe {
         let root = store.stacks.block(root);
         if !(*root).is_spent() {

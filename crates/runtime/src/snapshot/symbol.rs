@@ -1,54 +1,46 @@
-//! What addresses are, and what has which address.
+//! Symbols: names of addresses that are valid in every process.
 
 use super::error::SnapshotError;
 use super::image::TypeName;
 use crate::arch::stubs;
 use crate::code::{CodeMemory, LoadedModule};
+use crate::inspect::address_map::AddressMap;
 use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::{ControlBlock, FuncRef, StoreContext, TagDef, TypeInfo, TypeKind};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
-/// What an address is: of something, and how far into it.
+/// An address as an object and an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Symbol {
-    /// No address, but a number.
+    /// A number, not an address.
     Number(u64),
-    /// An instance.
     Instance(usize, u64),
-    /// The context of the store.
     Store(u64),
     /// Its transfer area.
     Transfer(u64),
-    /// A block of a stack.
     Block(usize, u64),
-    /// The block that is the parent of bases.
+    /// The parent of bases.
     NoParent(u64),
-    /// The list of no clauses.
+    /// The empty list of clauses.
     NoClauses,
-    /// A memory.
     Memory(usize, u64),
-    /// The elements of a table.
     Table(usize, u64),
-    /// A type.
     Type(TypeName, u64),
-    /// A tag; its kind as a clause is the offset.
+    /// A tag; the offset is the kind of its clause.
     Tag(usize, u64),
-    /// The word of a tag, with all bits inverted.
+    /// The inverted word of a tag.
     NotTag(usize, u64),
-    /// Code of a module.
     Code(usize, u64),
     /// Code of the runtime.
     Stub(u8, u64),
-    /// Code of the engine, for a type.
     Trampoline(TrampolineKind, TypeName, u64),
-    /// The array with the values of an activation.
+    /// The array with the results of an activation.
     Values,
 }
 
@@ -59,20 +51,20 @@ pub struct LoadedTrampoline {
     pub kind: TrampolineKind,
     /// The number of its type.
     pub type_id: u32,
-    /// Its code, which is all of this.
+    /// Its code, and no other.
     pub code: Arc<CodeMemory>,
 }
 
 /// The trampolines of an engine.
 pub trait Trampolines {
-    /// All that there are.
+    /// All existing ones.
     fn all(&self) -> Vec<LoadedTrampoline>;
 
-    /// The address of one, which is made if it is not there.
+    /// The address of a trampoline, which is made if necessary.
     fn address(&self, kind: TrampolineKind, type_id: u32) -> Result<usize>;
 }
 
-/// Trampolines, by their addresses.
+/// Trampolines, sorted by their addresses.
 pub(super) struct TrampolineMap(Vec<LoadedTrampoline>);
 
 impl TrampolineMap {
@@ -82,8 +74,7 @@ impl TrampolineMap {
         TrampolineMap(all)
     }
 
-    /// The trampoline whose code has an address, and the offset there. A call may be its last
-    /// instruction.
+    /// The trampoline at an address, and the offset there. A call may be its last instruction.
     pub fn at(&self, address: usize) -> Option<(&LoadedTrampoline, u32)> {
         let after = self.0.partition_point(|trampoline| trampoline.code.start() <= address);
         let found = &self.0[after.checked_sub(1)?];
@@ -92,8 +83,7 @@ impl TrampolineMap {
     }
 }
 
-/// The stubs whose addresses lie on stacks, each by its place here. Those by which a root is
-/// entered come first.
+/// The stubs whose addresses lie on stacks, by indices of the format. Those of roots come first.
 fn stub(number: usize) -> Option<usize> {
     let all: [*const (); 14] = [
         stubs::enter as *const (),
@@ -114,7 +104,7 @@ fn stub(number: usize) -> Option<usize> {
     all.get(number).map(|address| *address as usize)
 }
 
-/// Where a root returns to that was restored: whether the result is a float.
+/// The stub to which a restored root returns instead, depending on whether the result is a float.
 fn restored(number: usize) -> Option<usize> {
     match number {
         0 | 1 | 3 => Some(stubs::end_restored as *const () as usize),
@@ -123,66 +113,40 @@ fn restored(number: usize) -> Option<usize> {
     }
 }
 
-/// Whether code is where a root returns to that was entered by a call.
+/// Whether a root returns to this code when it was entered by a call.
 pub(super) fn ends_call(symbol: Symbol) -> bool {
     matches!(symbol, Symbol::Stub(0..5, 1..) | Symbol::Stub(11 | 12, 0))
 }
 
-/// Whether code is where a root continues from which the host has continued a stack.
+/// Whether a root continues at this code when the host resumed a stack from it.
 pub(super) fn comes_back(symbol: Symbol) -> bool {
     matches!(symbol, Symbol::Stub(13, 0))
 }
 
-/// How long a stub is at most, of those that have more than their beginning on stacks.
+/// The longest stub of which other addresses than the start lie on stacks.
 const LONGEST_STUB: usize = 160;
 
-/// How many kinds of clauses a tag can have, as offsets of its word.
+/// The number of clause kinds of a tag, which are offsets of its word.
 const CLAUSE_KINDS: u64 = 8;
 
-/// What lies where in a store.
+/// The objects of a store by their addresses.
 pub(super) struct Symbols<'a> {
     store: &'a Store,
     pub modules: Vec<Arc<LoadedModule>>,
     trampolines: TrampolineMap,
-    /// In order.
+    /// Sorted.
     ranges: Vec<(Range<usize>, Symbol)>,
-    /// The name of each type that a module has, by its address.
+    /// The name of each module type.
     types: HashMap<*const TypeInfo, TypeName>,
     tags: HashMap<usize, usize>,
-    /// The stubs, in order.
-    stubs: Vec<(Range<usize>, u8)>,
-    /// The symbols that have numbers.
     pub named: Vec<Symbol>,
     numbers: HashMap<Symbol, u32>,
-    /// The numbers of what was looked for, or none if it is not known: a million stacks have the
-    /// same addresses.
-    looked_for: HashMap<usize, Option<u32>, ByAddress>,
-}
-
-/// Hashes addresses, which nobody chooses.
-#[derive(Default)]
-pub(super) struct AddressHasher(u64);
-
-pub(super) type ByAddress = BuildHasherDefault<AddressHasher>;
-
-impl Hasher for AddressHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        // The golden ratio, which spreads what differs in few bits.
-        let product = u128::from(self.0 ^ word as u64) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = product as u64 ^ (product >> 64) as u64;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
+    /// The results of earlier lookups: a million stacks have the same addresses.
+    looked_for: AddressMap<usize, Option<u32>>,
 }
 
 impl<'a> Symbols<'a> {
-    /// Those of a store, of which some may have numbers already.
+    /// The symbols of a store. Some may have numbers already.
     pub fn of(store: &'a Store, trampolines: &dyn Trampolines, named: Vec<Symbol>) -> Symbols<'a> {
         let mut modules: Vec<Arc<LoadedModule>> = Vec::new();
         for instance in store.instances() {
@@ -199,26 +163,75 @@ impl<'a> Symbols<'a> {
         }
         let tags = store.objects.tags.iter().enumerate();
         let tags = tags.map(|(number, tag)| (ptr::from_ref(&**tag) as usize, number)).collect();
-        let ranges = ranges(store, &modules);
-        let numbers = named.iter().copied().zip(0..).collect();
-        let looked_for = HashMap::default();
-        let stubs = ranges_of_stubs();
-        let trampolines = TrampolineMap::new(trampolines);
-        Symbols {
+        let mut symbols = Symbols {
             store,
             modules,
-            trampolines,
-            ranges,
+            trampolines: TrampolineMap::new(trampolines),
+            ranges: Vec::new(),
             types,
             tags,
-            stubs,
+            numbers: named.iter().copied().zip(0..).collect(),
             named,
-            numbers,
-            looked_for,
-        }
+            looked_for: AddressMap::default(),
+        };
+        symbols.ranges = symbols.ranges();
+        symbols
     }
 
-    /// What an address is, if that is known.
+    /// The addresses of objects and code, sorted.
+    fn ranges(&self) -> Vec<(Range<usize>, Symbol)> {
+        let store = self.store;
+        let mut ranges = Vec::new();
+        let mut add = |start: usize, len: usize, symbol: Symbol| {
+            if len > 0 {
+                ranges.push((start..start + len, symbol));
+            }
+        };
+        for (number, instance) in store.instances().iter().enumerate() {
+            let size = instance.module().layout.size();
+            add(instance.header().as_ptr() as usize, size, Symbol::Instance(number, 0));
+        }
+        let context = store.context();
+        add(ptr::from_ref(context) as usize, size_of::<StoreContext>(), Symbol::Store(0));
+        let blocks = (store.stacks.len() + 1) * size_of::<ControlBlock>();
+        if !store.stacks.base().is_null() {
+            add(store.stacks.base() as usize, blocks, Symbol::Block(0, 0));
+            add(
+                context.transfer as usize,
+                ropewalk_abi::transfer::TRANSFER_SIZE,
+                Symbol::Transfer(0),
+            );
+        }
+        add(store.no_parent() as usize, size_of::<ControlBlock>(), Symbol::NoParent(0));
+        for (number, memory) in store.memories().iter().enumerate() {
+            let (start, len) = memory.reserved();
+            add(start, len, Symbol::Memory(number, 0));
+        }
+        for (number, table) in store.objects.tables.iter().enumerate() {
+            let elements = table.elements();
+            add(elements.as_ptr() as usize, size_of_val(elements), Symbol::Table(number, 0));
+        }
+        for (number, module) in self.modules.iter().enumerate() {
+            let code = &module.code;
+            // A call may be the last instruction.
+            add(code.start(), code.end() - code.start() + 1, Symbol::Code(number, 0));
+        }
+        for trampoline in &self.trampolines.0 {
+            let ty = store.options.types.try_get(trampoline.type_id);
+            if let Some(name) = ty.and_then(|ty| self.type_name(ty.info())) {
+                let (code, symbol) =
+                    (&trampoline.code, Symbol::Trampoline(trampoline.kind, name, 0));
+                add(code.start(), code.end() - code.start() + 1, symbol);
+            }
+        }
+        for (range, number) in ranges_of_stubs() {
+            add(range.start, range.len(), Symbol::Stub(number, 0));
+        }
+        ranges.sort_by_key(|(range, _)| range.start);
+        ranges
+    }
+
+    /// The symbol of an address, if it is known.
     pub fn find(&self, address: usize) -> Option<Symbol> {
         let after = self.ranges.partition_point(|(range, _)| range.start <= address);
         if let Some((range, symbol)) = after.checked_sub(1).map(|last| &self.ranges[last])
@@ -226,22 +239,16 @@ impl<'a> Symbols<'a> {
         {
             return Some(symbol.at((address - range.start) as u64));
         }
-        if let Some(tag) = self.tag_word(address as u64) {
-            return Some(Symbol::Tag(tag.0, tag.1));
-        }
-        if let Some(tag) = self.tag_word(!address as u64) {
-            return Some(Symbol::NotTag(tag.0, tag.1));
-        }
-        if let Some(name) = self.types.get(&(address as *const TypeInfo)) {
-            return Some(Symbol::Type(*name, 0));
-        }
-        if ptr::eq(address as *const u64, ropewalk_abi::clauses::no_clauses()) {
-            return Some(Symbol::NoClauses);
-        }
-        self.code(address)
+        let tag = self.tag_word(address as u64).map(|(number, kind)| Symbol::Tag(number, kind));
+        let not_tag = || self.tag_word(!address as u64);
+        let ty = || self.types.get(&(address as *const TypeInfo));
+        let no_clauses = ptr::eq(address as *const u64, ropewalk_abi::clauses::no_clauses());
+        tag.or_else(|| not_tag().map(|(number, kind)| Symbol::NotTag(number, kind)))
+            .or_else(|| ty().map(|name| Symbol::Type(*name, 0)))
+            .or_else(|| no_clauses.then_some(Symbol::NoClauses))
     }
 
-    /// The number under which what an address is is written, if that is known.
+    /// The number of an address's symbol, if it is known.
     pub fn number_at(&mut self, address: usize) -> Option<u32> {
         if let Some(number) = self.looked_for.get(&address) {
             return *number;
@@ -257,40 +264,20 @@ impl<'a> Symbols<'a> {
         Some((*number, offset))
     }
 
-    /// What an address of code is.
-    pub fn code(&self, address: usize) -> Option<Symbol> {
-        let after = self.stubs.partition_point(|(range, _)| range.start <= address);
-        if let Some((range, number)) = after.checked_sub(1).map(|last| &self.stubs[last])
-            && range.contains(&address)
-        {
-            return Some(Symbol::Stub(*number, (address - range.start) as u64));
-        }
-        let (found, offset) = self.trampolines.at(address)?;
-        Some(Symbol::Trampoline(found.kind, self.type_by_id(found.type_id)?, offset.into()))
-    }
-
-    fn type_by_id(&self, type_id: u32) -> Option<TypeName> {
-        let info = self.store.options.types.try_get(type_id)?.info();
-        self.type_name(info)
-    }
-
-    /// The name of a type.
     pub fn type_name(&self, ty: *const TypeInfo) -> Option<TypeName> {
         self.types.get(&ty).copied()
     }
 
-    /// The name of a type, which must have one.
+    /// The name of a type. Fails if no module has it.
     pub fn known_type(&self, ty: *const TypeInfo) -> Result<TypeName, SnapshotError> {
         self.type_name(ty).ok_or(SnapshotError::ForeignType)
     }
 
-    /// The number of a tag.
     pub fn tag(&self, tag: *const TagDef) -> Result<usize, SnapshotError> {
         let number = self.tags.get(&(tag as usize)).copied();
         number.ok_or(SnapshotError::Unknown("a tag", tag as usize))
     }
 
-    /// The number under which a symbol is written.
     pub fn number(&mut self, symbol: Symbol) -> u32 {
         *self.numbers.entry(symbol).or_insert_with(|| {
             self.named.push(symbol);
@@ -308,7 +295,7 @@ impl<'a> Symbols<'a> {
 }
 
 impl Symbol {
-    /// The same thing, so far into it.
+    /// The same object at another offset.
     fn at(self, offset: u64) -> Symbol {
         match self {
             Symbol::Instance(number, _) => Symbol::Instance(number, offset),
@@ -322,73 +309,38 @@ impl Symbol {
             Symbol::Memory(number, _) => Symbol::Memory(number, offset),
             Symbol::Table(number, _) => Symbol::Table(number, offset),
             Symbol::Code(number, _) => Symbol::Code(number, offset),
+            Symbol::Stub(number, _) => Symbol::Stub(number, offset),
+            Symbol::Trampoline(kind, name, _) => Symbol::Trampoline(kind, name, offset),
             other => other,
         }
     }
 }
 
-/// The addresses of stubs that are on stacks.
+/// The addresses of stubs that lie on stacks.
 fn ranges_of_stubs() -> Vec<(Range<usize>, u8)> {
     let mut starts: Vec<(usize, u8)> = (0..).map_while(stub).zip(0..).collect();
     starts.sort_unstable();
     let ends = starts.iter().skip(1).map(|(start, _)| *start).chain([usize::MAX]);
     let range = |((start, number), next): (&(usize, u8), usize)| {
-        // Of these only the beginning is on stacks.
+        // Of these only the start lies on stacks.
         let longest = if *number >= 8 { 1 } else { LONGEST_STUB };
         (*start..next.min(*start + longest), *number)
     };
     starts.iter().zip(ends).map(range).collect()
 }
 
-fn ranges(store: &Store, modules: &[Arc<LoadedModule>]) -> Vec<(Range<usize>, Symbol)> {
-    let mut ranges = Vec::new();
-    let mut add = |start: usize, len: usize, symbol: Symbol| {
-        if len > 0 {
-            ranges.push((start..start + len, symbol));
-        }
-    };
-    for (number, instance) in store.instances().iter().enumerate() {
-        let size = instance.module().layout.size();
-        add(instance.header().as_ptr() as usize, size, Symbol::Instance(number, 0));
-    }
-    let context = store.context();
-    add(ptr::from_ref(context) as usize, size_of::<StoreContext>(), Symbol::Store(0));
-    let blocks = (store.stacks.len() + 1) * size_of::<ControlBlock>();
-    if !store.stacks.base().is_null() {
-        add(store.stacks.base() as usize, blocks, Symbol::Block(0, 0));
-        add(context.transfer as usize, ropewalk_abi::transfer::TRANSFER_SIZE, Symbol::Transfer(0));
-    }
-    add(store.no_parent() as usize, size_of::<ControlBlock>(), Symbol::NoParent(0));
-    for (number, memory) in store.memories().iter().enumerate() {
-        let (start, len) = memory.reserved();
-        add(start, len, Symbol::Memory(number, 0));
-    }
-    for (number, table) in store.objects.tables.iter().enumerate() {
-        let elements = table.elements();
-        add(elements.as_ptr() as usize, size_of_val(elements), Symbol::Table(number, 0));
-    }
-    for (number, module) in modules.iter().enumerate() {
-        let code = &module.code;
-        // A call may be the last instruction.
-        add(code.start(), code.end() - code.start() + 1, Symbol::Code(number, 0));
-    }
-    ranges.sort_by_key(|(range, _)| range.start);
-    ranges
-}
-
-/// Where what symbols name lies in another store.
-pub(super) struct Places<'a> {
+/// The addresses of symbols in a store.
+pub(super) struct Addresses<'a> {
     pub store: &'a Store,
     pub modules: &'a [Arc<LoadedModule>],
     pub trampolines: &'a dyn Trampolines,
 }
 
-impl Places<'_> {
-    /// The address of what a symbol names. The array of the values of an activation is
-    /// given, if there is one.
+impl Addresses<'_> {
+    /// The address of a symbol. `values` is the array for [`Symbol::Values`].
     pub fn address(&self, symbol: Symbol, values: Option<usize>) -> Result<usize> {
         let store = self.store;
-        let damaged = || SnapshotError::Damaged("a symbol names what is not there");
+        let damaged = || SnapshotError::Damaged("a symbol names what is missing");
         let (start, offset) = match symbol {
             Symbol::Number(number) => (number as usize, 0),
             Symbol::Instance(number, offset) => {
@@ -427,7 +379,6 @@ impl Places<'_> {
         Ok(start.checked_add(offset as usize).ok_or_else(damaged)?)
     }
 
-    /// The record of a function of an instance, by its symbol.
     pub fn function(&self, symbol: Symbol) -> Result<*const FuncRef, SnapshotError> {
         let found = || {
             let Symbol::Instance(number, _) = symbol else { return None };
@@ -439,10 +390,9 @@ impl Places<'_> {
             let is_one = is_there && distance.is_multiple_of(size_of::<FuncRef>());
             is_one.then(|| instance.func_ref_by_number(number).as_ptr().cast_const())
         };
-        found().ok_or(SnapshotError::Damaged("a function is not there"))
+        found().ok_or(SnapshotError::Damaged("a function is missing"))
     }
 
-    /// The type of a function.
     pub fn func_type(&self, name: TypeName) -> Result<&TypeInfo, SnapshotError> {
         // SAFETY: types live as long as the engine.
         let info = unsafe { &*self.type_info(name)? };
@@ -452,27 +402,26 @@ impl Places<'_> {
         }
     }
 
-    /// A type.
     pub fn type_info(&self, name: TypeName) -> Result<*const TypeInfo, SnapshotError> {
         match name {
             TypeName::Extern => Ok(self.store.options.types.extern_info()),
             TypeName::OfModule(module, index) => {
                 let module = self.modules.get(module);
                 let info = module.and_then(|module| module.type_infos.get(index as usize));
-                Ok(info.ok_or(SnapshotError::Damaged("a type is not there"))?.0)
+                Ok(info.ok_or(SnapshotError::Damaged("a type is missing"))?.0)
             }
         }
     }
 
     pub fn tag(&self, number: usize) -> Result<*const TagDef, SnapshotError> {
         let tag = self.store.objects.tags.get(number);
-        Ok(ptr::from_ref(&**tag.ok_or(SnapshotError::Damaged("a tag is not there"))?))
+        Ok(ptr::from_ref(&**tag.ok_or(SnapshotError::Damaged("a tag is missing"))?))
     }
 
     pub fn block(&self, number: usize) -> Result<*mut ControlBlock, SnapshotError> {
         match number <= self.store.stacks.len() {
             true => Ok(self.store.stacks.block(number)),
-            false => Err(SnapshotError::Damaged("a stack is not there")),
+            false => Err(SnapshotError::Damaged("a stack is missing")),
         }
     }
 }

@@ -1,27 +1,27 @@
-//! Writing a store down.
+//! Taking a snapshot of a store.
 
 use super::error::SnapshotError;
+use super::format::Bytes;
 use super::image::{
     Handle, Image, ImportImage, InstanceImage, MemoryImage, ModuleImage, Named, TableImage,
     TypeName, TypeOfValue,
 };
 use super::layouts::Layouts;
 use super::ranges::Ranges;
-use super::runs::Section;
-use super::sections::Bytes;
-use super::since::Since;
-use super::symbol::{ByAddress, Symbol, Symbols, Trampolines};
-use super::words::Shapes;
+use super::section::Section;
+use super::stack_words::FrameShapes;
+use super::symbol::{Symbol, Symbols, Trampolines};
+use super::tracking::Tracking;
 use crate::code::LoadedModule;
 use crate::embedder::text;
-use crate::os::dirty_pages::DirtyPages;
+use crate::inspect::address_map::AddressMap;
 use crate::os::dirty_pages::Region;
 use crate::report::backtrace::Backtrace;
 use crate::report::trap::Trap;
 use crate::stack::TopFrame;
 use crate::store::Store;
-use crate::store::pending::AwaitedCall;
-use crate::vm::instance::Instance;
+use crate::store::pending::PendingCause;
+use crate::vm::global::GlobalItem;
 use anyhow::Result;
 use ropewalk_abi::heap::is_object;
 use ropewalk_abi::module::Item;
@@ -30,11 +30,11 @@ use ropewalk_abi::{
     FuncImport, HeapType, HostContext, PausedRegisters, RawVal, RefType, TableType, ValType,
 };
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::ptr;
 
-/// What is taken, and what the host says of it.
+/// What the host provides for a snapshot.
 pub struct Take<'a> {
     /// The trampolines of the engine.
     pub trampolines: &'a dyn Trampolines,
@@ -42,77 +42,77 @@ pub struct Take<'a> {
     pub module: &'a dyn Fn(&LoadedModule) -> ([u8; 32], bool),
     /// The settings of the engine.
     pub settings: Vec<u8>,
-    /// What the host has names for.
+    /// The names of objects.
     pub names: Vec<(String, Handle)>,
-    /// Writes a value of the host.
+    /// Saves a host value.
     pub host_value: &'a dyn Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>>,
-    /// What is known already.
+    /// The base.
     pub base: Base<'a>,
-    /// Whether others may be based on this one.
+    /// Whether later snapshots can be based on this one.
     pub watch: bool,
-    /// What runs, if anything does.
+    /// The running activation, if there is one.
     pub running: Option<Running<'a>>,
 }
 
-/// What a snapshot is based on.
+/// The base of a snapshot.
 #[derive(Clone, Copy, Debug)]
 pub enum Base<'a> {
-    /// It is whole.
+    /// No base.
     Nothing,
-    /// Another one.
+    /// This snapshot.
     Snapshot(&'a Bytes),
-    /// The last one of the store, if it is known what has changed since.
+    /// The last snapshot of the store, if the changes since it are known.
     Last,
 }
 
-/// Why the activation that runs does not run now.
+/// Where the running activation stopped.
 #[derive(Clone, Copy, Debug)]
 pub enum Running<'a> {
-    /// It has called a host function, of this context.
+    /// In a host function, called with this context.
     InHostCall(*const HostContext),
-    /// It has stopped at a check point, with these registers.
+    /// At a safepoint, with these registers.
     Paused(&'a PausedRegisters),
 }
 
-/// Writes a store down; if it is known what has changed since the base, only that.
+/// Takes a snapshot; only of the changes, if those since the base are known.
 pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
-    // What the host has dropped it does not hold.
+    // Stacks that the host has dropped are not held.
     store.free_released();
     check(store, take)?;
-    if let Some(since) = store.snapshots.last.take::<Since>()
-        && let Some(base) = since.base(store, take.base)
-        && let Ok(bytes) = write(store, take, *since, Some(base))
+    if let Some(tracking) = store.snapshots.last.take::<Tracking>()
+        && let Some(base) = tracking.base(store, take.base)
+        && let Ok(bytes) = write(store, take, *tracking, Some(base))
     {
         return Ok(bytes);
     }
-    // What is not in use any more is not written.
+    // Garbage is not saved.
     store.collect(0).map_err(Trap::from_code)?;
-    write(store, take, Since::new(store), None)
+    write(store, take, Tracking::new(store), None)
 }
 
-/// Writes a store down, or what has changed since one of the bases.
+/// Takes a snapshot, or saves the changes since one of the bases.
 fn write(
     store: &mut Store,
     take: &Take<'_>,
-    mut since: Since,
+    mut tracking: Tracking,
     base: Option<usize>,
 ) -> Result<Bytes> {
+    tracking.is_enabled = take.watch && Tracking::is_possible(store);
     let writer = Writer {
-        symbols: Symbols::of(store, take.trampolines, std::mem::take(&mut since.symbols)),
+        symbols: Symbols::of(store, take.trampolines, std::mem::take(&mut tracking.symbols)),
         objects: store.objects(),
         image: Image::default(),
-        types: since.types.iter().copied().zip(0..).collect(),
-        codes: HashMap::default(),
-        shapes: Shapes::default(),
+        types: tracking.types.iter().copied().zip(0..).collect(),
+        codes: AddressMap::default(),
+        shapes: FrameShapes::default(),
         layouts: Layouts::default(),
         bytes: Vec::new(),
-        is_watched: take.watch && store.options.watch_pages && DirtyPages::of_process().is_some(),
         take,
-        since,
+        tracking,
         base,
     };
-    let (bytes, since) = writer.write()?;
-    store.snapshots.last.set(since.map(Box::new));
+    let (bytes, tracking) = writer.write()?;
+    store.snapshots.last.set(tracking.is_enabled.then(|| Box::new(tracking)));
     Ok(bytes)
 }
 
@@ -127,8 +127,8 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
         return Err(SnapshotError::Nested(caller_of_host(store, take)));
     }
     let unsaid = store
-        .waiting_activations()
-        .filter(|waiting| matches!(waiting.awaits, AwaitedCall::Unknown));
+        .pending_activations()
+        .filter(|pending| matches!(pending.cause, PendingCause::Unknown));
     match unsaid.count() {
         0 => {}
         count => return Err(SnapshotError::Limiter(count)),
@@ -140,7 +140,7 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
     }
 }
 
-/// The numbers of what the host holds under a name, each with its name.
+/// The blocks that the host holds under a name, and the names.
 fn held_by_name<'a>(
     store: &Store,
     take: &'a Take<'_>,
@@ -163,8 +163,7 @@ fn held_by_name<'a>(
     Ok(names)
 }
 
-/// The function that has called the host function which is in the way, if it has a name: the
-/// innermost of those that did not ask.
+/// The name of the function that called the innermost host function that is in the way.
 fn caller_of_host(store: &Store, take: &Take<'_>) -> Option<String> {
     // SAFETY: the running stack's block is alive.
     let newest = unsafe { store.context().stack.as_ref() };
@@ -177,27 +176,24 @@ fn caller_of_host(store: &Store, take: &Take<'_>) -> Option<String> {
 
 pub(super) struct Writer<'a> {
     pub symbols: Symbols<'a>,
-    /// Where objects lie.
+    /// The addresses of the heap.
     pub objects: Range<u64>,
     pub image: Image,
-    /// The numbers of types.
     pub types: HashMap<TypeName, u32>,
-    /// The numbers of addresses of code: a million stacks have few.
-    pub codes: HashMap<usize, u32, ByAddress>,
-    pub shapes: Shapes,
+    /// The numbers of code addresses: a million stacks have few of them.
+    pub codes: AddressMap<usize, u32>,
+    pub shapes: FrameShapes,
     pub layouts: Layouts,
-    /// Of the stack that is written.
+    /// The frames of the current stack.
     pub bytes: Vec<u8>,
     pub take: &'a Take<'a>,
-    /// What is known of the last snapshot, and will be of this one.
-    pub since: Since,
-    /// Which of its bases this one is based on, if what has changed since is known.
+    /// The record of the last snapshot, which becomes that of this one.
+    pub tracking: Tracking,
+    /// The base, if the changes since it are known.
     pub base: Option<usize>,
-    /// Whether it is to be known what changes from now on.
-    is_watched: bool,
 }
 
-/// The sections, by their numbers. After the memories come the tables.
+/// The numbers of the sections. The memories are followed by the tables.
 pub(super) const SETTINGS: usize = 0;
 pub(super) const IMAGE: usize = 1;
 pub(super) const HEAP: usize = 2;
@@ -210,7 +206,7 @@ impl<'a> Writer<'a> {
         self.symbols.store()
     }
 
-    fn write(mut self) -> Result<(Bytes, Option<Since>)> {
+    fn write(mut self) -> Result<(Bytes, Tracking)> {
         let store = self.symbols.store();
         for module in self.symbols.modules.clone() {
             let (hash, is_engines) = (self.take.module)(&module);
@@ -234,15 +230,14 @@ impl<'a> Writer<'a> {
         sections.extend(contents);
         let base = match (self.take.base, self.base) {
             (Base::Snapshot(bytes), _) => Some(bytes.into()),
-            (_, base) => base.map(|base| self.since.based_on(base)),
+            (_, base) => base.map(|base| self.tracking.based_on(base)),
         };
         let bytes = Bytes::new(&mut sections, base.as_ref());
-        self.since.finish(&bytes, self.base);
-        Ok((bytes, self.is_watched.then_some(self.since)))
+        self.tracking.finish(&bytes, self.base);
+        Ok((bytes, self.tracking))
     }
 
-    /// A section of some length, which is made of a region: what of it has changed since the base,
-    /// or all.
+    /// Saves a section of some length, made of a region: its changes since the base, or all of it.
     pub fn section(
         &mut self,
         number: usize,
@@ -250,47 +245,27 @@ impl<'a> Writer<'a> {
         len: usize,
         mut write: impl FnMut(&mut Self, &Ranges) -> Result<Section<'a>>,
     ) -> Result<Section<'a>> {
-        if let Some(written) = self.since.written(number, region.as_ref()) {
-            let parts = self.since.note(number, &written, len, self.base);
+        if let Some(written) = self.tracking.written(number, region.as_ref()) {
+            let parts = self.tracking.note(number, &written, len, self.base);
             let section = write(self, &parts)?;
-            self.watch(number, region.as_ref(), len, None);
+            self.tracking.track(number, region.as_ref(), len, None);
             return Ok(section);
         }
         let section = write(self, &Ranges::all(len))?;
         Ok(self.differences(number, region, section))
     }
 
-    /// What of a section differs from what it was in the base; all of it, if there is none.
+    /// The differences of a section from the base, or all of it.
     pub fn differences(
         &mut self,
         number: usize,
         region: Option<Region>,
         section: Section<'a>,
     ) -> Section<'a> {
-        let fresh = self.since.differences(number, &section);
-        let parts = self.since.note(number, &fresh, section.len, self.base);
-        self.watch(number, region.as_ref(), section.len, Some(&section));
+        let fresh = self.tracking.differences(number, &section);
+        let parts = self.tracking.note(number, &fresh, section.len, self.base);
+        self.tracking.track(number, region.as_ref(), section.len, Some(&section));
         section.cut(&parts)
-    }
-
-    /// Has the kernel note what is written to a region, if so many bytes are worth it.
-    pub fn watch_pages(&mut self, number: usize, region: Option<&Region>, len: usize) {
-        if self.is_watched {
-            self.since.watch_pages(number, region, len);
-        }
-    }
-
-    /// Watches what a section is made of, which has some length.
-    pub fn watch(
-        &mut self,
-        number: usize,
-        region: Option<&Region>,
-        len: usize,
-        whole: Option<&Section<'_>>,
-    ) {
-        if self.is_watched {
-            self.since.watch(number, region, len, whole);
-        }
     }
 
     fn memories_and_tables(&mut self) -> Result<Vec<Section<'a>>> {
@@ -311,7 +286,7 @@ impl<'a> Writer<'a> {
         Ok(sections)
     }
 
-    /// The settings, and what is written of the store beside what has sections of its own.
+    /// The settings, and the image of all that has no section of its own.
     fn image(&mut self) -> Result<[Section<'a>; 2]> {
         let store = self.symbols.store();
         let context = store.context();
@@ -323,9 +298,9 @@ impl<'a> Writer<'a> {
             let named = self.named(named)?;
             self.image.names.push((name.clone(), named));
         }
-        self.image.types = self.since.types.clone();
-        self.since.symbols = std::mem::take(&mut self.symbols.named);
-        self.image.symbols = self.since.symbols.clone();
+        self.image.types = self.tracking.types.clone();
+        self.tracking.symbols = std::mem::take(&mut self.symbols.named);
+        self.image.symbols = self.tracking.symbols.clone();
         let image = postcard::to_allocvec(&self.image)?;
         let settings = Section::whole(self.take.settings.as_slice());
         let settings = self.differences(SETTINGS, None, settings);
@@ -359,7 +334,7 @@ impl<'a> Writer<'a> {
 
     // ---- words
 
-    /// A reference as it is written.
+    /// The saved form of a reference.
     pub fn reference(&mut self, word: u64) -> Result<u64> {
         if !is_object(word) {
             return Ok(word);
@@ -371,7 +346,7 @@ impl<'a> Writer<'a> {
         Ok(u64::from(self.symbols.number(symbol)) << 3 | 4)
     }
 
-    /// What the record of a function is.
+    /// The symbol of a function's record.
     fn function(&self, address: usize) -> Result<Symbol, SnapshotError> {
         match self.symbols.find(address) {
             Some(symbol @ Symbol::Instance(..)) => Ok(symbol),
@@ -379,7 +354,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The number of a symbol for a function, or of none.
+    /// The number of a function's symbol, or `NOTHING`.
     pub fn function_number(&mut self, address: usize) -> Result<u32> {
         if address == 0 {
             return Ok(super::image::NOTHING);
@@ -388,7 +363,7 @@ impl<'a> Writer<'a> {
         Ok(self.symbols.number(symbol))
     }
 
-    /// A value of a type as it is written.
+    /// The saved form of a value.
     fn value(&mut self, value: RawVal, ty: ValType) -> Result<[u8; 16]> {
         match ty {
             ValType::Ref(_) => Ok(u128::from(self.reference(value.u64())?).to_le_bytes()),
@@ -435,7 +410,7 @@ impl<'a> Writer<'a> {
             memories: instance.memories.clone(),
             tables: instance.tables.clone(),
             elements,
-            dropped_data: instance.dropped_data().to_vec(),
+            dropped_data: instance.dropped_data.clone(),
         })
     }
 
@@ -449,7 +424,7 @@ impl<'a> Writer<'a> {
             Item::Tag(tag) => ImportImage::Tag(self.symbols.tag(instance.tag(tag).as_ptr())?),
             Item::Global(global) => {
                 let place = instance.global(global).place;
-                if let Some(own) = store.own_globals().position(|own| own == place) {
+                if let Some(own) = store.own_globals().position(|own| own.place == place) {
                     return Ok(ImportImage::OwnGlobal(own));
                 }
                 let found = store.instances().iter().enumerate().find_map(|(number, instance)| {
@@ -484,58 +459,44 @@ impl<'a> Writer<'a> {
 
     // ---- what belongs to the store
 
+    /// Saves objects outside of instances.
     fn standalone(&mut self) -> Result<()> {
         let store = self.symbols.store();
-        let defined_memories = |instance: &Instance| {
-            instance.memories[instance.module().info.imported_memories as usize..].to_vec()
-        };
-        let defined_tables = |instance: &Instance| {
-            instance.tables[instance.module().info.imported_tables as usize..].to_vec()
-        };
-        let memories: Vec<usize> = store.instances().iter().flat_map(defined_memories).collect();
-        let tables: Vec<usize> = store.instances().iter().flat_map(defined_tables).collect();
+        let mut defined = [HashSet::new(), HashSet::new(), HashSet::new()];
+        let [memories, tables, tags] = &mut defined;
+        for instance in store.instances() {
+            let info = &instance.module().info;
+            memories.extend(&instance.memories[info.imported_memories as usize..]);
+            tables.extend(&instance.tables[info.imported_tables as usize..]);
+            for tag in info.imported_tags..info.tags.len() as u32 {
+                tags.insert(self.symbols.tag(instance.tag(tag).as_ptr())?);
+            }
+        }
         for (number, memory) in store.memories().iter().enumerate() {
             let own = (!memories.contains(&number)).then(|| memory.ty());
             self.image.memories.push(MemoryImage { pages: memory.size(), own });
         }
         for (number, table) in store.objects.tables.iter().enumerate() {
-            let own = match tables.contains(&number) {
-                true => None,
-                false => {
-                    let TableType { element, table64, minimum, maximum } = table.ty();
-                    let element = self.type_of_value(ValType::Ref(element))?;
-                    Some((element, table64, minimum, maximum))
-                }
-            };
+            let own = (!tables.contains(&number)).then(|| {
+                let TableType { element, table64, minimum, maximum } = table.ty();
+                let element = self.type_of_value(ValType::Ref(element))?;
+                Ok::<_, SnapshotError>((element, table64, minimum, maximum))
+            });
+            let own = own.transpose()?;
             self.image.tables.push(TableImage { len: table.elements().len(), own });
         }
-        for (place, ty) in store.own_globals().zip(store.own_global_types()) {
+        for GlobalItem { place, ty } in store.own_globals() {
             // SAFETY: the global is of the store.
             let value = unsafe { place.get(store) };
-            let written = self.value(value, ty.content)?;
-            let of_value = self.type_of_value(ty.content)?;
-            self.image.globals.push((of_value, ty.mutable, written));
+            let global =
+                (self.type_of_value(ty.content)?, ty.mutable, self.value(value, ty.content)?);
+            self.image.globals.push(global);
         }
-        let defined: Vec<usize> = self.defined_tags()?;
         for (number, tag) in store.objects.tags.iter().enumerate() {
-            let own = match defined.contains(&number) {
-                true => None,
-                false => Some(self.symbols.known_type(tag.ty)?),
-            };
-            self.image.tags.push(own);
+            let own = (!tags.contains(&number)).then(|| self.symbols.known_type(tag.ty));
+            self.image.tags.push(own.transpose()?);
         }
         Ok(())
-    }
-
-    fn defined_tags(&self) -> Result<Vec<usize>, SnapshotError> {
-        let mut defined = Vec::new();
-        for instance in self.store().instances() {
-            let info = &instance.module().info;
-            for tag in info.imported_tags..info.tags.len() as u32 {
-                defined.push(self.symbols.tag(instance.tag(tag).as_ptr())?);
-            }
-        }
-        Ok(defined)
     }
 
     fn host_values(&mut self) -> Result<()> {
@@ -550,8 +511,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The first import before an instance's own that is the same host function, by its instance
-/// and its number there.
+/// The same host function as an import of an earlier instance: its instance and number there.
 fn same_host(store: &Store, before: usize, host: &HostContext) -> Option<(usize, usize)> {
     store.instances()[..before].iter().enumerate().find_map(|(number, instance)| {
         let imports = instance.module().info.imports.iter();

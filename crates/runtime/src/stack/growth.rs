@@ -23,7 +23,7 @@ use super::relocate::copy_and_link;
 use super::table::Stacks;
 use crate::embedder::Embedder;
 use crate::embedder::Undecided;
-use crate::os::limits::MachineLimit;
+use crate::os::limits::OsLimit;
 use crate::os::mapping::{self, Map, PAGE};
 use crate::stack::stack_events::StackEvent;
 use ropewalk_abi::stack::Purpose;
@@ -65,7 +65,7 @@ impl fmt::Display for NoRoom {
             NoRoom::Limiter => f.write_str("the limiter of the store allows no more"),
             NoRoom::Undecided => f.write_str(Undecided::DETAIL),
             // The limit is found right after it was reached.
-            NoRoom::Machine(bytes) => MachineLimit::found(*bytes).fmt(f),
+            NoRoom::Machine(bytes) => OsLimit::found(*bytes).fmt(f),
             NoRoom::Fails => f.write_str("stacks do not grow (Stress::fail_to_grow)"),
         }
     }

@@ -1,17 +1,17 @@
-//! How much a store may do, and when it stops.
+//! The limits on execution: interruption, time slices, fuel.
 
 use super::fuel::Fuel;
 use super::interrupts::Interrupts;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How much a store may do.
+/// The limits on what a store executes.
 #[derive(Default)]
 pub(crate) struct Budget {
-    /// What stops it.
+    /// Stops running functions.
     pub interrupts: Arc<Interrupts>,
-    /// How long activations that can wait run before they let others run.
+    /// How long an activation runs before it yields, if it can wait.
     pub time_slice: Option<Duration>,
-    /// What functions may execute when what they have now is used up.
+    /// The fuel beyond the portion that generated code has.
     pub fuel: Fuel,
 }

@@ -1,4 +1,4 @@
-//! What generated code sees of a new store.
+//! The context of a new store, as generated code reads it.
 
 use super::stress::Stress;
 use super::{EntryPoints, StoreOptions};
@@ -8,7 +8,7 @@ use ropewalk_abi::{ControlBlock, LeftCall, Passage, StoreContext};
 use std::ffi::c_void;
 use std::ptr;
 
-/// The context of a store, without its table of stacks.
+/// A context without the table of stacks, which is added later.
 pub(super) fn new(
     options: &StoreOptions,
     entry_points: &EntryPoints,

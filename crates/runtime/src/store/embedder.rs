@@ -1,11 +1,11 @@
-//! When the embedder's panics continue.
+//! Resuming panics of the embedder's code.
 
 use super::Store;
 use std::panic::resume_unwind;
 
 impl Store {
-    /// Does something for the host that may call the embedder. If that panics, the panic continues
-    /// afterwards, when the store is whole, and what was made is dropped.
+    /// Runs `work`, which may call the embedder. If the embedder panics, the panic resumes when the
+    /// store is consistent again, and the result is dropped.
     #[inline]
     pub fn with_embedder<R>(&mut self, work: impl FnOnce(&mut Store) -> R) -> R {
         let result = work(self);
@@ -13,7 +13,7 @@ impl Store {
         result
     }
 
-    /// Continues a panic of the embedder's that was kept. The store must be whole.
+    /// Resumes a panic of the embedder that was kept. The store must be consistent.
     #[inline]
     pub fn continue_panic(&mut self) {
         if self.embedder.has_panicked() && !std::thread::panicking() {

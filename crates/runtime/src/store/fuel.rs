@@ -1,67 +1,57 @@
-//! Fuel: how much may be executed.
+//! Fuel: a limit on how much code a store executes.
 //!
-//! Generated code counts what it executes down from
-//! [`StoreContext::fuel`](ropewalk_abi::StoreContext::fuel), and
-//! [stops](crate::run::interrupt) where it finds that below zero. It then gets the next portion
-//! of what the store has, or what the embedder gives when that is used up.
+//! Generated code counts [`StoreContext::fuel`](ropewalk_abi::StoreContext::fuel) down and
+//! [stops](crate::run::interrupt) when it is negative. It then gets the next portion of the store's
+//! reserve. When the reserve is empty, the embedder's hook is asked for more.
 
 use crate::embedder::Foreign;
 use crate::store::Store;
 use crate::store::running::Ending;
 use ropewalk_abi::TrapCode;
-use std::fmt;
 
-/// The fuel of a store beside the portion that generated code has.
+/// The fuel beyond the portion that generated code has.
 #[derive(Default)]
 pub(crate) struct Fuel {
     reserve: u64,
-    /// How large a portion is, after which activations that can wait let others run.
+    /// The size of a portion. After each one, activations that can wait yield.
     interval: Option<u64>,
-    /// Who is asked when all is used up.
+    /// Called when the reserve is empty.
     hook: Option<FuelHook>,
 }
 
-impl fmt::Debug for Fuel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Fuel { reserve, interval, hook: _ } = self;
-        f.debug_struct("Fuel").field("reserve", reserve).field("interval", interval).finish()
-    }
-}
-
-/// What becomes of a call that has used up all fuel.
+/// How a call continues when all fuel is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutOfFuel {
     /// It ends with the trap [`OutOfFuel`](TrapCode::OutOfFuel).
     Trap,
-    /// It goes on with so much. With nothing it ends.
+    /// It continues with this much fuel. Zero ends it.
     Continue(u64),
-    /// It lets others run first, if it can wait, and goes on with so much.
+    /// It yields if it can wait, then continues with this much fuel. Zero ends it.
     Yield(u64),
 }
 
-/// What is asked when the fuel of a store is used up. If it fails, what runs ends with its
-/// error.
+/// Called when the fuel of a store is used up. An error ends the running call.
 pub type FuelHook = Foreign<Box<dyn FnMut(&mut Store) -> anyhow::Result<OutOfFuel> + Send + Sync>>;
 
 impl Store {
-    /// How much may still be executed.
+    /// The remaining fuel.
     pub fn fuel(&self) -> u64 {
         let left = i128::from(self.context().fuel) + i128::from(self.budget.fuel.reserve);
         u64::try_from(left).unwrap_or(0)
     }
 
-    /// Sets how much may be executed.
+    /// Sets the remaining fuel.
     pub fn set_fuel(&mut self, fuel: u64) {
         self.budget.fuel.reserve = fuel;
         self.context_mut().fuel = 0;
         self.take_portion();
     }
 
-    /// Lets activations that can wait let others run when they have executed so much.
+    /// Sets how much fuel an activation uses before it yields, if it can wait.
     pub fn set_fuel_interval(&mut self, interval: Option<u64>) {
         self.budget.fuel.interval = interval;
-        // What is used already stays used.
+        // Fuel that was used stays used.
         self.set_fuel(self.fuel());
     }
 
@@ -69,18 +59,17 @@ impl Store {
         let most = self.budget.fuel.interval.unwrap_or(u64::MAX).min(i64::MAX as u64);
         let portion = self.budget.fuel.reserve.min(most);
         self.budget.fuel.reserve -= portion;
-        // What is below zero was used already.
+        // A negative rest was used already.
         let context = self.context_mut();
         context.fuel = context.fuel.saturating_add(portion as i64);
     }
 
-    /// Sets what is asked when all is used up.
+    /// Sets the hook for used-up fuel.
     pub fn set_fuel_hook(&mut self, hook: FuelHook) {
         self.budget.fuel.hook = Some(hook);
     }
 
-    /// Takes the next portion if generated code has none; returns whether it is time to
-    /// let others run. Fails if there is none.
+    /// Takes the next portion if the last one is used up. Returns whether to yield.
     pub(crate) fn refuel(&mut self) -> Result<bool, Ending> {
         if !self.options.consume_fuel || self.context().fuel >= 0 {
             return Ok(false);
@@ -95,14 +84,14 @@ impl Store {
         Ok(lets_others_run)
     }
 
-    /// Asks the embedder for more; returns whether others are to run first.
+    /// Asks the embedder for more. Returns whether the activation should yield first.
     fn ask_for_fuel(&mut self) -> Result<bool, Ending> {
         const NONE: Ending = Ending::Trap(TrapCode::OutOfFuel);
         let mut hook = self.budget.fuel.hook.take().ok_or(NONE)?;
         let answer = hook.call(|hook| hook(self));
         match &self.budget.fuel.hook {
             None => self.budget.fuel.hook = Some(hook),
-            // It has set another.
+            // The hook has set another one.
             Some(_) => self.embedder.drop_value(hook),
         }
         let (more, lets_others_run) = match answer.map_err(Ending::Panic)? {

@@ -1,4 +1,4 @@
-//! What a store shares with those who want what runs in it to stop.
+//! Stopping the functions of a store, from other threads too.
 
 use super::Store;
 use crate::embedder::{Embedder, Foreign, resume};
@@ -12,151 +12,139 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-/// Why functions are to stop.
+/// A reason for functions to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Reason {
-    /// Somebody has said so.
     Interrupted = 1,
-    /// The deadline has passed.
     Deadline = 2,
-    /// The time slice has passed.
     Slice = 4,
-    /// They always do, for testing.
+    /// A stress mode: they always stop.
     Always = 8,
-    /// It is time to see where they are.
+    /// The profiler is due.
     Sample = 16,
-    /// The store is to be written down.
     Snapshot = 32,
 }
 
-/// The reasons to end an activation.
+/// The reasons that end activations.
 pub(crate) const ENDING: u32 = Reason::Interrupted as u32 | Reason::Deadline as u32;
 
-/// What a store shares with those who want it to stop: with other threads, and with the
-/// [timer](crate::os::timer).
+/// Stops the functions of a store, from other threads and the [timer](crate::os::timer) too.
 #[derive(Debug, Default)]
 pub struct Interrupts {
-    /// The reasons to stop. Changed only while the words are locked, which say the same.
+    /// A set of [`Reason`]s. It changes only while `state` is locked, together with the instances.
     reasons: AtomicU32,
-    words: Mutex<Words>,
+    state: Mutex<LockedState>,
 }
 
-/// The words that generated code looks at.
 #[derive(Debug, Default)]
-struct Words {
+struct LockedState {
     /// The instances of the store, until it is dropped.
-    instances: Vec<Word>,
-    /// Who polls activations that wait, by the numbers of these.
+    instances: Vec<StopWord>,
+    /// The wakers of pending activations, by their numbers.
     wakers: HashMap<usize, Foreign<Waker>>,
-    deadline: Clock,
-    slice: Clock,
-    sample: Clock,
+    /// In the order of [`TIMED`].
+    clocks: [Clock; TIMED.len()],
 }
 
-/// A time at which functions are to stop.
+/// A time at which functions stop.
 #[derive(Debug, Default)]
 struct Clock {
     alarm: Option<Alarm>,
-    /// How often it was set: an alarm may ring while it is set anew.
+    /// How often it was set. An alarm can ring while another time is set.
     times: u64,
 }
 
-impl Words {
+/// The reasons with clocks.
+const TIMED: [Reason; 3] = [Reason::Deadline, Reason::Slice, Reason::Sample];
+
+impl LockedState {
     fn clock(&mut self, reason: Reason) -> &mut Clock {
-        match reason {
-            Reason::Deadline => &mut self.deadline,
-            Reason::Slice => &mut self.slice,
-            Reason::Sample => &mut self.sample,
-            Reason::Interrupted | Reason::Always | Reason::Snapshot => {
-                unreachable!("no time is set for these")
-            }
-        }
+        let index = TIMED.iter().position(|timed| *timed == reason);
+        &mut self.clocks[index.expect("the reason has a time")]
     }
 }
 
-/// The header of an instance, of which only the word is used.
+/// The header of an instance, whose word `go_on` is set.
 #[derive(Debug)]
-struct Word(NonNull<InstanceHeader>);
+struct StopWord(NonNull<InstanceHeader>);
 
-// SAFETY: the word is atomic, and a store takes its instances out before it drops them.
-unsafe impl Send for Word {}
+// SAFETY: the word is atomic, and a store removes its instances before it drops them.
+unsafe impl Send for StopWord {}
 
-impl Word {
-    /// Lets the functions of the instance go on, or stop.
+impl StopWord {
+    /// Lets the functions of the instance run, or stops them.
     fn set(&self, goes_on: bool) {
         let address = if goes_on { self.0.as_ptr() as usize } else { 0 };
-        // SAFETY: the instance is alive. Nobody has a reference to the whole header.
+        // SAFETY: the instance is alive, and there is no reference to the whole header.
         let word = unsafe { &(*self.0.as_ptr()).go_on };
         word.store(address, Ordering::Relaxed);
     }
 }
 
 impl Interrupts {
-    fn lock(&self) -> MutexGuard<'_, Words> {
-        self.words.lock().expect("nobody panics with it")
+    fn lock(&self) -> MutexGuard<'_, LockedState> {
+        self.state.lock().expect("the lock is never poisoned")
     }
 
-    /// Lets functions stop.
-    fn stop(&self, reason: Reason) {
+    pub(crate) fn stop(&self, reason: Reason) {
         self.stop_all(reason, self.lock());
     }
 
-    fn stop_all(&self, reason: Reason, mut words: MutexGuard<'_, Words>) {
+    fn stop_all(&self, reason: Reason, mut state: MutexGuard<'_, LockedState>) {
         if self.reasons.fetch_or(reason as u32, Ordering::Relaxed) == 0 {
-            words.instances.iter().for_each(|word| word.set(false));
+            state.instances.iter().for_each(|word| word.set(false));
         }
         if reason as u32 & ENDING != 0 {
-            let wakers = std::mem::take(&mut words.wakers);
-            // Wakers may do anything.
-            drop(words);
+            let wakers = std::mem::take(&mut state.wakers);
+            // A waker can run any code.
+            drop(state);
             wake_all(wakers.into_values());
         }
     }
 
-    /// Whether activations are to end.
+    /// Whether activations must end.
     pub(crate) fn end(&self) -> bool {
         self.has(ENDING)
     }
 
-    /// Has an activation that waits polled again when it must end. The waker is cloned, woken
-    /// and dropped without the lock, since it may do anything.
+    /// Polls a pending activation again when it must end. Wakers run any code, so not under the
+    /// lock.
     pub(crate) fn wake_at_end(&self, activation: usize, waker: &Waker) {
         let waker = waker.clone();
-        let mut words = self.lock();
-        if self.end() || words.wakers.try_reserve(1).is_err() {
-            drop(words);
-            // Where there is no room for it, it is polled at once, and again until there is.
+        let mut state = self.lock();
+        if self.end() || state.wakers.try_reserve(1).is_err() {
+            drop(state);
+            // Without room for the waker, the activation is polled at once, until there is room.
             return waker.wake();
         }
-        let before = words.wakers.insert(activation, Foreign::new(waker));
-        drop(words);
+        let before = state.wakers.insert(activation, Foreign::new(waker));
+        drop(state);
         drop(before);
     }
 
-    /// An activation does not wait any more: returns its waker.
+    /// Removes the waker of an activation that is no longer pending.
     pub(crate) fn take_waker(&self, activation: usize) -> Option<Foreign<Waker>> {
         self.lock().wakers.remove(&activation)
     }
 
-    /// Takes a reason back.
     pub(crate) fn forget(&self, reason: Reason) {
         self.forget_in_all(reason, &self.lock());
     }
 
-    fn forget_in_all(&self, reason: Reason, words: &Words) {
+    fn forget_in_all(&self, reason: Reason, state: &LockedState) {
         let before = self.reasons.fetch_and(!(reason as u32), Ordering::Relaxed);
         if before == reason as u32 {
-            words.instances.iter().for_each(|word| word.set(true));
+            state.instances.iter().for_each(|word| word.set(true));
         }
     }
 
-    /// Interrupts what runs, or else what runs next.
+    /// Interrupts the running activation, or else the next one.
     pub fn interrupt(&self) {
         self.stop(Reason::Interrupted);
     }
 
-    /// Has what runs, or else what runs next, written down at its next check point.
+    /// Has a snapshot taken at the next safepoint of the running or the next activation.
     pub fn request_snapshot(&self) {
         self.stop(Reason::Snapshot);
     }
@@ -165,48 +153,40 @@ impl Interrupts {
         self.reasons.load(Ordering::Relaxed) & reasons != 0
     }
 
-    /// Fails if the activation must end: in the middle of an instruction or of a host
-    /// function that takes long.
+    /// Fails if the activation must end. Called during long instructions and host functions.
     pub fn check(&self) -> Result<(), TrapCode> {
         if self.has(ENDING) { Err(TrapCode::Interrupt) } else { Ok(()) }
     }
 
-    /// Lets functions always stop.
-    pub(crate) fn stop_always(&self) {
-        self.stop(Reason::Always);
-    }
-
-    /// Lets functions of another instance stop too.
+    /// Adds an instance, whose functions stop too.
     pub(crate) fn add(&self, instance: NonNull<InstanceHeader>) {
-        let mut words = self.lock();
-        let word = Word(instance);
+        let mut state = self.lock();
+        let word = StopWord(instance);
         word.set(self.reasons.load(Ordering::Relaxed) == 0);
-        words.instances.push(word);
+        state.instances.push(word);
     }
 
-    /// Forgets all instances, which are about to be dropped. Returns the wakers of activations
-    /// that nobody will continue.
+    /// Removes all instances before they are dropped. Returns the wakers of pending activations.
     pub(crate) fn close(&self) -> HashMap<usize, Foreign<Waker>> {
-        let mut words = self.lock();
-        words.instances.clear();
-        (words.deadline, words.slice) = (Clock::default(), Clock::default());
-        words.sample = Clock::default();
-        std::mem::take(&mut words.wakers)
+        let mut state = self.lock();
+        state.instances.clear();
+        state.clocks = Default::default();
+        std::mem::take(&mut state.wakers)
     }
 
-    /// Lets functions stop at some time, and not at the one that was set before.
+    /// Sets the time at which functions stop, instead of the previous one.
     pub(crate) fn stop_at(
         self: &Arc<Self>,
         reason: Reason,
         when: Option<Instant>,
     ) -> io::Result<()> {
-        let mut words = self.lock();
-        let clock = words.clock(reason);
+        let mut state = self.lock();
+        let clock = state.clock(reason);
         clock.times += 1;
         clock.alarm = None;
         let times = clock.times;
-        self.forget_in_all(reason, &words);
-        drop(words);
+        self.forget_in_all(reason, &state);
+        drop(state);
         let Some(when) = when else { return Ok(()) };
         if when <= Instant::now() {
             self.stop(reason);
@@ -222,16 +202,16 @@ impl Interrupts {
         Ok(())
     }
 
-    /// Lets functions stop, unless the time was set anew meanwhile.
+    /// Stops functions, unless another time was set in the meantime.
     fn ring(&self, reason: Reason, times: u64) {
-        let mut words = self.lock();
-        if words.clock(reason).times == times {
-            self.stop_all(reason, words);
+        let mut state = self.lock();
+        if state.clock(reason).times == times {
+            self.stop_all(reason, state);
         }
     }
 }
 
-/// Wakes all, also if some of them panic; the first panic continues then.
+/// Wakes all, even if some panic. Then the first panic resumes.
 fn wake_all(wakers: impl Iterator<Item = Foreign<Waker>>) {
     let mut embedder = Embedder::default();
     for waker in wakers {
@@ -244,33 +224,33 @@ fn wake_all(wakers: impl Iterator<Item = Foreign<Waker>>) {
 }
 
 impl Store {
-    /// What stops this store.
+    /// The handle that stops this store.
     pub fn interrupts(&self) -> &Arc<Interrupts> {
         &self.budget.interrupts
     }
 
-    /// Lets activations end from some time on.
+    /// Ends activations from this time on.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         self.budget.interrupts.stop_at(Reason::Deadline, deadline)
     }
 
-    /// Lets activations that can wait do so after each such time.
+    /// Sets how long an activation runs before it yields, if it can wait.
     pub fn set_time_slice(&mut self, length: Option<Duration>) -> io::Result<()> {
         self.budget.time_slice = length;
         self.set_slice()
     }
 
-    /// Forgets an interruption that has ended an activation, when no other runs.
+    /// Withdraws an interruption that has ended the outermost activation.
     pub(crate) fn end_interruption(&mut self) {
         if self.running.depth == 1 && self.budget.interrupts.has(Reason::Interrupted as u32) {
             self.budget.interrupts.forget(Reason::Interrupted);
         }
     }
 
-    /// Begins another time slice, if there are any.
+    /// Begins another time slice, if time slices are set.
     pub(crate) fn begin_slice(&mut self) {
         if self.budget.time_slice.is_some() {
-            // Without a timer nothing was sliced before.
+            // If the timer fails now, it failed before too, so no slices were timed.
             let _ = self.set_slice();
         }
     }

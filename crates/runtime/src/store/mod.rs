@@ -1,12 +1,22 @@
-//! A store: everything that instances are made of, and the stacks they run on.
+//! The store: all objects of a program, its stacks, and the state of what runs.
+//!
+//! | part | state |
+//! | --- | --- |
+//! | [`objects`] | instances and what they are made of |
+//! | [`running`] | activations, pending host calls, how they end |
+//! | [`budget`] | interruption, time slices, fuel |
+//! | [`observers`] | traces, profiles, checks, debuggers |
+//! | [`snapshots`] | the hook, and the record of the last snapshot |
+//!
+//! The heap and the table of stacks are layers of their own.
 
 mod budget;
 mod context;
+pub(crate) mod debugger_list;
 mod embedder;
 pub(crate) mod entry_points;
 pub mod fuel;
 pub mod interrupts;
-pub(crate) mod known_stores;
 pub(crate) mod objects;
 mod observers;
 mod options;
@@ -28,8 +38,9 @@ use crate::heap::Heap;
 use crate::stack::{self, BoundValues, RootStack, Stacks};
 use crate::vm::store_id::StoreId;
 use budget::Budget;
+use debugger_list::DebuggerListEntry;
 use entry_points::EntryPoints;
-use known_stores::Known;
+use interrupts::Reason;
 use objects::Objects;
 use observers::Observers;
 use ropewalk_abi::{ControlBlock, StoreContext};
@@ -40,10 +51,9 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
-/// A store: the sum of its parts.
+/// A store: all state of a program. See the [module](self) for its parts.
 pub struct Store {
-    /// What generated code sees of it. Generated code writes it while the caller has the store
-    /// borrowed.
+    /// The part that generated code reads and writes, while the caller has the store borrowed.
     context: UnsafeCell<StoreContext>,
     id: StoreId,
     pub(crate) options: StoreOptions,
@@ -55,17 +65,15 @@ pub struct Store {
     pub(crate) budget: Budget,
     pub(crate) observers: Observers,
     pub(crate) snapshots: Snapshots,
-    /// What the embedder has given it to call.
+    /// Keeps panics of the embedder's code until the store is consistent.
     pub(crate) embedder: Embedder,
-    /// The embedder's part of the store.
+    /// The embedder's data.
     owner: *mut c_void,
 }
 
-// SAFETY: nothing in a store depends on the thread it is used on, and the
-// embedder's part is its own business.
+// SAFETY: nothing in a store depends on the thread, and the embedder answers for its own data.
 unsafe impl Send for Store {}
-// SAFETY: a shared store can only be read; what generated code writes is
-// written while it is borrowed mutably.
+// SAFETY: a shared store can only be read; generated code writes while it is borrowed mutably.
 unsafe impl Sync for Store {}
 
 impl std::fmt::Debug for Store {
@@ -75,13 +83,13 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// A new store. It is boxed because generated code knows its address.
+    /// Makes a store. It is boxed because generated code knows its address.
     pub(crate) fn new(options: StoreOptions, entry_points: EntryPoints) -> Box<Store> {
         let id = StoreId::next();
         let running = Running::new(&options, id);
         let budget = Budget::default();
         if options.stress.stop_always {
-            budget.interrupts.stop_always();
+            budget.interrupts.stop(Reason::Always);
         }
         let mut stacks = Stacks::new(&options.stacks, options.arena.take_table());
         stacks.events.enable(options.trace);
@@ -103,32 +111,29 @@ impl Store {
         store.note_table();
         store.context.get_mut().store = ptr::from_mut(&mut *store).cast();
         if store.options.native_debug {
-            store.observers.debugger = Some(Known::new(store.context_ptr()));
+            store.observers.debugger = Some(DebuggerListEntry::new(store.context_ptr()));
         }
         store
     }
 
-    /// Tells generated code where the table of stacks is, with the transfer area, if there is
-    /// one.
+    /// Tells generated code where the table of stacks and the transfer area are.
     pub(crate) fn note_table(&mut self) {
         let (blocks, transfer) = (self.stacks.base(), self.stacks.transfer_area());
         let context = self.context_mut();
         (context.blocks, context.transfer) = (blocks, transfer);
     }
 
-    /// Tells this store from others.
+    /// The number of the store, which no other store has.
     pub fn id(&self) -> StoreId {
         self.id
     }
 
-    /// The heap with what generated code sees of it.
     pub(crate) fn heap_and_context(&mut self) -> (&mut Heap, &mut StoreContext) {
         (&mut self.heap, self.context.get_mut())
     }
 
     pub(crate) fn context(&self) -> &StoreContext {
-        // SAFETY: generated code, the only writer after the store's back, does
-        // not run while the store is borrowed.
+        // SAFETY: generated code writes it without borrowing the store, but does not run now.
         unsafe { &*self.context.get() }
     }
 
@@ -136,7 +141,7 @@ impl Store {
         self.context.get_mut()
     }
 
-    /// The address that generated code knows.
+    /// The address of the context, which generated code knows.
     pub fn context_ptr(&self) -> *mut StoreContext {
         self.context.get()
     }
@@ -145,18 +150,18 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// The context must be that of a store, of which no reference is in use.
+    /// The context must be that of a store to which there is no other reference.
     pub unsafe fn from_context<'a>(context: *mut StoreContext) -> &'a mut Store {
-        // SAFETY: `new` set the pointer, and the caller has the store to itself.
+        // SAFETY: `new` set the pointer, and the caller promises exclusive access.
         unsafe { &mut *(*context).store.cast::<Store>() }
     }
 
-    /// The embedder's part of the store.
+    /// The embedder's data.
     pub fn owner(&self) -> *mut c_void {
         self.owner
     }
 
-    /// Sets the embedder's part of the store.
+    /// Sets the embedder's data.
     pub fn set_owner(&mut self, owner: *mut c_void) {
         self.owner = owner;
     }
@@ -166,7 +171,7 @@ impl Store {
         &self.options.types
     }
 
-    /// What is bound to a stack that is suspended or new, if anything is.
+    /// The values bound to a suspended or new stack, if there are any.
     ///
     /// # Safety
     ///
@@ -176,19 +181,19 @@ impl Store {
         unsafe { BoundValues::of(stack, self.context().deliver) }
     }
 
-    /// Moves a stack that does not run, or is in a host call, to other memory.
+    /// Moves a stack to other memory. It must not be running generated code.
     ///
     /// # Safety
     ///
-    /// It must be alive.
+    /// The stack must be alive.
     pub(crate) unsafe fn move_stack(&mut self, block: *mut ControlBlock) {
         if self.stacks.has_moved_out(block) {
             // SAFETY: the caller's promise.
             let moved = unsafe { self.stacks.move_region(&mut *block) };
             return moved.expect("there is memory to move to");
         }
-        // One that is parked moves when it is continued. Now it could get the memory of
-        // the running stack, if that is already free.
+        // A parked stack moves when it is resumed. Now it could get the memory of the running
+        // stack, if that is already free.
         // SAFETY: the caller's promise.
         if unsafe { (*block).is_parked() } {
             return;
@@ -201,15 +206,12 @@ impl Store {
         };
         moved.expect("there is memory to move to");
     }
-}
 
-impl Store {
-    /// What is to do, in some modes, before the runtime continues a stack in the place of the
-    /// running one.
+    /// Extra work of some modes before the runtime switches from the running stack to another.
     ///
     /// # Safety
     ///
-    /// Both must be alive, and the links between them set.
+    /// Both stacks must be alive, and the links between them set.
     #[cold]
     pub(crate) unsafe fn watch_switch(&mut self, to: *mut ControlBlock) {
         self.trace_switch(to, 0, ptr::null());
@@ -222,8 +224,7 @@ impl Store {
 
 /// Moves the running stack of a store. Called by the stubs of the stress mode.
 pub(crate) unsafe extern "C" fn move_stack_of(context: *mut StoreContext) {
-    // SAFETY: the stub was called by generated code, which holds no reference
-    // to the store.
+    // SAFETY: generated code called the stub, and holds no reference to the store.
     let store = unsafe { Store::from_context(context) };
     // SAFETY: the running stack is alive.
     unsafe { store.move_stack(store.context().stack) };
@@ -237,12 +238,12 @@ impl Drop for Store {
         self.observers.debugger = None;
         let stacks = &self.stacks;
         let is_whole = |root: &RootStack| stacks.release_home(root.block);
-        let Running { roots, spare_roots, waiting, .. } = &mut self.running;
+        let Running { roots, spare_roots, pending, .. } = &mut self.running;
         roots.retain(is_whole);
         spare_roots.retain(is_whole);
-        waiting.retain(|waiting| waiting.as_ref().is_some_and(|waiting| is_whole(&waiting.root)));
-        let waiting = waiting.drain(..).flatten().map(|waiting| waiting.root);
-        let roots = roots.drain(..).chain(spare_roots.drain(..)).chain(waiting);
+        pending.retain(|pending| pending.as_ref().is_some_and(|pending| is_whole(&pending.root)));
+        let pending = pending.drain(..).flatten().map(|pending| pending.root);
+        let roots = roots.drain(..).chain(spare_roots.drain(..)).chain(pending);
         self.options.arena.put(self.stacks.take_table(), roots);
     }
 }

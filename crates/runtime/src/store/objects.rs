@@ -1,22 +1,22 @@
-//! The objects of a store: instances and what they are made of.
+//! The objects of a store: instances, memories, tables, globals, tags, host functions.
 
 use super::Store;
 use crate::code::LoadedModule;
 use crate::heap::Object;
 use crate::vm::const_value::ConstValue;
-use crate::vm::global::GlobalPlace;
+use crate::vm::global::{GlobalItem, GlobalPlace};
 use crate::vm::host_function::HostFunction;
 use crate::vm::instance::Instance;
 use crate::vm::memory::Memory;
 use crate::vm::table::Table;
 use crate::vm::totals::Totals;
+use ropewalk_abi::code::FunctionCode;
 use ropewalk_abi::{FuncRef, GlobalType, HostContext, RawVal, TagDef, TypeInfo, TypeKind, ValType};
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-/// The objects of a store.
 #[derive(Default)]
 pub(crate) struct Objects {
     pub instances: Vec<Instance>,
@@ -24,11 +24,11 @@ pub(crate) struct Objects {
     pub tables: Vec<Table>,
     #[expect(clippy::vec_box, reason = "generated code knows their addresses")]
     globals: Vec<Box<UnsafeCell<RawVal>>>,
-    /// Their types.
+    /// The types of `globals`.
     global_types: Vec<GlobalType>,
     #[expect(clippy::vec_box, reason = "generated code knows their addresses")]
     host_functions: Vec<Box<StoredHostFunction>>,
-    /// What host contexts inside instances point to.
+    /// Functions that host contexts inside instances point to.
     pub shared_host_functions: Vec<Arc<HostFunction>>,
     #[expect(clippy::vec_box, reason = "generated code knows their addresses")]
     pub tags: Vec<Box<TagDef>>,
@@ -36,9 +36,8 @@ pub(crate) struct Objects {
     pub collected_globals: Vec<GlobalPlace>,
     /// The operands of constant expressions that are being evaluated.
     pub const_stack: Vec<ConstValue>,
-    /// The modules whose code may run, by address.
+    /// The modules whose code may run, sorted by address.
     modules: Vec<Arc<LoadedModule>>,
-    /// How much memories and tables have together.
     pub totals: Totals,
     /// The number of the instance that makes first-class stacks, if there is one.
     pub stacks_instance: Option<usize>,
@@ -53,7 +52,7 @@ struct StoredHostFunction {
 }
 
 impl Store {
-    /// Makes the code of a module known for traps and backtraces.
+    /// Registers the code of a module for traps and backtraces.
     pub(crate) fn add_module(&mut self, module: &Arc<LoadedModule>) {
         self.objects.has_stackrefs |= module.code.tables().has_stackrefs;
         let start = module.code.start();
@@ -75,11 +74,21 @@ impl Store {
         module.code.offset_of(address).map(|offset| (module, offset))
     }
 
+    /// The function whose code contains an address, with its module and the offset there.
+    pub(crate) fn function_at(
+        &self,
+        address: usize,
+    ) -> Option<(&Arc<LoadedModule>, u32, FunctionCode)> {
+        let (module, offset) = self.module_at(address)?;
+        let tables = module.code.tables();
+        Some((module, offset, tables.functions[tables.function_at(offset)? as usize]))
+    }
+
     pub(crate) fn memory_may_fault_at(&self, address: usize) -> bool {
         self.objects.memories.iter().any(|memory| memory.may_fault_at(address))
     }
 
-    /// The instances, in the order in which they were made.
+    /// The instances, in the order of their creation.
     pub fn instances(&self) -> &[Instance] {
         &self.objects.instances
     }
@@ -114,7 +123,7 @@ impl Store {
         &mut self.objects.tables[index]
     }
 
-    /// A new global that belongs to no instance.
+    /// Makes a global that belongs to no instance.
     pub fn add_global(&mut self, ty: GlobalType, value: RawVal) -> GlobalPlace {
         let global = Box::new(UnsafeCell::new(value));
         let place = GlobalPlace(NonNull::new(global.get()).expect("boxes are not null"));
@@ -125,24 +134,21 @@ impl Store {
     }
 
     /// The globals that belong to no instance.
-    pub(crate) fn own_globals(&self) -> impl Iterator<Item = GlobalPlace> {
-        let places = self.objects.globals.iter();
-        places.map(|global| GlobalPlace(NonNull::new(global.get()).expect("boxes are not null")))
+    pub(crate) fn own_globals(&self) -> impl Iterator<Item = GlobalItem> {
+        self.objects.globals.iter().zip(&self.objects.global_types).map(|(global, ty)| {
+            let place = NonNull::new(global.get()).expect("boxes are not null");
+            GlobalItem { place: GlobalPlace(place), ty: *ty }
+        })
     }
 
-    /// Their types.
-    pub(crate) fn own_global_types(&self) -> impl Iterator<Item = GlobalType> {
-        self.objects.global_types.iter().copied()
-    }
-
-    /// Lets the collector follow a global if its type says so.
+    /// Adds a global to those that the collector follows, if its type says so.
     pub(crate) fn note_global(&mut self, place: GlobalPlace, ty: ValType) {
         if self.options.types.is_collected(ty) {
             self.objects.collected_globals.push(place);
         }
     }
 
-    /// A new tag.
+    /// Makes a tag.
     pub fn add_tag(&mut self, ty: *const TypeInfo) -> NonNull<TagDef> {
         let tag = Box::new(TagDef { ty });
         let place = NonNull::from(&*tag);
@@ -150,7 +156,7 @@ impl Store {
         place
     }
 
-    /// A host function as a value of this store.
+    /// Makes a host function a value of this store.
     pub fn add_host_function(&mut self, function: Arc<HostFunction>) -> NonNull<FuncRef> {
         let context = function.context(self.context_ptr());
         let func_ref = FuncRef {
@@ -199,8 +205,7 @@ impl GlobalPlace {
     ///
     /// The place must belong to the store.
     pub unsafe fn get(self, _store: &Store) -> RawVal {
-        // SAFETY: places live as long as their store, whose generated code
-        // does not run now.
+        // SAFETY: places live as long as their store, whose generated code does not run now.
         unsafe { self.0.read() }
     }
 

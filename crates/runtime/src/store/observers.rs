@@ -1,22 +1,21 @@
-//! Who watches a store.
+//! The observers of a store: tracing, profiling, checks, debuggers.
 
-use super::known_stores::Known;
+use super::debugger_list::DebuggerListEntry;
 use super::slot::Slot;
 use crate::report::stack_list::StackList;
 
-/// Who watches a store.
 #[derive(Default)]
 pub(crate) struct Observers {
-    /// Samples of where the program is.
+    /// The profiler of [`observe`](crate::observe), if it runs.
     pub profiler: Slot,
-    /// What is recorded of the stacks.
+    /// The recorder of the trace, if the store is traced.
     pub recorder: Slot,
-    /// How often the stacks were to be checked.
+    /// How many times a check of all stacks was requested.
     pub checks: usize,
-    /// How many stacks are listed whenever a call fails.
+    /// How many stacks are listed when a call fails.
     pub keeps_stacks: usize,
-    /// The stacks when the last call failed.
+    /// The stacks at the last failed call.
     pub kept_stacks: Option<StackList>,
-    /// Lets native debuggers find the store.
-    pub debugger: Option<Known>,
+    /// The entry for native debuggers.
+    pub debugger: Option<DebuggerListEntry>,
 }

@@ -1,4 +1,4 @@
-//! How a store behaves.
+//! The options of a store.
 
 use super::stress::Stress;
 use crate::code::types::TypeRegistry;
@@ -8,37 +8,37 @@ use crate::vm::memory::MemoryPool;
 use crate::vm::table::TableLimits;
 use std::sync::Arc;
 
-/// How a store behaves.
+/// The options of a store.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    /// Where its stacks come from.
+    /// The source of its stacks.
     pub arena: Arc<Arena>,
-    /// Where the address space of its memories comes from.
+    /// The source of address space for its memories.
     pub memories: Arc<MemoryPool>,
     /// The types of the engine.
     pub types: Arc<TypeRegistry>,
-    /// How many bytes its memories may have, all together.
+    /// The limit on the bytes of all its memories together.
     pub max_total_memory: u64,
-    /// How large its tables may be.
+    /// The limits on its tables.
     pub tables: TableLimits,
-    /// How its heap behaves.
+    /// The options of its heap.
     pub heap: HeapOptions,
-    /// How all stacks but roots are.
+    /// The options of its stacks, other than roots.
     pub stacks: StackOptions,
-    /// How many activations may be nested.
+    /// The limit on nested activations.
     pub max_activations: usize,
-    /// In which ways the engine is tested.
+    /// The stress modes.
     pub stress: Stress,
     /// Whether functions poll for interruption.
     pub interruption: bool,
-    /// Whether what functions execute is counted.
+    /// Whether functions consume fuel.
     pub consume_fuel: bool,
-    /// Whether what the stacks do is recorded.
+    /// Whether the store is traced.
     pub trace: bool,
     /// Whether snapshots can be taken: frames list all their pointers.
     pub snapshots: bool,
     /// Whether dirty pages are tracked after a snapshot.
     pub watch_pages: bool,
-    /// Whether native debuggers know it.
+    /// Whether native debuggers can find the store.
     pub native_debug: bool,
 }

@@ -12,30 +12,28 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// The future of a host call, with what is done with its output.
+/// The future of a host call.
 pub trait HostFuture: Send {
-    /// Polls it. When it is ready, it can be finished.
+    /// Polls the future. When it is ready, the call can be finished.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()>;
 
-    /// Puts its results into the transfer area; or throws, suspends, or ends the
-    /// activation.
+    /// Puts the results into the transfer area; or throws, suspends, or ends the activation.
     fn finish(self, store: &mut Store) -> Outcome;
 }
 
-/// How many words a future may have without a box: the box of a future, what that borrows, and
-/// where the function was called.
+/// How many words fit without a box: a boxed future, what it borrows, and the place of the call.
 const SMALL: usize = 4;
 
-/// Any such future. A small one lies here, so that waiting allocates nothing; others are boxed.
+/// A [`HostFuture`] of any type, boxed unless it is small.
 pub struct AnyHostFuture {
     words: [MaybeUninit<usize>; SMALL],
     verbs: &'static Verbs,
 }
 
-/// What can be done with a future of unknown type, by its address.
+/// The methods of a future of an erased type, which take its address.
 struct Verbs {
     poll: unsafe fn(*mut (), &mut Context<'_>) -> Poll<()>,
-    /// Takes it from there.
+    /// Moves the future out.
     finish: unsafe fn(*mut (), &mut Store) -> Outcome,
     drop: unsafe fn(*mut ()),
 }
@@ -48,11 +46,11 @@ impl<R: HostFuture> Of<R> {
         size_of::<R>() <= size_of::<[usize; SMALL]>() && align_of::<R>() <= align_of::<usize>();
 
     const VERBS: Verbs = Verbs {
-        // SAFETY: whoever calls it has one of this type there.
+        // SAFETY: the caller passes the address of a future of this type.
         poll: |future, context| unsafe { (*future.cast::<R>()).poll(context) },
-        // SAFETY: as above, and it is not used again.
+        // SAFETY: as above, and the caller does not use it again.
         finish: |future, store| unsafe { future.cast::<R>().read().finish(store) },
-        // SAFETY: as above, and it is not used again.
+        // SAFETY: as above, and the caller does not use it again.
         drop: |future| unsafe { future.cast::<R>().drop_in_place() },
     };
 }
@@ -68,7 +66,7 @@ impl<R: HostFuture> HostFuture for Box<R> {
 }
 
 impl AnyHostFuture {
-    /// A future of unknown type.
+    /// Erases the type of a future.
     #[inline]
     pub fn new<R: HostFuture + 'static>(future: R) -> AnyHostFuture {
         match Of::<R>::IS_SMALL {
@@ -82,7 +80,7 @@ impl AnyHostFuture {
         const { assert!(Of::<Box<R>>::IS_SMALL) };
         let mut words = [MaybeUninit::uninit(); SMALL];
         assert!(Of::<R>::IS_SMALL);
-        // SAFETY: there is room for it.
+        // SAFETY: `words` has room for it.
         unsafe { words.as_mut_ptr().cast::<R>().write(future) };
         AnyHostFuture { words, verbs: &Of::<R>::VERBS }
     }
@@ -90,7 +88,7 @@ impl AnyHostFuture {
     /// As [`HostFuture::poll`].
     #[inline]
     pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: it is there, of the type whose verbs these are.
+        // SAFETY: `words` contains a future of the type that `verbs` is for.
         unsafe { (self.verbs.poll)(self.words.as_mut_ptr().cast(), context) }
     }
 
@@ -98,7 +96,7 @@ impl AnyHostFuture {
     #[inline]
     pub fn finish(self, store: &mut Store) -> Outcome {
         let mut this = ManuallyDrop::new(self);
-        // SAFETY: as above, and it is not used again.
+        // SAFETY: as above, and the future is not used again.
         unsafe { (this.verbs.finish)(this.words.as_mut_ptr().cast(), store) }
     }
 }
@@ -119,10 +117,10 @@ impl fmt::Debug for AnyHostFuture {
     }
 }
 
-/// The future of a call that was given up.
-struct GivenUp;
+/// The future of a call that nothing continues, or of a restored one until it is called again.
+pub(crate) struct NeverReady;
 
-impl HostFuture for GivenUp {
+impl HostFuture for NeverReady {
     fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Pending
     }
@@ -132,10 +130,10 @@ impl HostFuture for GivenUp {
     }
 }
 
-/// What a pending host call is about to do.
+/// The state of a pending host call. A finished call is consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallState {
-    /// The call was left, and nothing polls its future yet: the caller must be woken.
+    /// The call was left, and its future is not polled yet: the caller must be woken.
     Left,
     /// The future was polled and is not ready.
     Pending,
@@ -143,22 +141,22 @@ pub enum CallState {
     Ready,
 }
 
-/// A host call that is not ready: its stack was left in it, and continues when it is finished.
+/// A host call that is not ready. Its stack was left, and continues when the call is finished.
 ///
 /// ```text
 ///   host function --returns a future--> Left --announce--> Pending --poll--> Ready --finish-->
 /// ```
 ///
-/// A limiter that has not decided, and a time slice that has passed, are pending calls too.
+/// A limiter that has not decided and an activation that has yielded are pending calls too.
 #[derive(Debug)]
 pub struct PendingCall {
     future: AnyHostFuture,
-    /// Where the scope of its references begins, if it keeps them while it is pending.
+    /// The scope of its references, if it keeps them while it is pending.
     scope: Scope,
     state: CallState,
-    /// The number of its activation among those that were set aside.
+    /// The number of its activation among those set aside.
     activation: u32,
-    /// What may end it meanwhile.
+    /// What can end the activation while the call is pending.
     interrupts: Option<Arc<Interrupts>>,
 }
 
@@ -167,7 +165,7 @@ impl PendingCall {
         PendingCall { future, scope, state, activation: u32::MAX, interrupts: None }
     }
 
-    /// A call whose future was polled, and was not ready.
+    /// A call whose future was polled, and is not ready.
     pub fn polled(future: AnyHostFuture, scope: Scope) -> PendingCall {
         PendingCall::new(future, scope, CallState::Pending)
     }
@@ -177,7 +175,7 @@ impl PendingCall {
         PendingCall::new(future, Scope::NONE, CallState::Left)
     }
 
-    /// Notes which activation waits for it, and what may end that.
+    /// Sets which activation waits for the call, and what can end it.
     pub(crate) fn belongs_to(
         &mut self,
         ActivationNumber(number): ActivationNumber,
@@ -187,7 +185,6 @@ impl PendingCall {
         self.interrupts = interrupts;
     }
 
-    /// The number of its activation.
     pub(crate) fn activation(&self) -> usize {
         self.activation as usize
     }
@@ -196,8 +193,7 @@ impl PendingCall {
         self.scope
     }
 
-    /// Has the caller woken when the call must continue. Called when the call was just left
-    /// and the store can be used by others: a waker may do anything.
+    /// Wakes the caller when the call can continue. The waker may use the store.
     pub fn announce(&mut self, waker: &Waker) {
         if let Some(interrupts) = &self.interrupts {
             interrupts.wake_at_end(self.activation as usize, waker);
@@ -208,7 +204,7 @@ impl PendingCall {
         }
     }
 
-    /// Polls its future. It is ready too if the activation must end.
+    /// Polls the future. The call is ready too if its activation must end.
     #[inline]
     pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let polled = match self.interrupts {
@@ -225,7 +221,7 @@ impl PendingCall {
     fn poll_or_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let interrupts = self.interrupts.as_ref().expect("it can be ended");
         if interrupts.end() {
-            // What the call waits for may use the store when it is dropped.
+            // Dropping the future may use the store, so it is dropped here, not in `finish`.
             self.future = AnyHostFuture::new(Ends);
         } else if self.future.poll(context).is_pending() {
             interrupts.wake_at_end(self.activation as usize, context.waker());
@@ -234,20 +230,18 @@ impl PendingCall {
         Poll::Ready(())
     }
 
-    /// Replaces the future by one that is ready.
+    /// Replaces the future by a ready one.
     pub fn fulfill(&mut self, future: AnyHostFuture) {
         self.future = future;
         self.state = CallState::Ready;
     }
 
-    /// Returns the future of a call that nothing continues. It may use the store when it is
-    /// dropped.
+    /// Takes the future out of an abandoned call. It may use the store when it is dropped.
     pub fn give_up(&mut self) -> AnyHostFuture {
-        std::mem::replace(&mut self.future, AnyHostFuture::new(GivenUp))
+        std::mem::replace(&mut self.future, AnyHostFuture::new(NeverReady))
     }
 
-    /// Finishes the call, which must be ready: puts its results into the transfer area, or
-    /// throws, suspends, or ends the activation.
+    /// Finishes a ready call, as [`HostFuture::finish`].
     pub(crate) fn finish(self, store: &mut Store) -> Outcome {
         assert_eq!(
             self.state,
@@ -258,38 +252,37 @@ impl PendingCall {
     }
 }
 
-/// An activation that was left in a pending host call: its number among those set aside.
+/// The number of an activation that was set aside in a pending host call.
 #[derive(Clone, Copy, Debug)]
 pub struct ActivationNumber(pub(crate) u32);
 
-/// What an activation waits for, as a [snapshot](crate::snapshot) describes it. It is noted only
-/// where snapshots can be taken.
+/// The reason for a pending call, recorded for [snapshots](crate::snapshot).
 #[derive(Debug, Default)]
-pub enum AwaitedCall {
-    /// Something that no snapshot can have: a limiter that has not decided.
+pub enum PendingCause {
+    /// Unknown, or a limiter that has not decided. No snapshot can contain it.
     #[default]
     Unknown,
-    /// To be polled again: it has stopped at a safepoint.
+    /// The activation yielded at a safepoint.
     Turn,
     /// A host function.
     Host {
-        /// What it was called with. It lives as long as the store.
+        /// The context of the function, which lives as long as the store.
         context: *const HostContext,
-        /// Its arguments, if none is a reference: those would move.
+        /// The arguments, unless one is a reference, which could move.
         arguments: Option<Box<[RawVal]>>,
     },
 }
 
-/// Where a scope begins that lasts while a host function waits, if there is one. It lies in
-/// every future that waits, so it is small: more references than that there cannot be.
+/// Where the scope of a pending host function begins, if it has one. Every pending call contains
+/// one, so it is small: there are never more references than it can count.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope(u32);
 
 impl Scope {
-    /// There is none.
+    /// No scope.
     pub const NONE: Scope = Scope(u32::MAX);
 
-    /// One that begins after so many references.
+    /// A scope that begins after this many references.
     pub fn beginning_at(begin: usize) -> Scope {
         Scope(u32::try_from(begin).unwrap_or(u32::MAX - 1))
     }
@@ -299,30 +292,28 @@ impl Scope {
     }
 }
 
-/// What is set aside of an activation that waits.
+/// An activation that was set aside while its host call is pending.
 #[derive(Debug)]
-pub(crate) struct WaitingActivation {
+pub(crate) struct PendingActivation {
     pub root: RootStack,
     pub stack: *mut ControlBlock,
     pub base: *mut ControlBlock,
-    pub awaits: AwaitedCall,
-    /// What its root refers to, if nobody is sure to keep it.
+    pub cause: PendingCause,
+    /// Keeps alive what the root refers to, in case the caller does not.
     pub _caller: Option<Arc<CallerPlaces>>,
 }
 
-/// What the root of an activation of a [snapshot](crate::snapshot) refers to, in the place of
-/// whoever has called it. The activation and whoever will continue it share it, so that it stays
-/// even if nobody does.
+/// What the root of a restored activation refers to, instead of the original caller's memory. The
+/// activation and its new caller share it, so it stays even if the caller drops it.
 #[derive(Debug)]
 pub struct CallerPlaces {
     /// The array with the results, if they are not in a register. Its address is on the stack.
     pub(crate) values: Option<Box<[UnsafeCell<RawVal>]>>,
-    /// The clauses with which the host has resumed a continuation.
+    /// The clauses with which the host resumed a continuation.
     pub(crate) clauses: Option<List<Vec<u64>>>,
 }
 
-// SAFETY: what is written there is written by the store's activation, and read when that has
-// ended, by who has the store.
+// SAFETY: the activation writes there, and the store's owner reads it after the end.
 unsafe impl Send for CallerPlaces {}
 // SAFETY: as above.
 unsafe impl Sync for CallerPlaces {}
@@ -335,17 +326,17 @@ impl CallerPlaces {
     /// The activation must have ended.
     pub unsafe fn values(&self) -> Option<&[RawVal]> {
         let values = self.values.as_deref()?;
-        // SAFETY: nobody writes there any more; a cell is what is in it.
+        // SAFETY: the activation no longer writes there, and a cell has the layout of its contents.
         Some(unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) })
     }
 
-    /// The clauses of the host, if it has resumed a continuation.
+    /// The clauses of the host, if it resumed a continuation.
     pub fn clauses(&self) -> &[u64] {
         self.clauses.as_ref().map_or(&[], List::clauses)
     }
 }
 
-/// What an activation waits for that is to end.
+/// The future of an activation that must end.
 struct Ends;
 
 impl HostFuture for Ends {
@@ -364,7 +355,7 @@ mod tests {
     use std::sync::Arc;
     use std::task::Waker;
 
-    /// Is ready at the second poll, with something of a size.
+    /// Ready at the second poll; its size is a parameter.
     struct Counts<const SIZE: usize> {
         polls: [u8; SIZE],
         _shared: Arc<()>,

@@ -1,4 +1,4 @@
-//! What the host does with references.
+//! References in the hands of the host: scopes, types, fields.
 
 use crate::code::types::is_subtype;
 use crate::heap::{Object, ObjectType, OwnedRoot, Root, read_storage, slot_type, write_storage};
@@ -7,8 +7,7 @@ use ropewalk_abi::stack::is_stack;
 use ropewalk_abi::{FuncRef, HeapType, RawVal, RefType, StorageType, TypeKind};
 
 impl Store {
-    /// Puts a reference into the hands of the host, until its scope ends. Outside of
-    /// all scopes, until [so many](UNSCOPED) newer ones are made.
+    /// Gives the host a reference until its scope ends, or outside of scopes, for some time.
     pub fn root(&mut self, reference: u64) -> Root {
         if self.running.depth == 0 && self.heap.roots.open_scopes == 0 {
             return self.heap.roots.add_unscoped(reference);
@@ -16,8 +15,7 @@ impl Store {
         self.heap.roots.add(reference)
     }
 
-    /// The same for the host. If there is no memory for it, what the host gets is as if its
-    /// scope had ended.
+    /// As [`root`](Self::root). Without memory for it, the root is one whose scope has ended.
     pub fn root_for_host(&mut self, reference: u64) -> Root {
         match self.heap.roots.make_room(1) {
             Ok(()) => self.root(reference),
@@ -25,24 +23,22 @@ impl Store {
         }
     }
 
-    /// The reference in the hands of the host, unless its scope has ended.
+    /// The reference, unless its scope has ended.
     pub fn rooted(&self, root: Root) -> Option<u64> {
         self.heap.roots.get(root)
     }
 
-    /// Puts a reference into the hands of the host, as long as somebody has it, unless there
-    /// is no memory for that.
+    /// Gives the host a reference until the root is dropped. None if there is no memory for it.
     pub fn own(&mut self, reference: u64) -> Option<OwnedRoot> {
         self.heap.roots.own(reference)
     }
 
-    /// The reference that somebody owns.
+    /// The reference of an owned root.
     pub fn owned(&self, root: &OwnedRoot) -> u64 {
         root.reference()
     }
 
-    /// Where a scope of references begins that are made from now on by a host function
-    /// that runs.
+    /// Where a scope begins for references that a host function makes from now on.
     #[inline]
     pub fn begin_scope(&self) -> usize {
         self.heap.roots.len()
@@ -56,7 +52,7 @@ impl Store {
         }
     }
 
-    /// Opens a scope that may last while nothing runs; returns where it begins.
+    /// Opens a scope that may outlast the activation; returns where it begins.
     pub fn open_scope(&mut self) -> usize {
         self.heap.roots.open_scopes += 1;
         self.begin_scope()
@@ -64,36 +60,32 @@ impl Store {
 
     /// Closes an open scope.
     pub fn close_scope(&mut self, begin: usize) {
-        // Two scopes can be swapped, and then each closes what the other opened.
+        // Two overlapping scopes can be closed in the wrong order; then each closes the other.
         let open = &mut self.heap.roots.open_scopes;
         *open = open.saturating_sub(1);
         self.end_scope(begin);
     }
 
-    /// Lets the scope of a host function last while nothing runs.
+    /// Lets the scope of a host function outlast its activation.
     pub(crate) fn keep_scope_open(&mut self) {
         self.heap.roots.open_scopes += 1;
     }
 
-    /// How many collections there were.
+    /// The number of collections so far.
     pub fn collections(&self) -> u64 {
         self.heap.collections
     }
 
-    /// How many bytes the objects of the heap take, with garbage.
+    /// The bytes that objects take, including garbage.
     pub fn heap_used(&self) -> usize {
         self.heap.used(self.context())
     }
 
-    /// Whether a reference has a type.
-    ///
-    /// Of a continuation only that it is one: which type it has is known only
-    /// by whoever has it.
+    /// Whether a reference has a type. The type of a continuation is not known: only its kind.
     ///
     /// # Safety
     ///
-    /// The reference must be of the store, and be a function exactly if the
-    /// type is one of functions.
+    /// The reference must be of the store, and be a function if and only if the type is.
     pub unsafe fn has_type(&self, reference: u64, ty: RefType) -> bool {
         if reference == 0 {
             return ty.nullable;
@@ -109,8 +101,7 @@ impl Store {
             }
             HeapType::Concrete(number) if types.kind(number) == TypeKind::Func => {
                 let expected = types.get(number);
-                // SAFETY: a function reference points to a function, whose type
-                // lives as long as the engine.
+                // SAFETY: the reference is to a function; types live as long as the engine.
                 unsafe { is_subtype(&*(*(reference as *const FuncRef)).ty, &*expected.info()) }
             }
             _ if is_stack(reference) => false,
@@ -128,7 +119,7 @@ impl Store {
     fn object_has_type(&self, object: Object, heap: HeapType) -> bool {
         let kind = object.ty().kind;
         match heap {
-            // What is made external stays what it is, and the other way round.
+            // `extern.convert_any` and its inverse do not change an object.
             HeapType::Any | HeapType::Extern => kind != TypeKind::Func,
             HeapType::Exn => kind == TypeKind::Func,
             HeapType::Eq => matches!(kind, TypeKind::Struct | TypeKind::Array),
@@ -143,8 +134,7 @@ impl Store {
         }
     }
 
-    /// The kind of the object that a reference refers to; none for null and
-    /// `i31`.
+    /// The kind of the object that a reference refers to; none for null and `i31`.
     ///
     /// # Safety
     ///
@@ -162,12 +152,11 @@ impl Store {
         })
     }
 
-    /// Reads a field of a struct, an element of an array, or a value of an
-    /// exception; packed integers are zero-extended.
+    /// Reads a field, an element, or a value of an exception. Packed integers are zero-extended.
     ///
     /// # Safety
     ///
-    /// The reference must be of the store, to an object that has it.
+    /// The reference must be of the store, to an object that has this slot.
     pub unsafe fn read_slot(&self, reference: u64, index: u32) -> RawVal {
         // SAFETY: the caller's promise.
         unsafe {
@@ -176,13 +165,11 @@ impl Store {
         }
     }
 
-    /// Writes a field of a struct, an element of an array, or a value of an
-    /// exception.
+    /// Writes a field of a struct, an element of an array, or a value of an exception.
     ///
     /// # Safety
     ///
-    /// The reference must be of the store, to an object that has it, and the
-    /// value have its type.
+    /// The reference must be of the store, to an object with this slot, and the value fit it.
     pub unsafe fn write_slot(&mut self, reference: u64, index: u32, value: &RawVal) {
         // SAFETY: the caller's promise.
         unsafe {

@@ -1,25 +1,25 @@
-//! Snapshots of a store: who takes them, and the last one.
+//! The snapshot state of a store: the hook, and the record of the last snapshot.
 
 use super::Store;
 use super::slot::Slot;
 use crate::embedder::Foreign;
 use ropewalk_abi::PausedRegisters;
 
-/// Takes a snapshot of the store at a safepoint. If it fails, what runs ends with its error.
+/// Takes a snapshot of the store at a safepoint. An error ends the running call.
 pub type SnapshotHook =
     Foreign<Box<dyn FnMut(&mut Store, &PausedRegisters) -> anyhow::Result<()> + Send + Sync>>;
 
-/// The state of snapshots.
+/// The snapshot state of a store.
 #[derive(Default)]
 pub(crate) struct Snapshots {
-    /// Takes a snapshot at a safepoint when one was asked for.
+    /// Called at a safepoint after a request for a snapshot.
     pub hook: Option<SnapshotHook>,
-    /// What is known of the last one.
+    /// The record of the last snapshot, for the next incremental one.
     pub last: Slot,
 }
 
 impl Store {
-    /// Sets what takes a snapshot at a safepoint.
+    /// Sets the hook that takes snapshots at safepoints.
     pub fn set_snapshot_hook(&mut self, hook: Option<SnapshotHook>) {
         self.snapshots.hook = hook;
     }

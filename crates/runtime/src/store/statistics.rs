@@ -1,42 +1,39 @@
-//! How many stacks a store has, and how much memory they take.
+//! Statistics of the stacks of a store: how many there are, and their memory.
 
 use super::Store;
 use crate::stack::Stacks;
 use ropewalk_abi::stack::Purpose;
 
-/// How many stacks, but roots, a store has.
+/// The number of stacks of a store, other than roots, and their memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackStatistics {
-    /// How many belong to continuations that are new, suspended or running, or
-    /// abandoned and not yet collected. They are the sum of those that run, those that
-    /// are suspended, and those that are parked.
+    /// Stacks that are new, suspended, running or abandoned: the sum of the next three.
     pub live: usize,
-    /// How many run, or wait for one that runs.
+    /// Stacks that run, or wait for a running one.
     pub running: usize,
-    /// How many are new or suspended, and have memory of their own.
+    /// New or suspended stacks with memory of their own.
     pub suspended: usize,
-    /// How many are new or suspended, and have given their memory up: their frames are
-    /// packed.
+    /// New or suspended stacks whose frames are packed, without memory of their own.
     pub parked: usize,
-    /// How many were live at the same time at most.
+    /// The highest number of live stacks so far.
     pub peak: usize,
-    /// How many wait to be used again.
+    /// Free stacks that wait to be used again.
     pub pooled: usize,
-    /// How much memory they have.
+    /// The bytes of memory that they have.
     pub committed_bytes: usize,
-    /// How much address space they have.
+    /// The bytes of address space that they have.
     pub reserved_bytes: usize,
-    /// How often a stack, also a root, has got more room.
+    /// How many times a stack, including roots, has grown.
     pub growths: u64,
-    /// How often one was parked.
+    /// How many times a stack was parked.
     pub parkings: u64,
 }
 
 impl Store {
-    /// How many stacks, but roots, there are.
+    /// The statistics of all stacks other than roots.
     pub fn stack_statistics(&self) -> StackStatistics {
         let total = self.stacks.count_stacks();
-        // What was dropped is as good as free.
+        // Stacks that their owners have dropped count as free.
         let pooled = self.stacks.count_free(self.context().free_stacks) + self.count_released();
         let (reserved_bytes, committed_bytes) = self.stacks.reserved_and_committed();
         let live = total - pooled;

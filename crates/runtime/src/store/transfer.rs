@@ -1,4 +1,4 @@
-//! The transfer area, as the runtime reads and writes it.
+//! Access to the transfer area, where values travel between stacks.
 
 use crate::stack::{BoundValues, Mutation};
 use crate::store::Store;
@@ -7,42 +7,39 @@ use ropewalk_abi::transfer::{TAGS, ValueClass};
 use ropewalk_abi::{RawVal, ValType};
 
 impl Store {
-    /// A value that generated code has put into the area.
+    /// A value that generated code put into the area.
     pub(crate) fn transferred(&self, slot: usize) -> RawVal {
         assert!(slot < TRANSFER_SLOTS);
-        // SAFETY: the area has as many places, belongs to the store, and generated
-        // code does not run.
+        // SAFETY: the area belongs to the store, has this slot, and generated code does not run.
         unsafe { *self.context().transfer.add(slot) }
     }
 
-    /// Puts a value into the area, of the same class as the one that is there.
+    /// Replaces a value in the area by one of the same class.
     pub(crate) fn transfer(&mut self, slot: usize, value: RawVal) {
         assert!(slot < TRANSFER_SLOTS);
         // SAFETY: as above.
         unsafe { self.context().transfer.add(slot).write(value) };
     }
 
-    /// The class of the value that was put into a place last.
+    /// The class of the newest value in a slot.
     fn tag(&mut self, slot: usize) -> &mut u8 {
         assert!(slot < TRANSFER_SLOTS);
-        // SAFETY: as above; there are as many tags after the places.
+        // SAFETY: as above; there is a tag for each place.
         unsafe { &mut *self.context().transfer.cast::<u8>().add(TAGS + slot) }
     }
 
-    /// Notes the class of the value in a place.
     pub(crate) fn set_tag(&mut self, slot: usize, class: ValueClass) {
         *self.tag(slot) = class as u8;
     }
 
-    /// Puts the values that are bound to a stack, which is being continued, before
-    /// the others in the area.
+    /// Puts the values bound to a stack that is being resumed in front of the others.
     pub(crate) fn deliver(&mut self, bound: BoundValues) {
         // SAFETY: types live as long as the engine.
         let ty = self.options.types.get(unsafe { (*bound.ty()).id });
         let ty = ty.ty().composite.as_func().expect("continuations are made of functions");
         let (count, rest) = (bound.count(), bound.rest());
         self.check_transferred(&ty.params()[count..]);
-        // With a bug that can be put back they come last.
+        // With a deliberate bug they come last.
         let is_last = self.options.stacks.mutation.is(Mutation::BoundValuesLast);
         let (first_bound, first_given) = if is_last { (rest, 0) } else { (0, count) };
         for slot in (0..rest).rev() {
@@ -57,8 +54,7 @@ impl Store {
         }
     }
 
-    /// Checks that the first values are of the classes of some types, if stacks are
-    /// checked. What is wrong is found with the next check.
+    /// Checks the classes of the first values. The next check of the stacks reports errors.
     pub(crate) fn check_transferred(&mut self, types: &[ValType]) {
         if !self.options.stress.check_stacks {
             return;

@@ -2,8 +2,7 @@
 
 use ropewalk_abi::RawVal;
 
-/// A value on the stack of a constant expression. The collector follows those
-/// that are references to objects.
+/// A value on the stack of a constant expression. The collector follows references to objects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ConstValue {
     Other(RawVal),
@@ -11,7 +10,6 @@ pub(crate) enum ConstValue {
 }
 
 impl ConstValue {
-    /// The value itself.
     pub fn raw(self) -> RawVal {
         match self {
             ConstValue::Other(value) => value,

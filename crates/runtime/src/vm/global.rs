@@ -3,19 +3,19 @@
 use ropewalk_abi::{GlobalType, RawVal};
 use std::ptr::NonNull;
 
-/// Where the value of a global is.
+/// The place of a global's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GlobalPlace(pub(crate) NonNull<RawVal>);
 
-// SAFETY: a place is used only together with the store that it belongs to.
+// SAFETY: a place is used only together with its store.
 unsafe impl Send for GlobalPlace {}
 // SAFETY: as above.
 unsafe impl Sync for GlobalPlace {}
 
-/// A global: where it is and what it holds.
+/// A global: its place and its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GlobalItem {
-    /// Where its value is.
+    /// The place of its value.
     pub place: GlobalPlace,
     /// Its type.
     pub ty: GlobalType,

@@ -1,4 +1,4 @@
-//! Functions of the host.
+//! Host functions.
 
 use crate::code::types::TypeRegistry;
 use ropewalk_abi::{HostContext, StoreContext, TypeInfo, ValType};
@@ -7,21 +7,19 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// A function of the host, for any number of stores.
+/// A host function, for any number of stores.
 pub struct HostFunction {
     /// Its type.
     pub ty: *const TypeInfo,
     /// The number of its type.
     pub type_id: u32,
-    /// The trampoline that functions call it by. It is there before the function is
-    /// used in a store.
+    /// The trampoline that functions call it by. It is set before the function is used in a store.
     pub trampoline: OnceLock<Trampoline>,
-    /// What [`HostContext::function`] says.
+    /// The value of [`HostContext::function`].
     pub function: *const c_void,
-    /// Whether its results can be those of another type: they are checked if need be,
-    /// against the type that it is called as.
+    /// Whether its results can be those of another type, perhaps after a check.
     pub results_fit: fn(&TypeRegistry, &[ValType], &[ValType]) -> bool,
-    /// What it closes over.
+    /// The data that it closes over.
     pub data: Box<dyn Any + Send + Sync>,
 }
 
@@ -51,7 +49,6 @@ impl HostFunction {
         self.trampoline.get().expect("made before the function is used in a store").0
     }
 
-    /// The context for calls of it in a store.
     pub(crate) fn context(&self, store: *mut StoreContext) -> HostContext {
         HostContext {
             store,

@@ -1,4 +1,4 @@
-//! What is given for imports.
+//! Values of imports.
 
 use super::global::GlobalItem;
 use super::host_function::HostFunction;
@@ -6,12 +6,12 @@ use ropewalk_abi::{FuncRef, TagDef};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What is given for an import.
+/// The value of an import.
 #[derive(Clone, Debug)]
 pub enum ImportValue {
     /// A function of the store.
     Func(NonNull<FuncRef>),
-    /// A function of the host.
+    /// A host function.
     Host(Arc<HostFunction>),
     /// A table, by its number in the store.
     Table(usize),

@@ -1,4 +1,4 @@
-//! Instances: their memory, which generated code uses by its layout.
+//! Instances, and the memory that generated code accesses by their layout.
 
 use super::global::{GlobalItem, GlobalPlace};
 use crate::code::LoadedModule;
@@ -15,26 +15,25 @@ use std::sync::Arc;
 pub struct Instance {
     pub(crate) place: ExportPlace,
     pub(crate) module: Arc<LoadedModule>,
-    /// For each memory of the module, its number in the store.
+    /// The numbers of its memories in the store.
     pub(crate) memories: Vec<usize>,
-    /// For each table of the module, its number in the store.
+    /// The numbers of its tables in the store.
     pub(crate) tables: Vec<usize>,
     /// The type of each imported global: its own, which may be a subtype of the import's.
     pub(crate) imported_globals: Vec<GlobalType>,
     /// The element segments; dropped ones are empty.
     pub(crate) elements: Vec<Vec<u64>>,
-    /// Which data segments were dropped.
     pub(crate) dropped_data: Vec<bool>,
 }
 
-/// The memory of an instance, which generated code knows by its address.
+/// The memory of an instance, whose address generated code knows.
 #[derive(Debug)]
 pub(crate) struct ExportPlace {
     header: NonNull<InstanceHeader>,
     layout: Layout,
 }
 
-// SAFETY: the memory is used only together with the store that owns it.
+// SAFETY: the memory is used only together with its store.
 unsafe impl Send for ExportPlace {}
 // SAFETY: as above.
 unsafe impl Sync for ExportPlace {}
@@ -42,7 +41,7 @@ unsafe impl Sync for ExportPlace {}
 impl ExportPlace {
     pub(crate) fn new(size: usize) -> ExportPlace {
         let layout = Layout::from_size_align(size, 16).expect("instances are smaller than 2 GiB");
-        // SAFETY: an instance has at least its header.
+        // SAFETY: the size is not zero, since an instance has a header.
         let memory = unsafe { alloc_zeroed(layout) };
         match NonNull::new(memory.cast()) {
             Some(header) => ExportPlace { header, layout },
@@ -50,12 +49,11 @@ impl ExportPlace {
         }
     }
 
-    /// The header, with which it begins.
     pub(crate) fn header(&self) -> NonNull<InstanceHeader> {
         self.header
     }
 
-    /// A pointer to what is at an offset that the layout gave.
+    /// A pointer to an offset that comes from the layout.
     pub(crate) fn at<T>(&self, offset: i32) -> NonNull<T> {
         let offset = offset as usize;
         assert!(offset + size_of::<T>() <= self.layout.size());
@@ -83,7 +81,7 @@ impl Drop for ExportPlace {
 }
 
 impl Instance {
-    /// The module it is an instance of.
+    /// The module of the instance.
     pub fn module(&self) -> &Arc<LoadedModule> {
         &self.module
     }
@@ -92,18 +90,18 @@ impl Instance {
         self.place.header
     }
 
-    /// A function, as a value; only for those that are used as values.
+    /// A function as a value. It must be one that is used as a value.
     pub fn func_ref(&self, function: u32) -> NonNull<FuncRef> {
         let number = self.module.info.func_refs[function as usize];
         self.place.at(self.module.layout.func_ref(number))
     }
 
-    /// A table, by its number in the store.
+    /// The number of a table in the store.
     pub fn table(&self, table: u32) -> usize {
         self.tables[table as usize]
     }
 
-    /// A memory, by its number in the store.
+    /// The number of a memory in the store.
     pub fn memory(&self, memory: u32) -> usize {
         self.memories[memory as usize]
     }
@@ -122,46 +120,35 @@ impl Instance {
         if global >= self.module.info.imported_globals {
             return self.place.at(layout.defined_global(global));
         }
-        // SAFETY: imports are in place before anything asks for them.
+        // SAFETY: imports are set before they are read.
         unsafe { self.place.at::<NonNull<RawVal>>(layout.imported_global(global)).read() }
     }
 
     /// An imported function, as calls use it.
     pub(crate) fn function_import(&self, function: u32) -> FuncImport {
         let offset = self.module.layout.imported_function(function);
-        // SAFETY: imports are in place before anything asks for them.
+        // SAFETY: imports are set before they are read.
         unsafe { self.place.at::<FuncImport>(offset).read() }
     }
 
-    /// Which data segments were dropped.
-    pub(crate) fn dropped_data(&self) -> &[bool] {
-        &self.dropped_data
-    }
-
-    /// The context of an imported function, if that is one of the host.
+    /// The context of an imported function, if it is a host function.
     pub(crate) fn host_context(&self, function: u32) -> Option<HostContext> {
-        // SAFETY: it is filled if the import is a function of the host.
+        // SAFETY: it is set if the import is a host function.
         self.host_context_place(function).map(|place| unsafe { place.read() })
     }
 
-    /// Where the same lies.
+    /// The place of that context.
     pub(crate) fn host_context_place(&self, function: u32) -> Option<*const HostContext> {
         let place = self.place.at::<HostContext>(self.module.layout.host_context(function));
         let import = self.function_import(function);
         ptr::eq(import.context, place.as_ptr().cast()).then_some(place.as_ptr().cast_const())
     }
 
-    /// Whether a context is that of an imported function.
-    pub(crate) fn is_host_context(&self, function: u32, context: &HostContext) -> bool {
-        let place = self.place.at::<HostContext>(self.module.layout.host_context(function));
-        ptr::eq(place.as_ptr(), context)
-    }
-
-    /// The number of the record of a function of its own, by its code.
+    /// The number of the record of a function that the module defines, by its code.
     pub(crate) fn func_ref_with_code(&self, code: *const std::ffi::c_void) -> Option<u32> {
         let numbers = 0..self.module.info.func_ref_count;
         numbers.into_iter().find(|number| {
-            // SAFETY: the records are filled when the instance is made.
+            // SAFETY: the records are set when the instance is made.
             let func_ref = unsafe { self.func_ref_by_number(*number).read() };
             ptr::eq(func_ref.code, code) && ptr::eq(func_ref.context, self.header().as_ptr().cast())
         })
@@ -174,12 +161,11 @@ impl Instance {
 
     /// A tag.
     pub fn tag(&self, tag: u32) -> NonNull<TagDef> {
-        // SAFETY: tags are in place before anything asks for them.
+        // SAFETY: tags are set before they are read.
         unsafe { self.place.at::<NonNull<TagDef>>(self.module.layout.tag(tag)).read() }
     }
 
-    /// Calls a function with the references in element segments that are
-    /// followed.
+    /// Calls a function with each reference in element segments that the collector follows.
     pub(crate) fn visit_elements(&mut self, visit: &mut impl FnMut(&mut u64)) {
         let info = &self.module.info;
         for (segment, elements) in info.elements.iter().zip(&mut self.elements) {
@@ -201,7 +187,7 @@ impl Instance {
     }
 }
 
-/// A range of `len` from `start` that lies within `end`.
+/// A range of `len` from `start`, if it lies within `end`.
 pub(crate) fn range(start: u64, len: u64, end: usize) -> Option<Range<usize>> {
     let stop = start.checked_add(len)?;
     (stop <= end as u64).then_some(start as usize..stop as usize)

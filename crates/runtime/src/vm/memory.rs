@@ -1,11 +1,9 @@
 //! Linear memories.
 //!
-//! A 32-bit memory reserves all the address space that an index can reach, and
-//! a guard; growing only makes more of it accessible. A 64-bit memory reserves
-//! some room to grow and moves when that is used up; the guard is what of the
-//! reservation lies after its end. So does a 32-bit one in an engine whose memories
-//! reserve less, and one for which there is no address space: only code that compares
-//! each index with the length may use that.
+//! A 32-bit memory reserves all address space that an index can reach, and a guard, so it grows in
+//! place. A 64-bit memory reserves some room to grow, moves when that is used up, and has its guard
+//! in the rest of the reservation. A 32-bit memory does the same if address space is short or
+//! limited. Then only code that compares each index with the length may use it.
 
 use crate::code::memory_image::MemoryImage;
 use crate::os::limits;
@@ -17,42 +15,41 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// How much more address space than it needs a 64-bit memory reserves.
+/// The extra address space that a 64-bit memory reserves.
 const MEMORY64_ROOM: u64 = 1 << 30;
 
-/// How much a 32-bit memory reserves at least when there is no address space for all of it.
+/// The least extra address space of a 32-bit memory that cannot reserve everything.
 const SMALL_ROOM: u64 = 1 << 20;
 
-/// No memory can be this large: a process has less address space.
+/// More than the address space of a process.
 const ADDRESS_SPACE: u64 = 1 << 46;
 
-/// A memory.
 #[derive(Debug)]
+/// A linear memory.
 pub struct Memory {
-    /// What generated code sees, inside an instance or in `own_def`.
+    /// The record for generated code, inside an instance or in `own_def`.
     def: NonNull<MemoryDef>,
     /// The record of a memory that belongs to no instance.
     _own_def: Option<Box<MemoryDef>>,
-    /// None only while it is dropped.
+    /// None only during `drop`.
     map: Option<Map>,
     ty: MemoryType,
-    /// If it reserves all that an index can reach, so that it never moves and accesses need
-    /// no checks.
+    /// Set if it reserves all that an index can reach: it never moves, and accesses need no checks.
     whole: Option<Counted>,
-    /// Its length, also when the instance with its record is gone.
+    /// The length, also when the instance with the record is gone.
     len: usize,
-    /// The part of it that an [image](crate::code::memory_image) is mapped to.
+    /// The part to which an [image](crate::code::memory_image) is mapped.
     image: Range<usize>,
-    /// Where its address space goes afterwards.
+    /// Where its address space is returned to.
     pool: Arc<MemoryPool>,
 }
 
-// SAFETY: a memory is used only together with the store that owns it.
+// SAFETY: a memory is used only together with its store.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
 
-/// Why there is no memory.
+/// Why a memory cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot allocate a memory of {pages} pages: {reason}")]
 pub struct MemoryError {
@@ -61,7 +58,7 @@ pub struct MemoryError {
 }
 
 impl MemoryError {
-    /// All memories of the store would have more bytes than are allowed.
+    /// The memories of the store would exceed their limit.
     pub(crate) fn beyond_total(pages: u64, limit: u64) -> MemoryError {
         let reason =
             format!("all memories of a store may have {limit} bytes (Config::max_total_memory)");
@@ -77,8 +74,7 @@ impl MemoryError {
 }
 
 impl Memory {
-    /// A new memory whose record is at `def`. If there is no address space for all that an
-    /// index can reach, it reserves less, if it may.
+    /// Makes a memory with its record at `def`. If it `may_be_small`, it may reserve less.
     ///
     /// # Safety
     ///
@@ -110,7 +106,7 @@ impl Memory {
         let size = pool.reservation(&ty, len, is_whole);
         let explain = |error| failed(limits::explain(error, size).to_string());
         let (map, whole) = taken.map_err(explain)?;
-        // SAFETY: the caller says that `def` is valid.
+        // SAFETY: the caller's promise.
         unsafe { def.write(MemoryDef { base: map.base(), len: len as usize }) };
         let len = len as usize;
         let pool = pool.clone();
@@ -118,24 +114,24 @@ impl Memory {
         Ok(Memory { def, _own_def: None, map, ty, whole, len, image: 0..0, pool })
     }
 
-    /// A new memory that belongs to no instance.
+    /// Makes a memory that belongs to no instance.
     pub(crate) fn standalone(
         ty: MemoryType,
         pool: &Arc<MemoryPool>,
     ) -> Result<Memory, MemoryError> {
         let mut own = Box::new(MemoryDef::EMPTY);
-        // SAFETY: the record is on the heap, and the memory owns it.
+        // SAFETY: the memory owns the boxed record.
         let mut memory = unsafe { Memory::new(ty, NonNull::from(&mut *own), pool, true) }?;
         memory._own_def = Some(own);
         Ok(memory)
     }
 
-    /// Whether code that compares no index with its length can use it.
+    /// Whether code can use it that does not compare indices with the length.
     pub(crate) fn needs_no_checks(&self) -> bool {
         self.whole.is_some() || self.ty.memory64
     }
 
-    /// Its record.
+    /// The record for generated code.
     pub fn def(&self) -> NonNull<MemoryDef> {
         self.def
     }
@@ -145,43 +141,42 @@ impl Memory {
         unsafe { self.def.read() }
     }
 
-    /// Its type, with the present size as the minimum.
+    /// The type, with the current size as the minimum.
     pub fn ty(&self) -> MemoryType {
         MemoryType { minimum: self.size(), ..self.ty }
     }
 
-    /// Its size in pages.
+    /// The size in pages.
     pub fn size(&self) -> u64 {
         self.current().len as u64 / MemoryType::PAGE_SIZE
     }
 
-    /// How many pages it had, also when the instance with its record is gone.
+    /// The size in pages, also when the instance with the record is gone.
     pub(crate) fn pages(&self) -> u64 {
         self.len as u64 / MemoryType::PAGE_SIZE
     }
 
-    /// Its bytes.
+    /// The contents.
     pub fn data(&self) -> &[u8] {
         let MemoryDef { base, len } = self.current();
-        // SAFETY: the record always says where the memory is, and how much of it is
-        // accessible, also where it could not grow; whoever could write these bytes
-        // has the store borrowed.
+        // SAFETY: the record always says where the memory is and how much of it is accessible, even
+        // after a failed growth. Writing these bytes requires borrowing the store.
         unsafe { std::slice::from_raw_parts(base, len) }
     }
 
-    /// Where the addresses are that accesses can compute: where they begin, and how many.
+    /// The start and the length of the addresses that accesses can compute.
     pub(crate) fn reserved(&self) -> (usize, usize) {
         (self.map().base() as usize, self.map().len())
     }
 
-    /// Its bytes, to change them.
+    /// The contents, mutably.
     pub fn data_mut(&mut self) -> &mut [u8] {
         let MemoryDef { base, len } = self.current();
         // SAFETY: as in `data`, and the store is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(base, len) }
     }
 
-    /// Lets it begin with an image, instead of zeroes. Returns whether it does.
+    /// Maps an image as the initial contents. Returns whether that was possible.
     pub(crate) fn map_image(&mut self, image: &MemoryImage) -> bool {
         let fits = self.whole.is_some() && image.place.end <= self.current().len;
         let is_mapped =
@@ -192,7 +187,7 @@ impl Memory {
         is_mapped
     }
 
-    /// Grows it; returns the old size in pages.
+    /// Grows the memory; returns the old size in pages.
     pub fn grow(&mut self, delta: u64) -> Option<u64> {
         let old = self.size();
         let new = old.checked_add(delta)?;
@@ -215,7 +210,7 @@ impl Memory {
         Some(old)
     }
 
-    /// Gives a memory that does not reserve all it can ever have a larger reservation.
+    /// Moves the memory to a larger reservation.
     fn relocate(&mut self, old_len: usize, new_len: u64) -> Option<()> {
         let room = new_len.saturating_add(new_len / 2);
         let reserve = |len| self.pool.reserve(&self.ty, len, self.whole.is_some());
@@ -224,14 +219,13 @@ impl Memory {
         map.take_pages(old, old_len).ok()?;
         let base = map.base();
         self.map = Some(map);
-        // It is somewhere else by now, whether or not it can grow there.
+        // The memory has moved, whether or not it can grow there.
         // SAFETY: the record is valid as long as the memory.
         unsafe { self.def.write(MemoryDef { base, len: old_len }) };
         Some(())
     }
 
-    /// Whether an access of this memory may fault at an address: after its end,
-    /// and before that of its reservation.
+    /// Whether an access may fault at an address: in the reservation, beyond the end.
     pub(crate) fn may_fault_at(&self, address: usize) -> bool {
         let base = self.map().base() as usize;
         (base + self.current().len..base + self.map().len()).contains(&address)
@@ -250,28 +244,25 @@ impl Drop for Memory {
     }
 }
 
-/// Address space for 32-bit memories that stores have given up: reserving it
-/// again, and having its pages touched for the first time again, would take
-/// longer than to clear it.
+/// Reservations of dropped 32-bit memories, for reuse: clearing a small memory is faster than
+/// reserving address space and touching its pages for the first time.
 #[derive(Debug)]
 pub struct MemoryPool {
     free: Mutex<Free>,
-    /// How many bytes a memory may have.
+    /// The maximum bytes of a memory.
     limit: u64,
-    /// How many bytes of address space a 32-bit memory takes before its guard, or its
-    /// length if that is more.
+    /// The address space of a 32-bit memory without its guard, or its length if that is more.
     reservation: u64,
 }
 
-/// A reservation of all that an index can reach, which is counted while it is there.
+/// A reservation of all that an index can reach; counts itself while it exists.
 #[derive(Debug)]
 struct Counted;
 
-/// How many there are in this process.
+/// The number of such reservations in this process.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// From how many on memories reserve less, if they may: they take half of the address
-/// space then.
+/// From this many on, memories reserve less if they may: these take half of the address space.
 const MANY: usize = 1 << 14;
 
 impl Counted {
@@ -291,7 +282,7 @@ impl Drop for Counted {
     }
 }
 
-/// A reservation of which this many bytes are accessible, and zero.
+/// A reservation whose first `open` bytes are accessible and zero.
 #[derive(Debug)]
 struct Pooled {
     map: Map,
@@ -299,7 +290,7 @@ struct Pooled {
     open: usize,
 }
 
-/// The reservations that no memory has, and how many bytes they count for.
+/// The unused reservations, and their weight.
 #[derive(Debug, Default)]
 struct Free {
     reservations: Vec<Pooled>,
@@ -307,7 +298,7 @@ struct Free {
 }
 
 impl Free {
-    /// One for a memory of a length, if there is any: best one that is open so far.
+    /// Takes one, preferably with this many accessible bytes.
     fn take(&mut self, len: usize) -> Option<Pooled> {
         let fits = self.reservations.iter().rposition(|pooled| pooled.open == len);
         let last = self.reservations.len().checked_sub(1)?;
@@ -323,20 +314,19 @@ impl Free {
 }
 
 impl Pooled {
-    /// How many bytes it counts for, at least a page of WebAssembly's.
+    /// The accessible bytes, at least a page of WebAssembly.
     fn weight(&self) -> usize {
         self.open.max(MemoryType::PAGE_SIZE as usize)
     }
 }
 
-/// How many bytes the memories that are kept may have together.
+/// The maximum weight of all unused reservations.
 const KEEP: usize = 16 << 20;
-/// How many bytes one of them may have. It is cleared by writing to it.
+/// The maximum length of a kept memory, which is cleared by writing zeroes.
 const KEEP_LEN: usize = 256 << 10;
 
 impl MemoryPool {
-    /// A pool that has nothing yet, for memories of at most this many bytes, of which
-    /// those with 32-bit addresses reserve so many.
+    /// An empty pool for memories of at most `limit` bytes.
     pub fn new(limit: u64, reservation: u64) -> MemoryPool {
         MemoryPool { free: Mutex::default(), limit, reservation }
     }
@@ -346,8 +336,7 @@ impl MemoryPool {
         !ty.memory64 && self.reservation >= MEMORY32_RESERVATION
     }
 
-    /// Whether there is address space for so many memories that reserve all that an index
-    /// can reach. It is there for the next ones.
+    /// Reserves this many memories of full size in advance. Returns whether there is space.
     pub fn has_space(&self, count: usize) -> bool {
         let mut free = self.free();
         while free.reservations.len() < count {
@@ -366,7 +355,7 @@ impl MemoryPool {
         Map::reserve(self.reservation(ty, len, is_whole))
     }
 
-    /// How many bytes of address space a memory of this length reserves.
+    /// The address space that a memory of this length reserves.
     fn reservation(&self, ty: &MemoryType, len: u64, is_whole: bool) -> usize {
         let reservation = match is_whole {
             true => MEMORY32_RESERVATION,
@@ -375,7 +364,7 @@ impl MemoryPool {
                 let maximum = limit.saturating_mul(MemoryType::PAGE_SIZE);
                 let room = match ty.memory64 {
                     false if self.reservation < MEMORY32_RESERVATION => self.reservation.max(len),
-                    // There was no space for more.
+                    // There was no address space for more.
                     false => len.saturating_add(len / 2).max(SMALL_ROOM),
                     true => len.saturating_add(MEMORY64_ROOM),
                 };
@@ -413,10 +402,10 @@ impl MemoryPool {
     }
 
     fn free(&self) -> MutexGuard<'_, Free> {
-        self.free.lock().expect("nobody panics with it")
+        self.free.lock().expect("the lock is never poisoned")
     }
 
-    /// Keeps the whole reservation of a memory, if there is room for it.
+    /// Keeps a reservation if the pool has room for it.
     fn put(&self, map: Map, whole: Counted, len: usize, image: &Range<usize>) {
         if len > KEEP_LEN || self.free().bytes >= KEEP {
             return;
@@ -425,7 +414,7 @@ impl MemoryPool {
             return;
         }
         for part in [0..image.start, image.end..len] {
-            // SAFETY: this many bytes are accessible, and nobody uses them any more.
+            // SAFETY: this many bytes are accessible, and the memory is gone.
             unsafe { std::ptr::write_bytes(map.base().add(part.start), 0, part.len()) };
         }
         self.free().put(Pooled { map, whole, open: len });

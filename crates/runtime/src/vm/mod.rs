@@ -1,4 +1,4 @@
-//! What instances are made of.
+//! Memories, tables, globals, instances and host functions.
 
 pub(crate) mod const_value;
 pub mod global;

@@ -1,10 +1,10 @@
-//! Continuations that nobody in the host owns any more.
+//! Continuations that the host has dropped.
 
 use super::store_id::StoreId;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Continuations whose owners have dropped them where the store was not at hand.
+/// Continuations that the host dropped without access to their store.
 #[derive(Debug)]
 pub struct Released {
     store: StoreId,
@@ -13,19 +13,18 @@ pub struct Released {
 }
 
 impl Released {
-    /// Those of a store.
     pub(crate) fn of(store: StoreId) -> Released {
         Released { store, any: AtomicBool::default(), references: Mutex::default() }
     }
 
-    /// The store.
+    /// The number of the store.
     pub fn store(&self) -> StoreId {
         self.store
     }
 
-    /// Has the store free a continuation that the host holds when it is next used.
+    /// Lets the store free a held continuation when it is used next.
     pub fn push(&self, reference: u64) {
-        self.references.lock().expect("nobody panics with it").push(reference);
+        self.references.lock().expect("the lock is never poisoned").push(reference);
         self.any.store(true, Ordering::Release);
     }
 }

@@ -1,27 +1,24 @@
 //! Tables: growable arrays of references, one word each.
 //!
-//! The elements of a small table lie on the host's heap. Those of a larger one
-//! are mapped: pages that nobody has written take no memory, and growing moves
-//! pages rather than copying them. Null is zero, so a table of nulls is not
-//! written at all.
+//! The elements of a small table lie on the host's heap, those of a larger one in a mapping:
+//! unwritten pages take no memory, and growing moves pages instead of copying them. Null is zero,
+//! so a table of nulls is never written.
 
-use crate::os::limits::MachineLimit;
+use crate::os::limits::OsLimit;
 use crate::os::mapping::{Map, PAGE};
 use crate::os::memory_size::machine_memory;
 use ropewalk_abi::{TableDef, TableType};
 use std::ops::Range;
 use std::ptr::NonNull;
 
-/// How large tables may be.
+/// Limits on tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableLimits {
-    /// How many elements a table may have.
+    /// The maximum length of a table.
     pub elements: u64,
-    /// How many elements the tables of an instance may begin with that are not
-    /// null, all together.
+    /// The maximum number of non-null elements that the tables of an instance begin with, in total.
     pub filled: u64,
-    /// How many elements the tables of a store may have, all together. As many as a quarter
-    /// of what the machine has in memory, if nothing is said.
+    /// The maximum total number of elements in a store. Default: a quarter of the machine's memory.
     pub total: u64,
 }
 
@@ -32,87 +29,87 @@ impl Default for TableLimits {
     }
 }
 
-/// Up to how many elements a table is not mapped.
+/// The longest table that is not mapped.
 const SMALL: usize = 4096;
 
 /// A table.
 #[derive(Debug)]
 pub struct Table {
-    /// What generated code sees, inside an instance or in `own_def`.
+    /// The record for generated code, inside an instance or in `own_def`.
     def: NonNull<TableDef>,
     /// The record of a table that belongs to no instance.
     _own_def: Option<Box<TableDef>>,
     elements: Elements,
     len: usize,
     ty: TableType,
-    /// How many elements it may have.
+    /// The maximum length.
     limit: u64,
     /// Whether the collector follows its elements.
     is_collected: bool,
 }
 
-// SAFETY: a table is used only together with the store that owns it.
+// SAFETY: a table is used only together with its store.
 unsafe impl Send for Table {}
 // SAFETY: as above.
 unsafe impl Sync for Table {}
 
-/// Where the elements are. What lies after the last one is zero.
+/// The storage of the elements. Words beyond the last element are zero.
 #[derive(Debug)]
 enum Elements {
     Small(Vec<u64>),
     Mapped(Map),
 }
 
-/// Why there is no table.
+/// Why a table cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// It has more elements than are allowed.
+    /// The table is too long.
     #[error(
         "a table of {elements} elements: at most {limit} are allowed (Config::max_table_elements)"
     )]
     TooLarge {
-        /// How many it has.
+        /// The requested length.
         elements: u64,
-        /// How many are allowed.
+        /// The limit.
         limit: u64,
     },
-    /// Tables begin with more elements that are not null than are allowed.
+    /// The tables of an instance begin with too many non-null elements.
     #[error(
         "tables that begin with {elements} elements that are not null: at most {limit} are allowed (Config::max_filled_elements)"
     )]
     TooFull {
-        /// How many there are.
+        /// The number of such elements.
         elements: u64,
-        /// How many are allowed.
+        /// The limit.
         limit: u64,
     },
-    /// All tables of the store would have more elements than are allowed.
+    /// The tables of the store would exceed their limit.
     #[error(
         "a table of {elements} elements: all tables of a store may have {limit} (Config::max_total_table_elements)"
     )]
     TooManyElements {
-        /// How many it has.
+        /// The requested length.
         elements: u64,
-        /// How many are allowed.
+        /// The limit.
         limit: u64,
     },
-    /// There is no memory for it.
+    /// There is no memory for the table.
     #[error("cannot allocate a table of {elements} elements: {reason}")]
     NoMemory {
-        /// How many it was to have.
+        /// The requested length.
         elements: u64,
-        /// Which limit it is.
+        /// The OS limit.
         reason: String,
     },
 }
 
 fn no_memory(elements: u64) -> TableError {
     let bytes = (elements as usize).saturating_mul(size_of::<u64>());
-    TableError::NoMemory { elements, reason: MachineLimit::found(bytes).to_string() }
+    TableError::NoMemory { elements, reason: OsLimit::found(bytes).to_string() }
 }
 
 impl Table {
-    /// A new table whose record is at `def`.
+    /// Makes a table whose record is at `def`.
     ///
     /// # Safety
     ///
@@ -133,7 +130,7 @@ impl Table {
         Ok(table)
     }
 
-    /// A new table that belongs to no instance.
+    /// Makes a table that belongs to no instance.
     pub(crate) fn standalone(
         ty: TableType,
         is_collected: bool,
@@ -141,17 +138,17 @@ impl Table {
         limit: u64,
     ) -> Result<Table, TableError> {
         let mut own = Box::new(TableDef::EMPTY);
-        // SAFETY: the record is on the heap, and the table owns it.
+        // SAFETY: the table owns the boxed record.
         let table = unsafe { Table::new(ty, is_collected, init, limit, NonNull::from(&mut *own)) }?;
         Ok(Table { _own_def: Some(own), ..table })
     }
 
-    /// Its record.
+    /// The record for generated code.
     pub fn def(&self) -> NonNull<TableDef> {
         self.def
     }
 
-    /// Its type, with the present size as the minimum.
+    /// The type, with the current length as the minimum.
     pub fn ty(&self) -> TableType {
         TableType { minimum: self.len as u64, ..self.ty }
     }
@@ -160,14 +157,14 @@ impl Table {
         self.is_collected
     }
 
-    /// Its elements.
+    /// The elements.
     pub fn elements(&self) -> &[u64] {
-        // SAFETY: there are always at least this many words, also where there was no
-        // memory for more; whoever could write them has the store borrowed.
+        // SAFETY: the storage has at least this many words, which are written with the store
+        // borrowed.
         unsafe { std::slice::from_raw_parts(self.elements.base(), self.len) }
     }
 
-    /// Where it is mapped, if it is.
+    /// The mapping of the elements, if they are mapped.
     pub(crate) fn map(&self) -> Option<Range<*const u8>> {
         match &self.elements {
             Elements::Small(_) => None,
@@ -175,13 +172,13 @@ impl Table {
         }
     }
 
-    /// Its elements, to change them.
+    /// The elements, mutably.
     pub fn elements_mut(&mut self) -> &mut [u64] {
         // SAFETY: as in `elements`, and the store is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.elements.base_mut(), self.len) }
     }
 
-    /// Grows it; returns the old size.
+    /// Grows the table; returns the old length.
     pub fn grow(&mut self, delta: u64, init: u64) -> Option<u64> {
         let old = self.len as u64;
         let new = old.checked_add(delta)?;
@@ -210,8 +207,7 @@ impl Table {
         Some(())
     }
 
-    /// For how many elements there should be room if there are this many: for
-    /// twice as many if it has had fewer before, since it may grow on.
+    /// The capacity for this many elements, with room to grow if the table has grown before.
     fn room_for(&self, len: usize) -> usize {
         let most = self.ty.maximum.unwrap_or(u64::MAX).min(self.limit) as usize;
         let wanted = if self.len == 0 { len } else { len.saturating_mul(2) };
@@ -241,10 +237,10 @@ impl Elements {
         }
     }
 
-    /// The first words of these, with room for this many.
+    /// Storage for `room` words that begins with the first `len` words of this one.
     fn enlarged(&mut self, len: usize, room: usize) -> Option<Elements> {
         if let (Elements::Small(words), true) = (&mut *self, room <= SMALL) {
-            // Where there is no memory, the words stay where they are.
+            // Without memory, the words stay where they are.
             words.try_reserve_exact(room - words.len()).ok()?;
             words.resize(room, 0);
             return Some(Elements::Small(std::mem::take(words)));

@@ -1,13 +1,12 @@
-//! What the memories and the tables of a store may have together.
+//! The total size of the memories and of the tables of a store.
 //!
-//! Each is limited by itself too, but a module may have a hundred memories and a hundred thousand
-//! tables, which are too many to add up each time that one of them grows.
+//! A module may have too many memories and tables to add up each time one of them grows.
 
 use super::memory::Memory;
 use super::table::Table;
 use crate::embedder::bytes;
 
-/// How much the first memories and tables of a store have together.
+/// The total size of the memories and of the tables counted so far.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     memories: usize,
@@ -17,10 +16,10 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Whether all memories together may have this many more pages.
+    /// Whether the memories together may have this many more pages.
     pub fn has_room_for_pages(&mut self, memories: &[Memory], more: u64, maximum: u64) -> bool {
         if self.memories > memories.len() {
-            // Those of an instance are gone that could not be made.
+            // The objects of an instance that could not be made are gone.
             (self.memories, self.pages) = (0, 0);
         }
         let new = &memories[self.memories..];
@@ -29,7 +28,7 @@ impl Totals {
         bytes(self.pages.saturating_add(more)) as u64 <= maximum
     }
 
-    /// Whether all tables together may have this many more elements.
+    /// Whether the tables together may have this many more elements.
     pub fn has_room_for_elements(&mut self, tables: &[Table], more: u64, maximum: u64) -> bool {
         if self.tables > tables.len() {
             (self.tables, self.elements) = (0, 0);
@@ -40,12 +39,10 @@ impl Totals {
         self.elements.saturating_add(more) <= maximum
     }
 
-    /// A memory has grown by this many pages.
     pub fn memory_has_grown(&mut self, delta: u64) {
         self.pages += delta;
     }
 
-    /// A table has grown by this many elements.
     pub fn table_has_grown(&mut self, delta: u64) {
         self.elements += delta;
     }

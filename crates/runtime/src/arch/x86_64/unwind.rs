@@ -10,7 +10,7 @@
 //! * [Where a stack or root begins](begun), the frames continue on its parent, or on the host's
 //!   stack at `host_sp`. The program finds the stack by the address of its frames, among those that
 //!   are running or waiting. A debugger can stop anywhere, also where no register leads to the
-//!   store, so the program searches all [known stores](crate::store::known_stores).
+//!   store, so the program searches all [known stores](crate::store::debugger_list).
 //!
 //! A program cannot tell where in the stub the debugger stopped, only what `rsp` is. While a user
 //! steps through a stub, the backtrace may be wrong for an instruction or two.

@@ -1,10 +1,10 @@
-//! Reading compiled modules in files.
+//! Reading compiled modules from files.
 
-use super::code::{Code, LaterCode};
-use super::{FORMAT, Header, Name, PIECE, PrecompiledError, Section, is_precompiled};
+use super::lazy_code::{Code, LazyCode};
+use super::{FORMAT, Header, PIECE, PrecompiledError, Section, SectionName, is_precompiled};
 use crate::code::CodeMemory;
 use crate::code::memory_image::MemoryImages;
-use crate::os::mapping::{Map, PAGE};
+use crate::os::mapping::{Map, PAGE, ProtFlags};
 use bytemuck::{Pod, Zeroable};
 use ropewalk_abi::code::{CodeTables, TrampolineCode};
 use ropewalk_abi::module::DataImage;
@@ -17,24 +17,21 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How large a file may be of which all is checked when it is opened: that takes some
-/// microseconds.
+/// The largest file that is checked completely when it is opened, which takes microseconds.
 const SMALL: usize = 3 * PIECE;
 
-/// A compiled module in memory of our own, whose bytes are what [`write`](super::write) made.
+/// A compiled module in memory, whose bytes [`write`](super::write) made.
 #[derive(Debug)]
 pub struct Precompiled {
     map: Map,
     len: usize,
     pub(super) header: Header,
-    /// The file that is mapped, if one is.
     file: Option<File>,
-    /// Whether a section that is looked at later is as it was written, once somebody has
-    /// asked.
-    later: [OnceLock<bool>; Name::COUNT],
-    /// Whether code was found that is not as it was written, and the file not removed since then.
+    /// The results of checking lazily checked sections.
+    lazy: [OnceLock<bool>; SectionName::COUNT],
+    /// Whether damaged code was found since the file was last removed.
     has_damaged_code: AtomicBool,
-    /// What is removed then.
+    /// The path to remove then.
     removed: Option<PathBuf>,
 }
 
@@ -49,9 +46,8 @@ impl Precompiled {
         Ok(this)
     }
 
-    /// Maps a file, and checks all of a small one, and what is used in any case of a large one.
-    /// Nobody may change its bytes or cut
-    /// it off as long as it is mapped: to replace it, another file is renamed to its name.
+    /// Maps a file, and checks all of a small one. The file must not be changed or truncated while
+    /// it is mapped: replace it by renaming another one.
     pub fn open(file: File) -> Result<Precompiled, PrecompiledError> {
         let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
         if len < size_of::<Header>() {
@@ -61,7 +57,8 @@ impl Precompiled {
                 false => PrecompiledError::Other,
             });
         }
-        let this = Precompiled::new(Map::of_file(&file, len)?, len, Some(file))?;
+        let this =
+            Precompiled::new(Map::of_file(&file, &(0..len), ProtFlags::READ)?, len, Some(file))?;
         if len <= SMALL {
             this.check_all()?;
         }
@@ -74,14 +71,14 @@ impl Precompiled {
             len,
             header: Header::zeroed(),
             file,
-            later: [const { OnceLock::new() }; Name::COUNT],
+            lazy: [const { OnceLock::new() }; SectionName::COUNT],
             has_damaged_code: AtomicBool::new(false),
             removed: None,
         };
         this.header = this.read_header()?;
-        match Name::AT_ONCE.iter().all(|name| this.is_whole(*name)) {
+        match SectionName::AT_ONCE.iter().all(|name| this.is_whole(*name)) {
             true => Ok(this),
-            false => Err(PrecompiledError::Damaged("its checksum is not that of its bytes")),
+            false => Err(PrecompiledError::Damaged("a checksum does not match its contents")),
         }
     }
 
@@ -98,31 +95,31 @@ impl Precompiled {
             return Err(PrecompiledError::Format(header.format));
         }
         if header.unused != 0 || header.checksum != header.checksum_of_rest() {
-            return Err(PrecompiledError::Damaged("the checksum of its head is another"));
+            return Err(PrecompiledError::Damaged("the checksum of its header does not match"));
         }
         let ends = |section: &Section| section.start.checked_add(section.len);
         let len = bytes.len() as u64;
         let all_fit = header.sections.iter().all(|section| ends(section).is_some_and(|e| e <= len));
-        if !all_fit || ends(&header.sections[Name::Binary as usize]) != Some(len) {
-            return Err(PrecompiledError::Damaged("its length is not what its head says"));
+        if !all_fit || ends(&header.sections[SectionName::Binary as usize]) != Some(len) {
+            return Err(PrecompiledError::Damaged("its length does not match its header"));
         }
         Ok(header)
     }
 
-    fn is_whole(&self, name: Name) -> bool {
+    fn is_whole(&self, name: SectionName) -> bool {
         xxh3_64(self.section(name)) == self.header.sections[name as usize].checksum
     }
 
-    /// Checks all that was not checked when it was opened.
+    /// Checks all that was not checked when the file was opened.
     pub fn check_all(&self) -> Result<(), PrecompiledError> {
         self.check_code()?;
-        match Name::LATER.iter().all(|name| self.has(*name)) && self.is_empty_between() {
+        match SectionName::LAZY.iter().all(|name| self.has(*name)) && self.is_empty_between() {
             true => Ok(()),
-            false => Err(PrecompiledError::Damaged("its checksum is not that of its bytes")),
+            false => Err(PrecompiledError::Damaged("a checksum does not match its contents")),
         }
     }
 
-    /// Whether there is nothing between the sections.
+    /// Whether the gaps between sections are zero.
     fn is_empty_between(&self) -> bool {
         let mut end = size_of::<Header>();
         self.header.sections.iter().all(|section| {
@@ -135,18 +132,18 @@ impl Precompiled {
 
     /// Checks all of the code.
     pub fn check_code(&self) -> Result<(), PrecompiledError> {
-        let pieces = self.section(Name::Code).len().div_ceil(PIECE);
+        let pieces = self.section(SectionName::Code).len().div_ceil(PIECE);
         match (0..pieces).all(|piece| self.is_whole_piece(piece)) {
             true => Ok(()),
-            false => Err(PrecompiledError::Damaged("its code is not what was written")),
+            false => Err(PrecompiledError::Damaged("the checksum of its code does not match")),
         }
     }
 
-    /// Whether a piece of the code is as it was written. Async-signal-safe.
+    /// Whether a piece of the code is intact. Async-signal-safe.
     pub(crate) fn is_whole_piece(&self, piece: usize) -> bool {
-        let expected = self.section(Name::Pieces).chunks_exact(size_of::<u64>()).nth(piece);
+        let expected = self.section(SectionName::Pieces).chunks_exact(size_of::<u64>()).nth(piece);
         let expected = expected.map(bytemuck::pod_read_unaligned::<u64>);
-        let found = self.section(Name::Code).chunks(PIECE).nth(piece).map(xxh3_64);
+        let found = self.section(SectionName::Code).chunks(PIECE).nth(piece).map(xxh3_64);
         let is_whole = expected.is_some() && expected == found;
         if !is_whole {
             self.has_damaged_code.store(true, Ordering::Relaxed);
@@ -154,154 +151,154 @@ impl Precompiled {
         is_whole
     }
 
-    /// Has a file removed if its code is found to be damaged, so that it is made anew.
+    /// Has a file removed if its code is found to be damaged, so that it is compiled again.
     pub fn remove_if_damaged(&mut self, path: PathBuf) {
         self.removed = Some(path);
     }
 
-    /// Removes the file if its code was found to be damaged since the last time, and somebody
-    /// wants that; returns whether it was removed.
+    /// Removes the file on request if damaged code was found since the last time.
     pub(crate) fn remove_damaged(&self) -> bool {
         let removed = self.removed.as_ref();
         let removed = removed.filter(|_| self.has_damaged_code.swap(false, Ordering::Relaxed));
-        // Somebody may have replaced it already, which costs a compilation.
+        // Another process may have replaced it already; removing that costs only a compilation.
         removed.is_some_and(|path| std::fs::remove_file(path).is_ok())
     }
 
-    /// Tells it from files with other contents.
+    /// A checksum that distinguishes it from other files.
     pub fn checksum(&self) -> u64 {
         self.header.checksum
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the map has so many bytes, which are readable and never written.
+        // SAFETY: the map has this many bytes, which are readable and never written.
         unsafe { std::slice::from_raw_parts(self.map.base(), self.len) }
     }
 
-    fn range(&self, name: Name) -> Range<usize> {
+    fn range(&self, name: SectionName) -> Range<usize> {
         let Section { start, len, .. } = self.header.sections[name as usize];
         start as usize..(start + len) as usize
     }
 
-    fn section(&self, name: Name) -> &[u8] {
+    fn section(&self, name: SectionName) -> &[u8] {
         &self.bytes()[self.range(name)]
     }
 
-    /// Whether a section that is looked at later is as it was written.
-    fn has(&self, name: Name) -> bool {
-        *self.later[name as usize].get_or_init(|| self.is_whole(name))
+    /// Whether a lazily checked section is intact.
+    fn has(&self, name: SectionName) -> bool {
+        *self.lazy[name as usize].get_or_init(|| self.is_whole(name))
     }
 
-    /// A section that is looked at later, if no byte of it differs.
-    fn later(&self, name: Name) -> Option<&[u8]> {
+    /// A lazily checked section, if it is intact and not empty.
+    fn lazy(&self, name: SectionName) -> Option<&[u8]> {
         let bytes = self.section(name);
         (!bytes.is_empty() && self.has(name)).then_some(bytes)
     }
 
-    /// What was written as settings.
+    /// The settings.
     pub fn settings(&self) -> &[u8] {
-        self.section(Name::Settings)
+        self.section(SectionName::Settings)
     }
 
-    /// What was written as info.
+    /// The info.
     pub fn info(&self) -> &[u8] {
-        self.section(Name::Info)
+        self.section(SectionName::Info)
     }
 
-    /// The data, as it lies there.
+    /// The data.
     pub fn data(&self) -> &[u8] {
-        self.section(Name::Data)
+        self.section(SectionName::Data)
     }
 
-    /// Whether something was written as source.
+    /// Whether there is a source.
     pub fn has_source(&self) -> bool {
-        !self.section(Name::Source).is_empty()
+        !self.section(SectionName::Source).is_empty()
     }
 
-    /// What was written as source, if there is something and no byte of it differs.
+    /// The source, if there is one and it is intact.
     pub fn source(&self) -> Option<&[u8]> {
-        self.later(Name::Source)
+        self.lazy(SectionName::Source)
     }
 
-    /// The names of functions, if there are some and no byte of them differs.
+    /// The names of functions, if there are any and they are intact.
     pub(super) fn names(&self) -> Option<(&[NameEntry], &[u8])> {
-        let (entries, text) = (self.later(Name::FunctionNames)?, self.section(Name::TextOfNames));
+        let (entries, text) =
+            (self.lazy(SectionName::FunctionNames)?, self.section(SectionName::TextOfNames));
         let entries = bytemuck::try_cast_slice(entries).ok()?;
-        self.has(Name::TextOfNames).then_some((entries, text))
+        self.has(SectionName::TextOfNames).then_some((entries, text))
     }
 
-    /// How many bytes it has.
+    /// The length of the file.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has none. Never.
+    /// Whether the file is empty. Never.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Its tables, where they lie.
+    /// The tables, which borrow from the map.
     pub(crate) fn tables(&self) -> Result<CodeTables<'_>, PrecompiledError> {
         Ok(CodeTables {
-            data: self.section(Name::Data),
-            functions: self.table(Name::Functions)?,
-            traps: self.table(Name::Traps)?,
-            positions: self.table(Name::Positions)?,
-            sites: self.table(Name::Sites)?,
-            references: self.table(Name::References)?,
-            pointers: self.table(Name::Pointers)?,
-            owned: self.table(Name::Owned)?,
-            handlers: self.table(Name::Handlers)?,
+            data: self.section(SectionName::Data),
+            functions: self.table(SectionName::Functions)?,
+            traps: self.table(SectionName::Traps)?,
+            positions: self.table(SectionName::Positions)?,
+            sites: self.table(SectionName::Sites)?,
+            references: self.table(SectionName::References)?,
+            pointers: self.table(SectionName::Pointers)?,
+            owned: self.table(SectionName::Owned)?,
+            handlers: self.table(SectionName::Handlers)?,
             has_stackrefs: self.header.has_stackrefs != 0,
         })
     }
 
-    fn table<T: Pod>(&self, name: Name) -> Result<&[T], PrecompiledError> {
+    fn table<T: Pod>(&self, name: SectionName) -> Result<&[T], PrecompiledError> {
         bytemuck::try_cast_slice(self.section(name))
-            .map_err(|_| PrecompiledError::Damaged("a table is out of place"))
+            .map_err(|_| PrecompiledError::Damaged("a table is misaligned"))
     }
 
-    /// The module in the binary format, if there is one and no byte of it differs.
+    /// The module in the binary format, if the file has it and it is intact.
     pub fn binary(&self) -> Option<&[u8]> {
-        self.later(Name::Binary)
+        self.lazy(SectionName::Binary)
     }
 
-    /// Whether the positions are as they were written.
+    /// Whether the positions are intact.
     pub(crate) fn has_positions(&self) -> bool {
-        self.has(Name::Positions)
+        self.has(SectionName::Positions)
     }
 
-    /// Which trampolines are there.
+    /// The trampolines in the file.
     pub fn trampolines(&self) -> Result<&[TrampolineCode], PrecompiledError> {
-        self.table(Name::Trampolines)
+        self.table(SectionName::Trampolines)
     }
 
-    /// The code of the trampolines, which lives longer than this.
+    /// The code of the trampolines, in memory of its own.
     ///
     /// # Safety
     ///
     /// As for [`CodeMemory::of_precompiled`].
     pub unsafe fn trampoline_code(&self) -> Result<CodeMemory, PrecompiledError> {
-        let part = self.range(Name::TrampolineCode);
+        let part = self.range(SectionName::TrampolineCode);
         let file = self.file.as_ref().filter(|_| part.start.is_multiple_of(PAGE));
-        match file.and_then(|file| Map::of_code_in_file(file, &part).ok()) {
+        let executable = ProtFlags::READ | ProtFlags::EXEC;
+        match file.and_then(|file| Map::of_file(file, &part, executable).ok()) {
             Some(map) => Ok(CodeMemory::of_map(map, part.len())),
-            // There is no file, or files must not be executed.
+            // There is no file, or it must not be executed.
             None => {
                 let map = Map::copy_of(&self.bytes()[part.clone()])?;
-                map.make_executable()?;
+                map.make_part_executable(0, map.len())?;
                 Ok(CodeMemory::of_map(map, part.len()))
             }
         }
     }
 
-    /// The images of memories that lie in the file, if it is one and has some. The file is
-    /// given away.
+    /// The memory images in the file, which take it over; none if there is no file.
     pub fn memory_images(
         &mut self,
         images: &[DataImage],
     ) -> Result<MemoryImages, PrecompiledError> {
-        let data = self.range(Name::Data);
+        let data = self.range(SectionName::Data);
         for image in images {
             let end = image.at.checked_add(image.place.len());
             let is_whole = end.is_some_and(|end| end <= data.len())
@@ -309,7 +306,7 @@ impl Precompiled {
                 && image.place.start.is_multiple_of(PAGE)
                 && image.place.len().is_multiple_of(PAGE);
             if !is_whole {
-                return Err(PrecompiledError::Damaged("what a memory begins with is out of place"));
+                return Err(PrecompiledError::Damaged("a memory image is misplaced"));
             }
         }
         match self.file.take() {
@@ -320,17 +317,17 @@ impl Precompiled {
         }
     }
 
-    /// Its code, which may be executed from now on, and is checked then, or all of it at once.
+    /// The executable code, checked when it is first executed, or all of it `at_once`.
     ///
-    /// Where files must not be executed, it is checked at once, and copied.
+    /// If the system forbids executing files, the code is checked and copied.
     pub fn code(&mut self, at_once: bool) -> Result<Code, PrecompiledError> {
-        let part = self.range(Name::Code);
+        let part = self.range(SectionName::Code);
         if !part.start.is_multiple_of(PAGE) {
-            return Err(PrecompiledError::Damaged("its code is out of place"));
+            return Err(PrecompiledError::Damaged("its code is not aligned to a page"));
         }
         if let Some(file) = &self.file {
-            match LaterCode::map(self, file, &part, at_once) {
-                Ok(code) => return Ok(Code::Later(code)),
+            match LazyCode::map(self, file, &part, at_once) {
+                Ok(code) => return Ok(Code::Lazy(code)),
                 Err(error @ PrecompiledError::Damaged(_)) => return Err(error),
                 Err(_) => {
                     self.check_code()?;
@@ -342,15 +339,14 @@ impl Precompiled {
         Ok(Code::InPlace(part))
     }
 
-    /// The bytes of the code, to be read.
     pub(crate) fn code_bytes(&self) -> &[u8] {
-        self.section(Name::Code)
+        self.section(SectionName::Code)
     }
 }
 
 impl Drop for Precompiled {
     fn drop(&mut self) {
-        // Whoever has found it has not run into it, but asked.
+        // The damage was found by a check, not by executing the code.
         self.remove_damaged();
     }
 }

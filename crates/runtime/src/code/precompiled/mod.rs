@@ -1,4 +1,4 @@
-//! Compiled modules in files.
+//! The file format of compiled modules.
 //!
 //! ```text
 //!  | Header: magic, format, where the sections are, a checksum of each |
@@ -10,37 +10,27 @@
 //!  | binary, to compile the module again                               |  to the end
 //! ```
 //!
-//! A file is mapped and used where it lies: the tables are what [`CodeImage`] has in
-//! memory, the code is position-independent, and what memories begin with is
-//! [mapped](crate::code::memory_image) into them. The trampolines are mapped by themselves, since
-//! an engine keeps them longer than a module. What the sections `settings`, `info` and
-//! `source` hold is up to whoever writes them.
+//! A file is mapped and used in place: the tables have the layout of [`CodeImage`], the code is
+//! position-independent, and initial memory contents are [mapped](crate::code::memory_image). The
+//! trampolines are mapped separately, since an engine keeps them longer than a module. The caller
+//! of [`write`] defines the contents of `settings`, `info` and `source`.
 //!
-//! The checksums find accidents. They are no protection against somebody who means
-//! harm: code is trusted like any other program. Each part is looked at before it is used,
-//! and not sooner, since most programs use little of a large file:
+//! The checksums find accidental damage, not malice: code is trusted like any other program. Each
+//! part is checked before its first use, since most programs use little of a large file:
 //!
 //! | part | when |
 //! | --- | --- |
 //! | head, settings, info, tables, trampolines, data | when the file is opened |
-//! | [code] | a piece when it is executed first |
+//! | [code](lazy_code) | a piece when it is executed first |
 //! | names, source, positions | when a backtrace asks for them |
 //! | binary | when the module is compiled again |
 //!
-//! All of a small file, and of what is read out of memory, is looked at when it is opened, also
-//! that nothing is between the sections.
-//!
-//! | file | what it holds |
-//! | --- | --- |
-//! | here | how files are laid out, and writing them |
-//! | [`file`] | reading them |
-//! | [`code`] | code that is checked when it is executed first |
-//! | [`names`] | names of functions in a file |
+//! Small files, and modules read from memory, are checked completely when they are opened.
 //!
 //! [`CodeImage`]: ropewalk_abi::code::CodeImage
 
-pub(crate) mod code;
 mod file;
+pub(crate) mod lazy_code;
 mod names;
 
 pub use file::Precompiled;
@@ -53,26 +43,25 @@ use ropewalk_abi::names::NameEntry;
 use std::io;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What files begin with. No text and no module in the binary format begins so.
+/// The first bytes of a file. No text and no binary module begins with them.
 pub const MAGIC: [u8; 8] = *b"\x7Fropewlk";
 
-/// Goes up when the layout below changes.
+/// The version of the layout below.
 const FORMAT: u32 = 3;
 
-/// How much code is checked at once: so much that what a fault costs is little beside it.
+/// How much code is checked at once, large enough to make the cost of the fault negligible.
 pub(crate) const PIECE: usize = 64 << 10;
 
-/// The first bytes of a file.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct Header {
     magic: [u8; 8],
     format: u32,
     unused: u32,
-    /// Of all bytes of the head after it.
+    /// Of the header's bytes from `CHECKED_FROM` on.
     checksum: u64,
     has_stackrefs: u64,
-    sections: [Section; Name::COUNT],
+    sections: [Section; SectionName::COUNT],
 }
 
 const CHECKED_FROM: usize = std::mem::offset_of!(Header, has_stackrefs);
@@ -83,19 +72,18 @@ impl Header {
     }
 }
 
-/// Where a section is, in bytes.
+/// The place of a section, in bytes.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct Section {
     start: u64,
     len: u64,
-    /// Of its bytes. Zero for the code, whose pieces have checksums of their own.
+    /// Of its bytes; zero for the code, whose pieces have their own checksums.
     checksum: u64,
 }
 
-/// The sections, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Name {
+enum SectionName {
     Settings,
     Info,
     Functions,
@@ -118,29 +106,35 @@ enum Name {
     Binary,
 }
 
-impl Name {
-    const COUNT: usize = Name::Binary as usize + 1;
-    /// Those that begin at a page boundary, since they are mapped by themselves.
-    const MAPPED: [Name; 3] = [Name::Data, Name::Code, Name::TrampolineCode];
-    /// Those that are checked when a file is opened.
-    const AT_ONCE: [Name; 13] = [
-        Name::Settings,
-        Name::Info,
-        Name::Functions,
-        Name::Traps,
-        Name::Sites,
-        Name::References,
-        Name::Pointers,
-        Name::Owned,
-        Name::Handlers,
-        Name::Trampolines,
-        Name::Pieces,
-        Name::Data,
-        Name::TrampolineCode,
+impl SectionName {
+    const COUNT: usize = SectionName::Binary as usize + 1;
+    /// The sections that begin at a page boundary, since they are mapped separately.
+    const MAPPED: [SectionName; 3] =
+        [SectionName::Data, SectionName::Code, SectionName::TrampolineCode];
+    /// The sections that are checked when a file is opened.
+    const AT_ONCE: [SectionName; 13] = [
+        SectionName::Settings,
+        SectionName::Info,
+        SectionName::Functions,
+        SectionName::Traps,
+        SectionName::Sites,
+        SectionName::References,
+        SectionName::Pointers,
+        SectionName::Owned,
+        SectionName::Handlers,
+        SectionName::Trampolines,
+        SectionName::Pieces,
+        SectionName::Data,
+        SectionName::TrampolineCode,
     ];
-    /// Those that are checked when somebody asks for them.
-    const LATER: [Name; 5] =
-        [Name::FunctionNames, Name::TextOfNames, Name::Source, Name::Positions, Name::Binary];
+    /// The sections that are checked when they are first used.
+    const LAZY: [SectionName; 5] = [
+        SectionName::FunctionNames,
+        SectionName::TextOfNames,
+        SectionName::Source,
+        SectionName::Positions,
+        SectionName::Binary,
+    ];
 }
 
 /// Why a file cannot be used.
@@ -149,23 +143,23 @@ pub enum PrecompiledError {
     /// It is something else.
     #[error("it is not a precompiled module")]
     Other,
-    /// Its layout is of another version.
+    /// Another version made it.
     #[error("it was made by another version of Ropewalk (format {0}, expected {FORMAT})")]
     Format(u32),
-    /// Bytes are missing or differ.
+    /// It is truncated or changed.
     #[error("it is damaged: {0}")]
     Damaged(&'static str),
-    /// The system did not let us read or map it.
+    /// It cannot be read or mapped.
     #[error("{0}")]
     System(#[from] io::Error),
 }
 
-/// What a file is made of.
+/// The contents of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Contents<'a> {
-    /// What must be the same in an engine that uses it.
+    /// The settings that must equal those of the engine.
     pub settings: &'a [u8],
-    /// What is known of the module.
+    /// The description of the module.
     pub info: &'a [u8],
     /// The tables of its code, and its data as it lies in the file.
     pub tables: CodeTables<'a>,
@@ -173,21 +167,21 @@ pub struct Contents<'a> {
     pub code: &'a [u8],
     /// The trampolines that it needs.
     pub trampolines: &'a [TrampolineCode],
-    /// Their code.
+    /// The code of the trampolines.
     pub trampoline_code: &'a [u8],
-    /// The names of its functions: the entries, and the text that they are parts of.
+    /// The names of its functions: entries, and the text that they refer to.
     pub names: (&'a [NameEntry], &'a [u8]),
-    /// The source that it was made from; empty if there is none.
+    /// The source, or empty.
     pub source: &'a [u8],
-    /// The module in the binary format, to compile it again; empty if that is never needed.
+    /// The module in the binary format, for compiling it again, or empty.
     pub binary: &'a [u8],
 }
 
-/// A compiled module as the bytes of a file.
+/// Encodes a compiled module as a file.
 pub fn write(contents: &Contents<'_>) -> Vec<u8> {
     let tables = &contents.tables;
     let pieces: Vec<u64> = contents.code.chunks(PIECE).map(xxh3_64).collect();
-    let sections: [&[u8]; Name::COUNT] = [
+    let sections: [&[u8]; SectionName::COUNT] = [
         contents.settings,
         contents.info,
         bytemuck::cast_slice(tables.functions),
@@ -213,9 +207,9 @@ pub fn write(contents: &Contents<'_>) -> Vec<u8> {
     header.has_stackrefs = tables.has_stackrefs.into();
     let mut end = size_of::<Header>();
     for (number, bytes) in sections.iter().enumerate() {
-        let is_mapped = Name::MAPPED.iter().any(|name| *name as usize == number);
+        let is_mapped = SectionName::MAPPED.iter().any(|name| *name as usize == number);
         let start = end.next_multiple_of(if is_mapped { PAGE } else { 16 });
-        let checksum = if number == Name::Code as usize { 0 } else { xxh3_64(bytes) };
+        let checksum = if number == SectionName::Code as usize { 0 } else { xxh3_64(bytes) };
         header.sections[number] =
             Section { start: start as u64, len: bytes.len() as u64, checksum };
         end = start + bytes.len();
@@ -230,13 +224,13 @@ pub fn write(contents: &Contents<'_>) -> Vec<u8> {
     file
 }
 
-/// What tells a compiled module, as the bytes of a file, from others.
+/// The checksum that distinguishes a compiled module from others.
 pub fn checksum_of(bytes: &[u8]) -> Option<u64> {
     let header = bytes.get(..size_of::<Header>()).filter(|bytes| is_precompiled(bytes))?;
     Some(bytemuck::pod_read_unaligned::<Header>(header).checksum)
 }
 
-/// Whether bytes begin as a compiled module in a file does.
+/// Whether bytes begin like a compiled module.
 pub fn is_precompiled(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }

@@ -1,11 +1,11 @@
-//! Names of functions in a file, which are looked at where they lie.
+//! The names of functions in a compiled file, read in place.
 
 use super::file::Precompiled;
 use ropewalk_abi::names::{NameEntry, NameTable, name_at, name_in_file};
 use std::fmt;
 use std::sync::Arc;
 
-/// The names of functions in a file. There are none if it is damaged there.
+/// The names of functions in a file; none if they are damaged.
 pub struct NamesInFile(pub Arc<Precompiled>);
 
 impl NameTable for NamesInFile {

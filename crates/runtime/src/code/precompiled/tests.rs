@@ -1,4 +1,4 @@
-use super::code::{Admission, Code};
+use super::lazy_code::{Admission, Code};
 use super::*;
 use ropewalk_abi::code::{CodeImage, Position};
 use ropewalk_abi::module::DataImage;
@@ -36,6 +36,11 @@ fn bytes() -> Vec<u8> {
     bytes_with(&[0xC3; 5000])
 }
 
+fn start_of(name: SectionName, file: &[u8]) -> usize {
+    let header: Header = bytemuck::pod_read_unaligned(&file[..size_of::<Header>()]);
+    header.sections[name as usize].start as usize
+}
+
 fn file_of(bytes: &[u8]) -> File {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
@@ -59,7 +64,7 @@ fn what_is_written_is_read() {
         assert_eq!((read.has_source(), read.source()), (true, Some(&b"source"[..])));
         let address = match read.code(false).unwrap() {
             Code::InPlace(_) => read.code_bytes().as_ptr() as usize,
-            Code::Later(code) => {
+            Code::Lazy(code) => {
                 assert_eq!(code.len(), 5000);
                 // SAFETY: the first piece is accessible.
                 assert_eq!(unsafe { *(code.start() as *const [u8; 5000]) }, [0xC3; 5000]);
@@ -96,36 +101,40 @@ fn every_changed_bit_and_every_missing_byte_is_found() {
 
 #[test]
 fn every_section_is_checked_once() {
-    for number in 0..Name::COUNT {
-        let is_in = |names: &[Name]| names.iter().any(|name| *name as usize == number);
-        let ways = [is_in(&Name::AT_ONCE), is_in(&Name::LATER), number == Name::Code as usize];
+    for number in 0..SectionName::COUNT {
+        let is_in = |names: &[SectionName]| names.iter().any(|name| *name as usize == number);
+        let ways = [
+            is_in(&SectionName::AT_ONCE),
+            is_in(&SectionName::LAZY),
+            number == SectionName::Code as usize,
+        ];
         assert_eq!(ways.iter().filter(|is| **is).count(), 1, "section {number}");
     }
 }
 
 #[test]
 fn what_is_damaged_of_what_backtraces_ask_for_is_missing() {
-    let damage = |name: Name| {
+    let damage = |name: SectionName| {
         let mut damaged = bytes_with(&large());
-        let header: Header = bytemuck::pod_read_unaligned(&damaged[..size_of::<Header>()]);
-        damaged[header.sections[name as usize].start as usize] ^= 1;
+        let start = start_of(name, &damaged);
+        damaged[start] ^= 1;
         Precompiled::open(file_of(&damaged)).unwrap()
     };
-    assert_eq!(damage(Name::Source).source(), None);
-    assert!(!damage(Name::Positions).has_positions());
-    assert_eq!(damage(Name::Binary).binary(), None);
-    for name in [Name::FunctionNames, Name::TextOfNames] {
+    assert_eq!(damage(SectionName::Source).source(), None);
+    assert!(!damage(SectionName::Positions).has_positions());
+    assert_eq!(damage(SectionName::Binary).binary(), None);
+    for name in [SectionName::FunctionNames, SectionName::TextOfNames] {
         assert_eq!(NamesInFile(Arc::new(damage(name))).name(3), None);
     }
 }
 
-/// Code of three and a half pieces, each of which differs.
+/// Code of three and a half pieces with different contents.
 fn large() -> Vec<u8> {
     (0..3 * PIECE + PIECE / 2).map(|at| (at / PIECE) as u8 + 1).collect()
 }
 
-/// The pieces of a file that can be accessed, as the kernel says.
-fn executable(code: &code::LaterCode) -> Vec<bool> {
+/// Which pieces of the code the kernel maps as executable.
+fn executable(code: &lazy_code::LazyCode) -> Vec<bool> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let is_executable = |piece: usize| {
         let address = code.start() + piece * PIECE;
@@ -143,11 +152,10 @@ fn executable(code: &code::LaterCode) -> Vec<bool> {
 fn a_piece_of_code_is_executable_once_it_was_checked() {
     let bytes = bytes_with(&large());
     let file = file_of(&bytes);
-    let start = Precompiled::copy(&bytes).map(|read| read.header.sections[Name::Code as usize]);
-    let damaged_at = start.unwrap().start + 2 * PIECE as u64 + 100;
-    file.write_all_at(&[0xCC], damaged_at).unwrap();
+    let damaged_at = start_of(SectionName::Code, &bytes) + 2 * PIECE + 100;
+    file.write_all_at(&[0xCC], damaged_at as u64).unwrap();
     let mut read = Precompiled::open(file).unwrap();
-    let Code::Later(code) = read.code(false).unwrap() else { panic!("it is in a file") };
+    let Code::Lazy(code) = read.code(false).unwrap() else { panic!("it is in a file") };
     assert_eq!(executable(&code), [true, false, false, false]);
     assert_eq!(code.admit(&read, PIECE + 9), Admission::Admitted);
     assert_eq!(code.admit(&read, 2 * PIECE), Admission::Damaged);
@@ -159,19 +167,19 @@ fn a_piece_of_code_is_executable_once_it_was_checked() {
 #[test]
 fn all_code_is_executable_if_it_is_checked_at_once() {
     let mut read = Precompiled::open(file_of(&bytes_with(&large()))).unwrap();
-    let Code::Later(code) = read.code(true).unwrap() else { panic!("it is in a file") };
+    let Code::Lazy(code) = read.code(true).unwrap() else { panic!("it is in a file") };
     assert_eq!(executable(&code), [true; 4]);
     let mut bytes = bytes_with(&large());
-    let header: Header = bytemuck::pod_read_unaligned(&bytes[..size_of::<Header>()]);
-    bytes[header.sections[Name::Code as usize].start as usize + 3 * PIECE] ^= 1;
+    let start = start_of(SectionName::Code, &bytes);
+    bytes[start + 3 * PIECE] ^= 1;
     assert!(Precompiled::open(file_of(&bytes)).unwrap().code(true).is_err());
 }
 
 #[test]
 fn a_file_whose_first_piece_of_code_is_damaged_is_refused() {
     let mut bytes = bytes_with(&large());
-    let header: Header = bytemuck::pod_read_unaligned(&bytes[..size_of::<Header>()]);
-    bytes[header.sections[Name::Code as usize].start as usize] ^= 1;
+    let start = start_of(SectionName::Code, &bytes);
+    bytes[start] ^= 1;
     let mut read = Precompiled::open(file_of(&bytes)).unwrap();
     assert!(matches!(read.code(false), Err(PrecompiledError::Damaged(_))));
 }
@@ -181,8 +189,7 @@ fn a_file_is_removed_if_its_code_turns_out_to_be_damaged() {
     let folder = tempfile::tempdir().unwrap();
     for damage in [false, true] {
         let (path, mut bytes) = (folder.path().join("kept"), bytes_with(&large()));
-        let header: Header = bytemuck::pod_read_unaligned(&bytes[..size_of::<Header>()]);
-        let start = header.sections[Name::Code as usize].start as usize;
+        let start = start_of(SectionName::Code, &bytes);
         bytes[start + PIECE] ^= u8::from(damage);
         std::fs::write(&path, &bytes).unwrap();
         let mut read = Precompiled::open(File::open(&path).unwrap()).unwrap();

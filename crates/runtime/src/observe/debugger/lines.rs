@@ -1,8 +1,8 @@
-//! The source lines of code, for debuggers.
+//! Source lines of code in DWARF, for native debuggers.
 
 use crate::arch::unwind;
 use crate::code::LoadedModule;
-use crate::code::lines::{Line, lines_of};
+use crate::code::lines::{Line, lines_of, lines_of_function};
 use crate::observe::debugger::object::Sections;
 use gimli::write::{
     Address, AttributeValue, Dwarf, EndianVec, LineProgram, LineString, Sections as Written, Unit,
@@ -12,7 +12,7 @@ use gimli::{
     LittleEndian,
 };
 
-/// Sections that say from which lines the code of a module comes; none if its source is not known.
+/// The sections with the lines of a module's code; none without a source.
 pub(super) fn of(module: &LoadedModule) -> Sections {
     let lines = lines_of(module);
     if lines.is_empty() {
@@ -50,31 +50,24 @@ fn program(encoding: Encoding, module: &LoadedModule, lines: &[Line]) -> LinePro
         LineProgram::new(encoding, LineEncoding::default(), string("."), None, first, None);
     let directory = program.default_directory();
     for function in module.code.tables().functions {
-        let of_function = lines.partition_point(|line| line.offset < function.start)
-            ..lines.partition_point(|line| line.offset < function.end);
-        let Some(first) = lines.get(of_function.clone()).and_then(<[Line]>::first) else {
+        let mut lines = lines_of_function(lines, function).peekable();
+        if lines.peek().is_none() {
             continue;
-        };
-        // What comes before the first line, the prologue, is shown as of that.
+        }
         let start = module.code.start() + function.start as usize;
         program.begin_sequence(Some(Address::Constant(start as u64)));
-        let mut add = |offset: u32, line: &Line, is_statement: bool| {
+        for (offset, line) in lines {
+            // A waiting frame is shown at its return address, which should have the line of the
+            // call. So the next line begins one byte later, where no breakpoint is set.
+            let is_after_call = offset > function.start
+                && unwind::may_follow_call(module.code.bytes(), offset as usize);
+            let offset = offset - function.start + u32::from(is_after_call);
             let file = program.add_file(string(&line.file), directory, None);
             let row = program.row();
             (row.address_offset, row.file) = (u64::from(offset), file);
             (row.line, row.column) = (u64::from(line.line), u64::from(line.column));
-            row.is_statement = is_statement;
+            row.is_statement = !is_after_call;
             program.generate_row();
-        };
-        if first.offset > function.start {
-            add(0, first, true);
-        }
-        for line in &lines[of_function] {
-            // Whoever has resumed another stack, or called the host, is shown where it continues:
-            // that is to be the line of the call. So the next one begins a byte later. No
-            // instruction does, so no breakpoint is set there.
-            let is_after_call = unwind::may_follow_call(module.code.bytes(), line.offset as usize);
-            add(line.offset - function.start + u32::from(is_after_call), line, !is_after_call);
         }
         program.end_sequence(u64::from(function.end - function.start));
     }

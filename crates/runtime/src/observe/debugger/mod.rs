@@ -1,5 +1,4 @@
-//! Telling native debuggers of code that is made at run time, so that their backtraces go
-//! through it.
+//! Registration of generated code with native debuggers, so that their backtraces show it.
 //!
 //! ```text
 //!   host function                         host's stack
@@ -11,33 +10,32 @@
 //!   host                                  host's stack
 //! ```
 //!
-//! Each piece of code gets an [object file](object) in memory, which a debugger is
-//! [told of](interface): names, source lines, and how its frames are left. All functions have a
-//! frame pointer, so that is simple. The stubs, where stacks change, have one too. How their
-//! frames are left is an [expression](crate::arch::unwind) which the debugger evaluates: it looks
-//! in the records of the [stores](crate::store::known_stores) that the debugger is to know. So nothing in them changes
-//! for it.
+//! Each piece of code gets an [object file](object) in memory, which is [registered](registration):
+//! names, source lines, and unwind tables. All functions have a frame pointer, and so have the
+//! stubs, where stacks change. Stubs are unwound by an [expression](crate::arch::unwind) that the
+//! debugger evaluates: it reads the records of the [listed stores](crate::store::debugger_list).
+//! Generated code and stubs are the same without a debugger.
 
-pub(crate) mod interface;
 mod lines;
 pub(crate) mod object;
+pub(crate) mod registration;
 
 use crate::arch::unwind::{self, StoreRecords};
 use crate::code::perf_map;
 use crate::code::{CodeMemory, LoadedModule};
 use crate::store::Store;
-use crate::store::known_stores::{self, Node};
+use crate::store::debugger_list::{self, Node};
 use crate::store::running::Activation;
-use interface::Told;
 use object::Symbol;
+use registration::Registration;
 use ropewalk_abi::code::FunctionCode;
 use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::OnceLock;
 
 impl LoadedModule {
-    /// Tells debuggers of its code.
-    pub fn tell_debuggers(&mut self) {
+    /// Registers its code with debuggers.
+    pub fn register_with_debuggers(&mut self) {
         let functions = self.code.tables().functions;
         let symbol = |code: &FunctionCode| Symbol {
             name: perf_map::name_of(self, code),
@@ -50,8 +48,8 @@ impl LoadedModule {
 }
 
 impl CodeMemory {
-    /// Tells debuggers of code that belongs to no module, in some parts by their order.
-    pub fn tell_debuggers(&mut self, name: &str, parts: &[Range<usize>]) {
+    /// Registers parts of code that belong to no module, sorted by their place.
+    pub fn register_with_debuggers(&mut self, name: &str, parts: &[Range<usize>]) {
         let name = name.to_string();
         let symbol =
             |part: &Range<usize>| Symbol { name: name.clone(), start: part.start, len: part.len() };
@@ -59,20 +57,20 @@ impl CodeMemory {
     }
 
     fn register(&mut self, functions: Vec<Symbol>, lines: object::Sections) {
-        tell_of_stubs();
+        register_stubs();
         let ranges: Vec<_> = functions.iter().map(|f| f.start..f.start + f.len).collect();
         let mut sections =
             vec![(".eh_frame", unwind::frames_of(self.start(), self.bytes(), &ranges))];
         sections.extend(lines);
         let object = object::write(self.start(), self.len(), &functions, &sections);
-        self.registration = Some(Box::new(Told::new(object)));
+        self.registration = Some(Box::new(Registration::new(object)));
     }
 }
 
-/// Where they find the activations of all stores.
+/// Where debuggers find the activations of all stores.
 fn records() -> StoreRecords {
     StoreRecords {
-        first: (&raw const known_stores::FIRST) as usize,
+        first: (&raw const debugger_list::FIRST) as usize,
         node_context: offset_of!(Node, context),
         node_next: offset_of!(Node, next),
         newest: offset_of!(Store, running.newest),
@@ -82,13 +80,13 @@ fn records() -> StoreRecords {
     }
 }
 
-/// Tells debuggers of the stubs, once.
-fn tell_of_stubs() {
-    static TOLD: OnceLock<Told> = OnceLock::new();
-    TOLD.get_or_init(|| {
-        // The file has to be about something; the names of the stubs are known already.
-        let place = (&raw const TOLD) as usize;
-        Told::new(object::write(
+/// Registers the stubs, once.
+fn register_stubs() {
+    static STUBS: OnceLock<Registration> = OnceLock::new();
+    STUBS.get_or_init(|| {
+        // The file must be about some address; the names of the stubs are known already.
+        let place = (&raw const STUBS) as usize;
+        Registration::new(object::write(
             place,
             1,
             &[],

@@ -1,4 +1,4 @@
-//! Object files in memory (ELF) about code that is somewhere else in memory.
+//! ELF object files in memory that describe code elsewhere in memory.
 //!
 //! ```text
 //!   head | sections ... | symbols | names of symbols | names of sections | table of sections
@@ -6,11 +6,10 @@
 
 use std::mem::offset_of;
 
-/// A function.
 #[derive(Debug)]
 pub(crate) struct Symbol {
     pub name: String,
-    /// How far into the code it begins.
+    /// Its offset in the code.
     pub start: usize,
     pub len: usize,
 }
@@ -18,10 +17,9 @@ pub(crate) struct Symbol {
 /// Names of sections and their bytes.
 pub(crate) type Sections = Vec<(&'static str, Vec<u8>)>;
 
-/// The number of the section of code; before it is only the one that is none.
+/// The number of the section of code, after the null section.
 const TEXT: u16 = 1;
 
-/// Kinds of sections.
 mod kind {
     pub const NULL: u32 = 0;
     pub const PROGRAM: u32 = 1;
@@ -30,14 +28,13 @@ mod kind {
     pub const NO_BYTES: u32 = 8;
 }
 
-/// Of a section: it is in memory, and it is code.
+/// Flags of a section: it is in memory, and it is code.
 const ALLOCATED_CODE: u64 = 2 | 4;
 
-/// A file that is being written.
+/// A file under construction.
 #[derive(Default)]
 struct File {
     bytes: Vec<u8>,
-    /// The table of sections.
     table: Vec<libc::Elf64_Shdr>,
     names: Vec<u8>,
 }
@@ -67,7 +64,7 @@ impl File {
     }
 }
 
-/// Writes a file about code of `len` bytes at an address.
+/// Encodes a file about code of `len` bytes at an address.
 pub(crate) fn write(
     address: usize,
     len: usize,
@@ -113,9 +110,9 @@ fn add_symbols(file: &mut File, address: usize, symbols: &[Symbol]) {
     (header.sh_addralign, header.sh_entsize) = (8, size_of::<libc::Elf64_Sym>() as u64);
 }
 
-/// Adds the names and the table of sections, and fills the head in.
+/// Adds the names and the table of sections, and sets the header.
 fn finish(mut file: File) -> Vec<u8> {
-    // The section of names has its own name among them.
+    // The section of names contains its own name.
     let names = file.add(".shstrtab", kind::STRINGS, &[]);
     file.table[names].sh_size = file.names.len() as u64;
     file.bytes.extend_from_slice(&file.names);
@@ -146,7 +143,7 @@ fn finish(mut file: File) -> Vec<u8> {
     file.bytes
 }
 
-/// Appends a name; returns where it begins.
+/// Appends a name; returns its offset.
 fn push_name(names: &mut Vec<u8>, name: &str) -> u32 {
     let start = names.len() as u32;
     names.extend(name.bytes().filter(|byte| *byte != 0));
@@ -154,19 +151,19 @@ fn push_name(names: &mut Vec<u8>, name: &str) -> u32 {
     start
 }
 
-/// A record of these files: integers without gaps.
+/// A record of these files: integers without padding.
 trait Record: Copy {}
 impl Record for libc::Elf64_Ehdr {}
 impl Record for libc::Elf64_Shdr {}
 impl Record for libc::Elf64_Sym {}
 
 fn push<T: Record>(bytes: &mut Vec<u8>, record: &T) {
-    // SAFETY: such a record has no bytes that are not initialized.
+    // SAFETY: such a record has no uninitialized bytes.
     let all = unsafe { std::slice::from_raw_parts((&raw const *record).cast(), size_of::<T>()) };
     bytes.extend_from_slice(all);
 }
 
-// There are no gaps between the fields, nor after the last ones.
+// There is no padding.
 const _: () = assert!(
     size_of::<libc::Elf64_Ehdr>() == 64
         && offset_of!(libc::Elf64_Ehdr, e_shstrndx) == 62

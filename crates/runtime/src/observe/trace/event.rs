@@ -1,13 +1,13 @@
-//! An event as it is kept.
+//! Recorded events, in a compact form.
 
+use crate::inspect::values::stack_word;
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::trace::TracedClass;
 use std::fmt::Write as _;
 
-/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum EventKind {
     Enter,
     Leave,
     Create,
@@ -28,37 +28,34 @@ pub(super) enum Kind {
 }
 
 /// How many values of an event are kept.
-pub(super) const KEPT: usize = 3;
+pub(super) const MAX_VALUES: usize = 3;
 
 /// Stands for no stack, no frame and no tag.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// An event: numbers only, so that it is quickly written.
+/// An event: only numbers, so that recording is fast.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Raw {
+pub(super) struct RawEvent {
     pub time: u64,
-    /// The values; or the numbers that an event of another kind has: of a copy, its origin and
-    /// its parent.
-    pub values: [u64; KEPT],
+    /// The values; or the numbers of other kinds of events: for a copy, its origin and its parent.
+    pub values: [u64; MAX_VALUES],
     pub stack: u32,
-    /// The stack that runs afterwards, or the number of a function of the host or of a
-    /// message.
+    /// The stack that runs next, or the number of a host function or of a message.
     pub other: u32,
     pub outermost: u32,
     pub frames: u32,
     pub tag: u32,
-    pub kind: Kind,
+    pub kind: EventKind,
     /// How many values there were.
     pub count: u8,
-    pub shown: [Shown; KEPT],
+    pub shown: [Shown; MAX_VALUES],
 }
 
-const _: () = assert!(size_of::<Raw>() == 64);
+const _: () = assert!(size_of::<RawEvent>() == 64);
 
-/// As what a value is shown.
+/// How a value is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub(super) enum Shown {
     I32,
     I64,
@@ -67,10 +64,7 @@ pub(super) enum Shown {
     V128,
     Null,
     Func,
-    Cont,
-    Stack,
-    Task,
-    Fiber,
+    Stack(StackKind),
     I31,
     Object,
 }
@@ -92,12 +86,7 @@ impl Shown {
     /// The lowest bits of a reference say what it refers to.
     fn of_reference(value: u64) -> Shown {
         if ropewalk_abi::stack::is_stack(value) {
-            return match StackKind::of(value) {
-                Some(StackKind::Bag | StackKind::FirstClass) => Shown::Stack,
-                Some(StackKind::Task) => Shown::Task,
-                Some(StackKind::Fiber) => Shown::Fiber,
-                Some(StackKind::Continuation) | None => Shown::Cont,
-            };
+            return Shown::Stack(StackKind::of(value).unwrap_or(StackKind::Continuation));
         }
         if value & 1 == 1 { Shown::I31 } else { Shown::Object }
     }
@@ -111,10 +100,7 @@ impl Shown {
             Shown::V128 => to.write_str("v128"),
             Shown::Null => to.write_str("null"),
             Shown::Func => to.write_str("func"),
-            Shown::Cont => to.write_str("cont"),
-            Shown::Stack => to.write_str("stack"),
-            Shown::Task => to.write_str("task"),
-            Shown::Fiber => to.write_str("fiber"),
+            Shown::Stack(kind) => to.write_str(stack_word(kind)),
             Shown::I31 => to.write_str("i31"),
             Shown::Object => to.write_str("object"),
         };
@@ -122,11 +108,10 @@ impl Shown {
     }
 }
 
-/// How long the text of values may be.
+/// The maximum length of the text of values.
 const LONGEST: usize = 40;
 
-impl Raw {
-    /// The values, printed.
+impl RawEvent {
     pub fn text(&self) -> String {
         let count = usize::from(self.count);
         let mut text = String::new();
@@ -136,10 +121,10 @@ impl Raw {
             }
             shown.write(value, &mut text);
         }
-        if count > KEPT {
+        if count > MAX_VALUES {
             text.push_str(" ...");
         }
-        // All of it is one byte for each character.
+        // The text is ASCII.
         if text.len() > LONGEST {
             text.truncate(LONGEST - 3);
             text.push_str("...");

@@ -1,102 +1,91 @@
-//! Recording what the stacks of a store do.
+//! Tracing: recording what the stacks of a store do.
 //!
-//! An engine that [traces](crate::StoreOptions::trace) has code in which each creation of a
-//! stack and each switch calls a builtin, and stubs that tell of returns and of calls of the
-//! host. Whatever else happens to stacks, the table of stacks [notes](note) for the recorder,
-//! which looks there before it records the next event. An engine that does not trace has
-//! other code, other stubs, and no recorder: nothing asks whether there is one, but for
-//! places where the runtime is called anyway.
+//! An engine that [traces](crate::StoreOptions::trace) has code that calls a builtin for each
+//! creation of a stack and each switch, and stubs that report returns and calls of the host. The
+//! table of stacks [notes](note) all other events, which the recorder fetches before it records the
+//! next one. Other engines have other code and stubs, and pay nothing for tracing.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | [`event`] | an event as it is kept, in 64 bytes |
-//! | [`note`] | what the table of stacks tells |
-//! | [`record`] | what is recorded, and when |
-//! | [`finish`] | a [`Trace`] is made of it |
-//! | [`stream`] | the same, while the program runs |
-//! | [`stop`] | all stacks at an event |
+//! | [`event`] | an event as it is recorded, in 64 bytes |
+//! | [`note`] | notes of the table of stacks |
+//! | [`record`] | recording events |
+//! | [`export`] | making a [`Trace`] of them |
+//! | [`stream`] | writing one while the program runs |
+//! | [`breakpoint`] | all stacks at an event |
 //!
-//! A stack has a number for life, its [`StackId`], by the number of its block as long as it
-//! lives. What a switch is, the links between the stacks tell, and who has resumed whom
-//! before: whoever is resumed has the other one as its parent, whoever suspends goes back to
-//! that, and anything else is a switch.
+//! A stack has a [`StackId`] for life, which the recorder maps from the number of its block. Links
+//! and recorded parents say what a switch is: a resumed stack has the previous one as its parent, a
+//! suspension returns to the parent, and anything else is a switch.
 
+mod breakpoint;
 mod event;
-mod finish;
+mod export;
 mod record;
-mod stop;
 mod stream;
 
 use crate::embedder::Foreign;
 use crate::observe::frame_tree::FrameTree;
-use event::Raw;
+use breakpoint::Breakpoint;
+use event::{NONE, RawEvent};
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, FuncRef, TagDef};
 pub use ropewalk_trace::{StackId, Trace};
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::time::Instant;
-use stop::Stop;
 use stream::Stream;
 
+pub use breakpoint::AtEvent;
 pub(crate) use record::{finished, host_called, host_returned};
-pub use stop::AtEvent;
 pub use stream::WhenBehind;
 
-/// How many events are kept if nothing is said.
+/// How many events are kept by default.
 pub const DEFAULT_LIMIT: usize = 1 << 20;
 
-/// Somebody who is told of each event.
+/// Called with each event.
 pub type Listener = Foreign<Box<dyn FnMut(&ropewalk_trace::Event) + Send + Sync>>;
 
-/// What is recorded in a store.
+/// The recorder of a store.
 pub struct Recorder {
     begun: Instant,
-    events: VecDeque<Raw>,
-    /// How many events are kept at most.
+    events: VecDeque<RawEvent>,
+    /// The maximum number of kept events.
     limit: usize,
     dropped: u64,
-    /// The stacks, by their numbers for life.
+    /// The stacks, by their identifiers.
     stacks: Vec<TracedStack>,
-    /// These numbers, by the numbers of blocks.
+    /// The identifiers, by the numbers of blocks.
     ids: Vec<Option<u32>>,
     frames: FrameTree,
     tags: Vec<*const TagDef>,
     tag_numbers: HashMap<*const TagDef, u32>,
-    /// Functions of the host that were called, by their contexts.
+    /// The called host functions, by their contexts.
     host_functions: Vec<usize>,
     host_numbers: HashMap<usize, u32>,
     messages: Vec<String>,
-    /// The roots of activations that have begun and not ended, the outermost first.
+    /// The roots of the activations that have begun and not ended, outermost first.
     entered: Vec<u32>,
-    /// What stands for the host where no stack runs.
+    /// Stands for the host where no stack runs.
     host: Option<u32>,
     listener: Option<Listener>,
-    /// Where events go, if they are not kept.
+    /// Receives the events instead of `events`, if set.
     stream: Option<Box<Stream>>,
-    /// The event at which somebody wants to see the stacks.
-    stop: Option<Stop>,
+    /// The event at which the stacks are listed.
+    breakpoint: Option<Breakpoint>,
 }
 
-// SAFETY: the pointers are to tags and functions of the store, which has the recorder, and are
-// used only together with it.
+// SAFETY: the pointers are into the recorder's store, and used only together with it.
 unsafe impl Send for Recorder {}
 // SAFETY: as above.
 unsafe impl Sync for Recorder {}
 
-impl fmt::Debug for Recorder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorder").field("events", &self.events.len()).finish_non_exhaustive()
-    }
-}
-
-/// What is known of a stack for all its life.
+/// What is recorded of a stack for all its life.
 #[derive(Clone, Copy, Debug)]
 struct TracedStack {
     purpose: Purpose,
-    /// The function that it was made with, if it was.
+    /// The function that it was made with, if any.
     function: *const FuncRef,
-    /// Who has resumed it, as long as it is not suspended.
+    /// The stack that resumed it, until it is suspended.
     parent: Option<u32>,
 }
 
@@ -119,13 +108,13 @@ impl Default for Recorder {
             host: None,
             listener: None,
             stream: None,
-            stop: None,
+            breakpoint: None,
         }
     }
 }
 
 impl Recorder {
-    /// A new number for the stack of a block.
+    /// Assigns an identifier to the stack of a block.
     fn begin_stack(&mut self, number: usize, block: &ControlBlock) -> u32 {
         let id = self.stacks.len() as u32;
         let function = match block.purpose {
@@ -140,7 +129,7 @@ impl Recorder {
         id
     }
 
-    /// The number of the stack of a block, which may be older than the recorder.
+    /// The identifier of the stack of a block, which may be older than the recorder.
     fn id(&mut self, number: usize, block: &ControlBlock) -> u32 {
         match self.ids.get(number) {
             Some(Some(id)) => *id,
@@ -148,12 +137,11 @@ impl Recorder {
         }
     }
 
-    /// The stack of a block is no more; returns its number, if it has one.
+    /// Ends the life of a stack; returns its identifier, if it has one.
     fn end_stack(&mut self, number: usize) -> Option<u32> {
         self.ids.get_mut(number)?.take()
     }
 
-    /// What stands for the host.
     fn host(&mut self) -> u32 {
         *self.host.get_or_insert_with(|| {
             let purpose = Purpose::Root;
@@ -162,7 +150,11 @@ impl Recorder {
         })
     }
 
+    /// The number of a tag, which may be null.
     fn tag(&mut self, tag: *const TagDef) -> u32 {
+        if tag.is_null() {
+            return NONE;
+        }
         let tags = &mut self.tags;
         *self.tag_numbers.entry(tag).or_insert_with(|| {
             tags.push(tag);
@@ -182,8 +174,8 @@ impl Recorder {
         self.begun.elapsed().as_nanos() as u64
     }
 
-    /// Keeps an event, instead of the oldest one if there are too many.
-    fn push(&mut self, raw: Raw) {
+    /// Keeps an event; drops the oldest one if there are too many.
+    fn push(&mut self, raw: RawEvent) {
         if let Some(stream) = &mut self.stream {
             return stream.events.push(raw);
         }

@@ -1,6 +1,6 @@
-//! What is recorded, and when.
+//! Recording events.
 
-use super::event::{KEPT, Kind, NONE, Raw, Shown};
+use super::event::{EventKind, MAX_VALUES, NONE, RawEvent, Shown};
 use super::{Listener, Recorder};
 use crate::stack::TopFrame;
 use crate::stack::stack_events::StackEvent;
@@ -12,38 +12,37 @@ use ropewalk_abi::{ControlBlock, HostContext, StoreContext, TagDef, TypeInfo, cl
 use std::ptr;
 use std::time::Instant;
 
-/// Which of the types of a function travel.
+/// Which types of a function the values have.
 enum Values {
     Params,
     Results,
 }
 
 impl Store {
-    /// Records events from now on.
     pub(crate) fn begin_trace(&mut self) {
         self.observers.recorder.set(Some(Box::<Recorder>::default()));
     }
 
-    /// Whether events are recorded here.
+    /// Whether events are recorded.
     pub fn is_traced(&self) -> bool {
         !self.observers.recorder.is_empty()
     }
 
-    /// Keeps at most so many events from now on.
+    /// Sets how many events are kept.
     pub fn set_trace_limit(&mut self, events: usize) {
         if let Some(recorder) = self.observers.recorder.get_mut::<Recorder>() {
             recorder.limit = events;
         }
     }
 
-    /// Has somebody be told of each event from now on, or nobody.
+    /// Sets the listener that is called with each event.
     pub fn set_listener(&mut self, listener: Option<Listener>) {
         if let Some(recorder) = self.observers.recorder.get_mut::<Recorder>() {
             recorder.listener = listener;
         }
     }
 
-    /// What was recorded since the last time, if anything is recorded here.
+    /// Takes the events since the last call, if events are recorded.
     pub fn take_trace(&mut self) -> Option<super::Trace> {
         self.record_what_was_noted()?;
         let mut recorder = self.observers.recorder.take::<Recorder>()?;
@@ -52,22 +51,24 @@ impl Store {
         Some(trace)
     }
 
-    /// Records what the table of stacks has noted, if anything is recorded here.
+    /// Records the notes of the table of stacks. None if events are not recorded.
     pub(super) fn record_what_was_noted(&mut self) -> Option<()> {
         self.record(|_, _| None)
     }
 
-    /// Records an event, if one is made, after what was noted before it. Nothing if nothing
-    /// is recorded here.
-    fn record(&mut self, event: impl FnOnce(&mut Recorder, &Store) -> Option<Raw>) -> Option<()> {
+    /// Records an event, if one is made, after the notes. None if events are not recorded.
+    fn record(
+        &mut self,
+        event: impl FnOnce(&mut Recorder, &Store) -> Option<RawEvent>,
+    ) -> Option<()> {
         self.record_at(None, event)
     }
 
-    /// The same, where the running stack may have been left at a fault.
+    /// As [`record`](Self::record), when the running stack may have been left at a fault.
     fn record_at(
         &mut self,
         fault: Option<&TopFrame>,
-        event: impl FnOnce(&mut Recorder, &Store) -> Option<Raw>,
+        event: impl FnOnce(&mut Recorder, &Store) -> Option<RawEvent>,
     ) -> Option<()> {
         let mut recorder = self.observers.recorder.take::<Recorder>()?;
         if !self.stacks.events.is_empty() {
@@ -80,14 +81,13 @@ impl Store {
         Some(())
     }
 
-    /// Keeps an event, and tells whoever listens. If that panics, the panic continues where
-    /// the runtime is called the next time.
-    fn keep(&mut self, recorder: &mut Recorder, raw: Raw, fault: Option<&TopFrame>) {
+    /// Keeps an event, and calls the listener, whose panic resumes at the next call of the runtime.
+    fn keep(&mut self, recorder: &mut Recorder, raw: RawEvent, fault: Option<&TopFrame>) {
         recorder.push(raw);
         if recorder.stream.as_ref().is_some_and(|stream| stream.is_due(&raw)) {
             recorder.hand_over(self);
         }
-        if recorder.stop.is_some() {
+        if recorder.breakpoint.is_some() {
             self.count_down(recorder, &raw, fault);
         }
         if let Some(mut listener) = recorder.listener.take() {
@@ -102,7 +102,6 @@ impl Store {
         }
     }
 
-    /// Records what the table of stacks has noted.
     fn record_notes(&mut self, recorder: &mut Recorder, fault: Option<&TopFrame>) {
         for note in self.stacks.events.take() {
             if let Some(raw) = self.note(recorder, note) {
@@ -111,15 +110,15 @@ impl Store {
         }
     }
 
-    fn note(&self, recorder: &mut Recorder, note: StackEvent) -> Option<Raw> {
+    fn note(&self, recorder: &mut Recorder, note: StackEvent) -> Option<RawEvent> {
         let (number, kind, value) = match note {
             StackEvent::Freed(number) => {
-                // What runs is freed by a switch that is recorded next.
+                // A switch that is recorded next frees the running stack.
                 if ptr::eq(self.stacks.block(number), self.context().stack) {
                     return None;
                 }
                 let id = recorder.end_stack(number)?;
-                return Some(recorder.raw(id, None, Kind::Drop));
+                return Some(recorder.raw(id, None, EventKind::Drop));
             }
             StackEvent::Renewed { from, to } => {
                 let id = recorder.end_stack(from);
@@ -129,39 +128,39 @@ impl Store {
                 recorder.ids[to] = id;
                 return None;
             }
-            StackEvent::Parked(number) => (number, Kind::Park, 0),
-            StackEvent::Unparked(number) => (number, Kind::Unpark, 0),
-            StackEvent::Grown(number, bytes) => (number, Kind::Grow, bytes as u64),
+            StackEvent::Parked(number) => (number, EventKind::Park, 0),
+            StackEvent::Unparked(number) => (number, EventKind::Unpark, 0),
+            StackEvent::Grown(number, bytes) => (number, EventKind::Grow, bytes as u64),
         };
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         let id = recorder.id(number, unsafe { &*self.stacks.block(number) });
         let raw = recorder.raw(id, None, kind);
-        Some(Raw { values: [value, 0, 0], ..raw })
+        Some(RawEvent { values: [value, 0, 0], ..raw })
     }
 
     // ---- events
 
-    /// A stack was made.
+    /// Records that a stack was made.
     pub(crate) fn trace_create(&mut self, block: *mut ControlBlock) {
         self.record(|recorder, store| {
-            let raw = recorder.here(store, Kind::Create);
+            let raw = recorder.here(store, EventKind::Create);
             let number = store.stacks.number_of(block)?;
-            // SAFETY: it was just made.
+            // SAFETY: the stack was just made.
             let created = recorder.begin_stack(number, unsafe { &*block });
-            Some(Raw { other: created, ..raw })
+            Some(RawEvent { other: created, ..raw })
         });
     }
 
-    /// Stacks were copied: each second one is the copy of the first, the innermost first.
+    /// Records copies of stacks: pairs of origin and copy, innermost first.
     pub(crate) fn trace_clone(&mut self, pairs: &[(*mut ControlBlock, *mut ControlBlock)]) {
         let mut outermost = NONE;
         let mut parent = NONE;
         for &(origin, copy) in pairs.iter().rev() {
             self.record(|recorder, store| {
-                let raw = recorder.here(store, Kind::Clone);
+                let raw = recorder.here(store, EventKind::Clone);
                 let origin = recorder.id_of(store, origin);
                 let number = store.stacks.number_of(copy)?;
-                // SAFETY: it was just made.
+                // SAFETY: the stack was just made.
                 let created = recorder.begin_stack(number, unsafe { &*copy });
                 recorder.stacks[created as usize].parent = (parent != NONE).then_some(parent);
                 if outermost == NONE {
@@ -169,38 +168,37 @@ impl Store {
                 }
                 let values = [origin.into(), parent.into(), 0];
                 parent = created;
-                Some(Raw { other: created, outermost, values, ..raw })
+                Some(RawEvent { other: created, outermost, values, ..raw })
             });
         }
     }
 
-    /// The running stack is about to be left for another, with the values that a word says,
-    /// which are in the transfer area, and perhaps with a tag.
+    /// Records a switch to another stack. The word gives the classes of the values.
     pub(crate) fn trace_switch(&mut self, to: *mut ControlBlock, word: u64, tag: *const TagDef) {
         self.record(|recorder, store| {
-            let raw = recorder.here(store, Kind::Switch);
-            let tag = if tag.is_null() { NONE } else { recorder.tag(tag) };
-            let raw = Raw { tag, ..raw.with_values(store, word) };
+            let raw = recorder.here(store, EventKind::Switch);
+            let tag = recorder.tag(tag);
+            let raw = RawEvent { tag, ..raw.with_values(store, word) };
             // SAFETY: both are alive, or the first was just freed.
             Some(unsafe { recorder.switch(store, raw, store.context().stack, to) })
         });
     }
 
-    /// The same, of what ends by that: the runtime is about to free it.
+    /// Records a switch that ends the running stack, which the runtime is about to free.
     pub(crate) fn trace_last_switch(&mut self, to: *mut ControlBlock, tag: *const TagDef) {
         self.record(|recorder, store| {
-            let raw = recorder.here(store, Kind::Return);
-            let tag = if tag.is_null() { NONE } else { recorder.tag(tag) };
+            let raw = recorder.here(store, EventKind::Return);
+            let tag = recorder.tag(tag);
             let from = store.context().stack;
             // SAFETY: running stacks are alive. A root is not freed.
             if unsafe { (*from).purpose } != Purpose::Root {
                 recorder.end_stack(store.stacks.number_of(from)?);
             }
-            Some(Raw { tag, other: recorder.id_of(store, to), ..raw })
+            Some(RawEvent { tag, other: recorder.id_of(store, to), ..raw })
         });
     }
 
-    /// A function of the host suspends what has called it, with the values of the tag.
+    /// Records that a host function suspends its caller with the values of a tag.
     pub(crate) fn trace_suspend_call(&mut self, to: *mut ControlBlock, tag: *const TagDef) {
         if self.is_traced() {
             self.trace_host_return();
@@ -210,8 +208,7 @@ impl Store {
         }
     }
 
-    /// An exception leaves the running stack and its parents up to, without, another; or, if
-    /// that is none, the activation.
+    /// Records an exception that leaves the running stack up to `until`, or the activation.
     pub(crate) fn trace_throw(&mut self, until: *mut ControlBlock, tag: *const TagDef) {
         let mut stack = self.context().stack;
         while stack != until {
@@ -220,13 +217,13 @@ impl Store {
             let is_last = until.is_null();
             self.record(|recorder, store| {
                 let tag = recorder.tag(tag);
-                // SAFETY: those that wait say where they were left.
-                let raw = unsafe { recorder.at(store, stack, Kind::Throw) };
+                // SAFETY: the blocks of waiting stacks say where they were left.
+                let raw = unsafe { recorder.at(store, stack, EventKind::Throw) };
                 let other = if is_last { NONE } else { recorder.id_of(store, parent) };
                 if !is_last {
                     recorder.end_stack(store.stacks.number_of(stack)?);
                 }
-                Some(Raw { tag, other, ..raw })
+                Some(RawEvent { tag, other, ..raw })
             });
             if is_last {
                 return;
@@ -235,58 +232,57 @@ impl Store {
         }
     }
 
-    /// An activation has failed.
+    /// Records that an activation failed.
     pub(crate) fn trace_trap(&mut self, message: &str, fault: Option<&TopFrame>) {
         self.record_at(fault, |recorder, store| {
             let raw = match fault {
-                None => recorder.here(store, Kind::Trap),
+                None => recorder.here(store, EventKind::Trap),
                 Some(left) => {
                     // SAFETY: the running stack was left there.
                     let frames = unsafe { recorder.frames.of(store, &after(left)) };
                     let id = recorder.id_of(store, store.context().stack);
-                    recorder.raw(id, frames, Kind::Trap)
+                    recorder.raw(id, frames, EventKind::Trap)
                 }
             };
             recorder.messages.push(message.to_string());
-            Some(Raw { other: recorder.messages.len() as u32 - 1, ..raw })
+            Some(RawEvent { other: recorder.messages.len() as u32 - 1, ..raw })
         });
     }
 
-    /// An activation begins on a root.
+    /// Records that an activation begins on a root.
     #[cold]
     pub(crate) fn trace_enter(&mut self, root: *mut ControlBlock) {
         self.record(|recorder, store| {
             let id = recorder.id_of(store, root);
             recorder.entered.push(id);
-            Some(recorder.raw(id, None, Kind::Enter))
+            Some(recorder.raw(id, None, EventKind::Enter))
         });
     }
 
-    /// The newest activation has ended, or waits for a function of the host.
+    /// Records that the newest activation has ended or is pending.
     pub(crate) fn trace_leave(&mut self) {
         self.record(|recorder, _| {
             let id = recorder.entered.pop()?;
-            Some(recorder.raw(id, None, Kind::Leave))
+            Some(recorder.raw(id, None, EventKind::Leave))
         });
     }
 
-    /// There was a collection.
+    /// Records a collection.
     pub(crate) fn trace_collect(&mut self, begun: Instant) {
         let freed = |note: &&StackEvent| matches!(note, StackEvent::Freed(_));
         let freed = self.stacks.events.iter().filter(freed).count();
         self.record(|recorder, store| {
-            let raw = recorder.here(store, Kind::Collect);
+            let raw = recorder.here(store, EventKind::Collect);
             let nanoseconds = begun.elapsed().as_nanos() as u64;
-            Some(Raw { values: [nanoseconds, freed as u64, 0], ..raw })
+            Some(RawEvent { values: [nanoseconds, freed as u64, 0], ..raw })
         });
     }
 
-    /// The running stack returns to its parent with a signal; the values are in the transfer
-    /// area.
+    /// Records a return to the parent with a signal; the values are in the transfer area.
     fn trace_return(&mut self, signal: u64) {
         let from = self.context().stack;
-        // SAFETY: the running stack and its parent are alive, and the parent has noted its
-        // clauses. Functions live as long as their store.
+        // SAFETY: the running stack and its parent are alive, and the parent's clauses are set.
+        // Functions live as long as their store.
         let (to, tag, word) = unsafe {
             let to = (*from).parent;
             match (signal.checked_sub(1), (*from).function.as_ref()) {
@@ -304,27 +300,27 @@ impl Store {
             }
         };
         self.record(|recorder, store| {
-            let raw = recorder.here(store, Kind::Return);
-            let tag = if tag.is_null() { NONE } else { recorder.tag(tag) };
+            let raw = recorder.here(store, EventKind::Return);
+            let tag = recorder.tag(tag);
             recorder.end_stack(store.stacks.number_of(from)?);
             let other = recorder.id_of(store, to);
-            Some(Raw { tag, other, frames: NONE, ..raw.with_values(store, word) })
+            Some(RawEvent { tag, other, frames: NONE, ..raw.with_values(store, word) })
         });
     }
 
     fn trace_host_call(&mut self, context: *const HostContext) {
         self.record(|recorder, store| {
-            let raw = recorder.here(store, Kind::HostCall);
-            Some(Raw { other: recorder.host_function(context as usize), ..raw })
+            let raw = recorder.here(store, EventKind::HostCall);
+            Some(RawEvent { other: recorder.host_function(context as usize), ..raw })
         });
     }
 
-    /// The function of the host that the running stack has called returns.
+    /// Records that the running host function returns.
     pub(crate) fn trace_host_return(&mut self) {
-        self.record(|recorder, store| Some(recorder.here(store, Kind::HostReturn)));
+        self.record(|recorder, store| Some(recorder.here(store, EventKind::HostReturn)));
     }
 
-    /// The word that says what the values of a function type are.
+    /// The word with the classes of a function type's values.
     fn traced_word(&self, ty: *const TypeInfo, values: Values) -> u64 {
         let types = &self.options.types;
         // SAFETY: types live as long as the engine.
@@ -344,11 +340,10 @@ fn after(left: &TopFrame) -> TopFrame {
 }
 
 impl Recorder {
-    /// An event on a stack.
-    fn raw(&self, stack: u32, frames: Option<u32>, kind: Kind) -> Raw {
-        Raw {
+    fn raw(&self, stack: u32, frames: Option<u32>, kind: EventKind) -> RawEvent {
+        RawEvent {
             time: self.now(),
-            values: [0; KEPT],
+            values: [0; MAX_VALUES],
             stack,
             other: NONE,
             outermost: NONE,
@@ -356,19 +351,19 @@ impl Recorder {
             tag: NONE,
             kind,
             count: 0,
-            shown: [Shown::Null; KEPT],
+            shown: [Shown::Null; MAX_VALUES],
         }
     }
 
     /// An event on the running stack, which is in a call of the host.
-    fn here(&mut self, store: &Store, kind: Kind) -> Raw {
+    fn here(&mut self, store: &Store, kind: EventKind) -> RawEvent {
         let running = store.context().stack;
         match running.is_null() {
             true => {
                 let host = self.host();
                 self.raw(host, None, kind)
             }
-            // SAFETY: it is alive, and says where it was left.
+            // SAFETY: the stack is alive, and its block says where it was left.
             false => unsafe { self.at(store, running, kind) },
         }
     }
@@ -377,8 +372,8 @@ impl Recorder {
     ///
     /// # Safety
     ///
-    /// The stack must say where it was left.
-    unsafe fn at(&mut self, store: &Store, stack: *mut ControlBlock, kind: Kind) -> Raw {
+    /// The stack's block must say where it was left.
+    unsafe fn at(&mut self, store: &Store, stack: *mut ControlBlock, kind: EventKind) -> RawEvent {
         let id = self.id_of(store, stack);
         // SAFETY: the caller's promise.
         let frames = unsafe {
@@ -390,45 +385,43 @@ impl Recorder {
 
     fn id_of(&mut self, store: &Store, stack: *mut ControlBlock) -> u32 {
         match store.stacks.number_of(stack) {
-            // SAFETY: blocks of the table are always initialised.
+            // SAFETY: blocks of the table are always initialized.
             Some(number) => self.id(number, unsafe { &*stack }),
             None => self.host(),
         }
     }
 
-    /// What a switch from one stack to another is: all but what the event says already.
+    /// Completes the event of a switch: finds out of which kind it is.
     ///
     /// # Safety
     ///
-    /// The second must be about to run, with its parents, and the first have run with its
-    /// own; it may have been freed since.
+    /// `to` must be about to run. `from` must have run, and may have been freed since.
     unsafe fn switch(
         &mut self,
         store: &Store,
-        raw: Raw,
+        raw: RawEvent,
         from: *mut ControlBlock,
         to: *mut ControlBlock,
-    ) -> Raw {
+    ) -> RawEvent {
         let other = self.id_of(store, to);
         // SAFETY: the caller's promise.
         unsafe {
             if (*from).purpose == Purpose::Free {
                 store.stacks.number_of(from).and_then(|number| self.end_stack(number));
-                return Raw { kind: Kind::Return, other, ..raw };
+                return RawEvent { kind: EventKind::Return, other, ..raw };
             }
             let running: Vec<*mut ControlBlock> = chain(store, to).collect();
-            // Up to the stack that has resumed it, or that has resumed what it takes the place
-            // of.
+            // Up to the stack that `from` resumed.
             if let Some(place) = running[1..].iter().position(|stack| *stack == from) {
                 let outermost = self.id_of(store, running[place]);
                 self.stacks[outermost as usize].parent = Some(raw.stack);
-                return Raw { kind: Kind::Resume, other, ..raw };
+                return RawEvent { kind: EventKind::Resume, other, ..raw };
             }
             let base = *running.last().expect("at least the stack itself");
             if (*base).extender == from {
                 let extended = self.id_of(store, base);
                 self.stacks[extended as usize].parent = Some(raw.stack);
-                return Raw { kind: Kind::Resume, other, ..raw };
+                return RawEvent { kind: EventKind::Resume, other, ..raw };
             }
             let is_last = |stack: &*mut ControlBlock| {
                 let parent = (**stack).parent;
@@ -438,16 +431,16 @@ impl Recorder {
             let outermost_id = self.id_of(store, outermost);
             let parent = self.stacks[outermost_id as usize].parent.take();
             let kind = match (*outermost).parent == to || parent == Some(other) {
-                true => Kind::Suspend,
-                false => Kind::Switch,
+                true => EventKind::Suspend,
+                false => EventKind::Switch,
             };
-            if kind == Kind::Switch {
+            if kind == EventKind::Switch {
                 let meets = |stack: &&*mut ControlBlock| (***stack).parent == (*outermost).parent;
                 let first = running.iter().find(meets).unwrap_or(&base);
                 let first = self.id_of(store, *first);
                 self.stacks[first as usize].parent = parent;
             }
-            Raw { kind, other, outermost: outermost_id, ..raw }
+            RawEvent { kind, other, outermost: outermost_id, ..raw }
         }
     }
 }
@@ -469,11 +462,11 @@ unsafe fn chain(
     })
 }
 
-impl Raw {
-    /// The same with the first of the values in the transfer area, whose classes a word says.
-    fn with_values(self, store: &Store, word: u64) -> Raw {
-        let mut raw = Raw { count: traced_count(word) as u8, ..self };
-        for number in 0..KEPT {
+impl RawEvent {
+    /// Adds the first values of the transfer area, whose classes are in a word.
+    fn with_values(self, store: &Store, word: u64) -> RawEvent {
+        let mut raw = RawEvent { count: traced_count(word) as u8, ..self };
+        for number in 0..MAX_VALUES {
             let Some(class) = traced_class(word, number) else { break };
             let value = store.transferred(number);
             raw.values[number] = match class {
@@ -487,7 +480,7 @@ impl Raw {
     }
 }
 
-// ---- what stubs call
+// ---- called by stubs
 
 /// The running stack returns to its parent.
 pub(crate) unsafe extern "C" fn finished(context: *mut StoreContext, signal: u64) {
@@ -495,7 +488,6 @@ pub(crate) unsafe extern "C" fn finished(context: *mut StoreContext, signal: u64
     unsafe { Store::from_context(context) }.trace_return(signal);
 }
 
-/// A function of the host is about to be called.
 pub(crate) unsafe extern "C" fn host_called(
     context: *mut StoreContext,
     function: *const HostContext,
@@ -509,12 +501,10 @@ pub(crate) unsafe extern "C" fn host_called(
     store.trace_host_call(function);
 }
 
-/// It has returned.
 pub(crate) unsafe extern "C" fn host_returned(context: *mut StoreContext, ended: u64) {
-    // One that is left has not, or has been said to.
+    // A call that was left has not returned, or its return was recorded.
     if ended != SUSPEND {
-        // SAFETY: generated code holds no reference to the store, and the host has returned
-        // it.
+        // SAFETY: generated code holds no reference to the store, and the host has released it.
         unsafe { Store::from_context(context) }.trace_host_return();
     }
 }

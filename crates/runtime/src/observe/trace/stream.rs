@@ -1,74 +1,65 @@
-//! A trace that is written while the program runs.
+//! Writing a trace while the program runs.
 //!
 //! ```text
-//!   store's thread                                 thread that writes
-//!   event -> part -- when it is full, or after --> numbers get names -> file
-//!              ^      some time                         |
-//!              +------------ empty ones --------------- +
+//!   store's thread                                   thread that writes
+//!   event -> batch -- when full, or after a while --> numbers get names -> file
+//!              ^                                            |
+//!              +--------------- empty ones -----------------+
 //! ```
 //!
-//! There are only so many parts. If all are on their way, the file is behind: then the program
-//! waits for it, or the events of the next part are dropped and counted, as was asked for.
+//! The number of batches is limited. If all are in use, the program waits or drops events.
 
 use super::Recorder;
-use super::event::{Kind, Raw};
-use super::finish::{Known, event};
+use super::event::{EventKind, RawEvent};
+use super::export::{WrittenTables, event};
 use crate::embedder::discard;
 use crate::store::Store;
 use ropewalk_trace::{Event, FunctionId, Trace, Writer};
-use std::fmt;
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
-/// What happens when the file is behind.
+/// What happens when writing is slower than the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenBehind {
-    /// The program waits, and the trace has everything.
+    /// The program waits, and the trace is complete.
     Wait,
-    /// Events are dropped, and the trace says how many.
+    /// Events are dropped, and the trace counts them.
     Drop,
 }
 
-/// How many events a part has.
-const PART: usize = 4096;
-/// How many parts there are at most.
-const PARTS: usize = 64;
-/// For how many nanoseconds events are kept back until the next one.
+const BATCH: usize = 4096;
+/// The number of batches.
+const BATCHES: usize = 64;
+/// The longest time in nanoseconds before events are handed over.
 const LATEST: u64 = 50_000_000;
-/// The same before the host is called, or WebAssembly is left, which can take long.
+/// The same before a call of the host or the end of an activation, which may take long.
 const LATEST_BEFORE_WAITING: u64 = 1_000_000;
 
-/// What is handed over.
-struct Part {
-    /// What is new in the tables.
+/// Data for the thread that writes.
+struct Batch {
+    /// The new entries of the tables.
     tables: Trace,
     host_functions: Vec<FunctionId>,
     messages: Vec<String>,
-    events: Vec<Raw>,
+    events: Vec<RawEvent>,
 }
 
-/// The end that the store has.
+/// The store's end of the stream.
 pub(super) struct Stream {
-    /// Events that have not been handed over.
-    pub events: Vec<Raw>,
-    /// When the last ones were.
+    /// The events of the next batch.
+    pub events: Vec<RawEvent>,
+    /// The time of the last batch.
     handed_over: u64,
     when_behind: WhenBehind,
     dropped: u64,
-    known: Known,
-    /// How many functions of the host and messages were handed over.
+    known: WrittenTables,
+    /// How many host functions and messages were handed over.
     host_functions: usize,
     messages: usize,
-    parts: Option<SyncSender<Part>>,
-    empty: Receiver<Vec<Raw>>,
+    batches: Option<SyncSender<Batch>>,
+    empty: Receiver<Vec<RawEvent>>,
     thread: Option<JoinHandle<io::Result<()>>>,
-}
-
-impl fmt::Debug for Stream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream").finish_non_exhaustive()
-    }
 }
 
 impl Stream {
@@ -78,35 +69,34 @@ impl Stream {
         when_behind: WhenBehind,
     ) -> io::Result<Stream> {
         let writer = Writer::new(to, name)?;
-        let (parts, received) = sync_channel(PARTS);
-        let (give_back, empty) = sync_channel(PARTS);
+        let (batches, received) = sync_channel(BATCHES);
+        let (give_back, empty) = sync_channel(BATCHES);
         let thread = std::thread::Builder::new()
             .name("trace".to_string())
             .spawn(move || write(writer, &received, &give_back))?;
         Ok(Stream {
-            events: Vec::with_capacity(PART),
+            events: Vec::with_capacity(BATCH),
             handed_over: 0,
             when_behind,
             dropped: 0,
-            known: Known::default(),
+            known: WrittenTables::default(),
             host_functions: 0,
             messages: 0,
-            parts: Some(parts),
+            batches: Some(batches),
             empty,
             thread: Some(thread),
         })
     }
 
-    /// Whether what was recorded is to be handed over now, after an event.
-    pub fn is_due(&self, last: &Raw) -> bool {
+    /// Whether the events should be handed over now.
+    pub fn is_due(&self, last: &RawEvent) -> bool {
         let latest = match last.kind {
-            Kind::HostCall | Kind::Leave | Kind::Trap => LATEST_BEFORE_WAITING,
+            EventKind::HostCall | EventKind::Leave | EventKind::Trap => LATEST_BEFORE_WAITING,
             _ => LATEST,
         };
-        self.events.len() >= PART || last.time.saturating_sub(self.handed_over) >= latest
+        self.events.len() >= BATCH || last.time.saturating_sub(self.handed_over) >= latest
     }
 
-    /// Hands over what was recorded.
     fn hand_over(&mut self, recorder: &Recorder, store: &Store, time: u64) {
         self.handed_over = time;
         let tables = recorder.tables(store, &mut self.known);
@@ -114,47 +104,45 @@ impl Stream {
         let messages = recorder.messages[self.messages..].to_vec();
         self.host_functions += host_functions.len();
         self.messages += messages.len();
-        let next = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(PART));
+        let next = self.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
         let events = std::mem::replace(&mut self.events, next);
-        self.send(Part { tables, host_functions, messages, events });
+        self.send(Batch { tables, host_functions, messages, events });
     }
 
-    fn send(&mut self, part: Part) {
-        let Some(parts) = &self.parts else { return };
-        // Where nobody receives any more, writing has failed, and the end says why.
-        if let Err(TrySendError::Full(mut part)) = parts.try_send(part) {
+    fn send(&mut self, batch: Batch) {
+        let Some(batches) = &self.batches else { return };
+        // If the receiver is gone, writing has failed, and `finish` reports why.
+        if let Err(TrySendError::Full(mut batch)) = batches.try_send(batch) {
             if self.is_written_here() {
-                // Nobody else makes room, so the file ends before this part.
-                self.parts = None;
+                // No other thread can make room, so the file ends here.
+                self.batches = None;
                 return;
             }
             if self.when_behind == WhenBehind::Drop {
-                // The tables are small, and what comes later refers to them.
-                self.dropped += part.events.len() as u64;
-                part.events.clear();
+                // The tables are small, and later batches refer to them.
+                self.dropped += batch.events.len() as u64;
+                batch.events.clear();
             }
-            let _ = parts.send(part);
+            let _ = batches.send(batch);
         }
     }
 
-    /// Whether this thread is the one that writes: the embedder writes to the file, and uses the
-    /// store there.
+    /// Whether this is the thread that writes: the embedder's writer may use the store.
     fn is_written_here(&self) -> bool {
         let here = std::thread::current().id();
         self.thread.as_ref().is_some_and(|thread| thread.thread().id() == here)
     }
 
-    /// Ends the file; returns how many events were dropped. The thread that writes cannot wait for
-    /// itself.
+    /// Ends the file, except on the thread that writes; returns how many events were dropped.
     fn finish(&mut self) -> io::Result<u64> {
         let dropped = self.dropped;
-        self.send(Part {
+        self.send(Batch {
             tables: Trace { dropped, ..Trace::default() },
             host_functions: Vec::new(),
             messages: Vec::new(),
             events: Vec::new(),
         });
-        self.parts = None;
+        self.batches = None;
         if self.is_written_here() {
             self.thread = None;
             return Err(io::Error::other("the thread that writes the trace cannot end it"));
@@ -170,40 +158,37 @@ impl Stream {
     }
 }
 
-/// Writes what is handed over, until nothing more is.
+/// Writes batches until the store ends the stream.
 fn write(
     mut writer: Writer<impl Write>,
-    parts: &Receiver<Part>,
-    give_back: &SyncSender<Vec<Raw>>,
+    batches: &Receiver<Batch>,
+    give_back: &SyncSender<Vec<RawEvent>>,
 ) -> io::Result<()> {
     let (mut host_functions, mut messages) = (Vec::new(), Vec::new());
     let mut dropped = 0;
-    while let Ok(mut part) = parts.recv() {
-        host_functions.append(&mut part.host_functions);
-        messages.append(&mut part.messages);
-        dropped = dropped.max(part.tables.dropped);
-        let events = part.events.iter().map(|raw| event(raw, &host_functions, &messages));
+    while let Ok(mut batch) = batches.recv() {
+        host_functions.append(&mut batch.host_functions);
+        messages.append(&mut batch.messages);
+        dropped = dropped.max(batch.tables.dropped);
+        let events = batch.events.iter().map(|raw| event(raw, &host_functions, &messages));
         let events: Vec<Event> = events.collect();
-        writer.append(&Trace { events, ..part.tables })?;
+        writer.append(&Trace { events, ..batch.tables })?;
         writer.flush()?;
-        part.events.clear();
-        let _ = give_back.try_send(part.events);
+        batch.events.clear();
+        let _ = give_back.try_send(batch.events);
     }
     writer.finish(dropped)
 }
 
 impl Recorder {
-    /// Hands over what was recorded, if it is streamed.
+    /// Hands over the recorded events, if they are streamed.
     pub(super) fn hand_over(&mut self, store: &Store) {
         if let Some(mut stream) = self.stream.take() {
             stream.hand_over(self, store, self.now());
             self.stream = Some(stream);
         }
     }
-}
 
-impl Recorder {
-    /// Ends what is streamed with what was recorded so far.
     pub(super) fn end_stream(&mut self, store: &Store) {
         self.hand_over(store);
         self.stream = None;
@@ -211,7 +196,7 @@ impl Recorder {
 }
 
 impl Store {
-    /// Streams what is recorded from now on.
+    /// Streams the events from now on.
     pub fn stream_trace(
         &mut self,
         to: impl Write + Send + 'static,
@@ -225,7 +210,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends what is streamed; returns how many events were dropped. None if nothing is.
+    /// Ends the stream; returns how many events were dropped. None without a stream.
     pub fn finish_trace(&mut self) -> Option<io::Result<u64>> {
         self.record_what_was_noted()?;
         let mut recorder = self.observers.recorder.take::<Recorder>()?;
@@ -237,8 +222,7 @@ impl Store {
 }
 
 impl Drop for Stream {
-    /// Another stream takes its place, or nothing more is to be written: the file ends with what
-    /// was handed over.
+    /// The stream was replaced or the store dropped: the file ends with the last batch.
     fn drop(&mut self) {
         if self.thread.is_some() {
             let _ = self.finish();

@@ -1,14 +1,10 @@
-//! Calls that wait for host functions.
+//! Restoring pending activations.
 
 use super::super::image::{CallImage, CallTo, ImportName};
 use super::{Reader, RestoredCall, RestoredRoot, ResumedByHost, damaged, type_number};
-use crate::store::Store;
-use crate::store::pending::AwaitedCall;
-use crate::store::pending::CallerPlaces;
-use crate::store::pending::PendingCall;
-use crate::store::pending::Scope;
-use crate::store::pending::WaitingActivation;
-use crate::store::pending::{AnyHostFuture, HostFuture};
+use crate::store::pending::{
+    AnyHostFuture, CallerPlaces, NeverReady, PendingActivation, PendingCall, PendingCause, Scope,
+};
 use anyhow::Result;
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::module::Item;
@@ -17,15 +13,15 @@ use std::sync::Arc;
 
 impl Reader<'_> {
     pub(super) fn call(&mut self, image: CallImage) -> Result<RestoredCall> {
-        let mut awaited = Awaited { awaits: AwaitedCall::Turn, ty: None, name: None };
+        let mut awaited = Awaited { cause: PendingCause::Turn, ty: None, name: None };
         if let Some((instance, import)) = image.import {
             awaited = self.awaited(instance, import)?;
         }
-        let Awaited { mut awaits, ty, name } = awaited;
+        let Awaited { mut cause, ty, name } = awaited;
         let values = image.arguments.as_ref().map(|arguments| {
             arguments.iter().map(|bytes| RawVal::from_u128(u128::from_le_bytes(*bytes)))
         });
-        if let AwaitedCall::Host { arguments, .. } = &mut awaits {
+        if let PendingCause::Host { arguments, .. } = &mut cause {
             *arguments = values.clone().map(Iterator::collect);
         }
         let params = ty.iter().flat_map(|ty| ty.params()).copied();
@@ -55,15 +51,14 @@ impl Reader<'_> {
             unsafe { (*root.block).handlers = clauses.as_ptr() };
         }
         let places = Arc::new(CallerPlaces { values, clauses });
-        let call = PendingCall::polled(AnyHostFuture::new(Nothing), Scope::NONE);
-        let waiting =
-            WaitingActivation { root, stack, base, awaits, _caller: Some(places.clone()) };
-        let pending = self.store.restore_waiting_activation(waiting, call)?;
+        let call = PendingCall::polled(AnyHostFuture::new(NeverReady), Scope::NONE);
+        let activation =
+            PendingActivation { root, stack, base, cause, _caller: Some(places.clone()) };
+        let pending = self.store.restore_pending_activation(activation, call)?;
         let awaited = ty.map_or(Vec::new(), |ty| ty.results().to_vec());
         Ok(RestoredCall { import: name, arguments, awaited, results, places, resumed, pending })
     }
 
-    /// The clauses of the host.
     fn clauses(&self, symbols: &[u32]) -> Result<List<Vec<u64>>> {
         let words = symbols.iter().map(|symbol| Ok(self.address(*symbol)? as u64));
         Ok(List::new(&words.collect::<Result<Vec<_>>>()?))
@@ -71,35 +66,22 @@ impl Reader<'_> {
 
     /// The host function that is an import of an instance.
     fn awaited(&self, instance: usize, import: usize) -> Result<Awaited> {
-        let missing = || damaged("a call waits for an import that is not there");
+        let missing = || damaged("a call waits for an import that is missing");
         let instance = self.store.instances().get(instance).ok_or_else(missing)?;
         let import = instance.module().info.imports.get(import).ok_or_else(missing)?;
         let Item::Func(function) = import.item else { return Err(missing().into()) };
         let context = instance.host_context_place(function).ok_or_else(missing)?;
-        // SAFETY: it is that of a host function; types live as long as the engine.
+        // SAFETY: the context is that of a host function; types live as long as the engine.
         let ty = unsafe { self.store.options.types.func_type((*(*context).ty).id) };
         let name = ImportName { module: import.module.clone(), name: import.name.clone() };
-        let awaits = AwaitedCall::Host { context, arguments: None };
-        Ok(Awaited { awaits, ty: Some(ty), name: Some(name) })
+        let cause = PendingCause::Host { context, arguments: None };
+        Ok(Awaited { cause, ty: Some(ty), name: Some(name) })
     }
 }
 
-/// What a call waits for.
+/// The pending call of an activation.
 struct Awaited {
-    awaits: AwaitedCall,
+    cause: PendingCause,
     ty: Option<FuncType>,
     name: Option<ImportName>,
-}
-
-/// A host function that nobody has called again.
-struct Nothing;
-
-impl HostFuture for Nothing {
-    fn poll(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<()> {
-        std::task::Poll::Pending
-    }
-
-    fn finish(self, _: &mut Store) -> ropewalk_abi::builtin::Outcome {
-        unreachable!("it is never ready")
-    }
 }

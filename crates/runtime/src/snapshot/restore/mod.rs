@@ -1,31 +1,29 @@
-//! Making a store of what was written.
+//! Restoring a store from a snapshot.
 
 mod calls;
 mod stacks;
-mod watched;
+mod tracking;
 
 pub(super) use stacks::ABOVE_ROOT;
 
 use super::error::SnapshotError;
+use super::format::Bytes;
 use super::image::{
     Handle, Image, ImportImage, ImportName, InstanceImage, NOTHING, Named, TypeName, TypeOfValue,
 };
 use super::layouts::Layouts;
 use super::objects::{get, note_first, put};
-use super::sections::Bytes;
-use super::symbol::{Places, Symbol, Trampolines};
+use super::symbol::{Addresses, Symbol, Trampolines};
 use super::take::{BLOCKS, FIRST_MEMORY, FRAMES, HEAP, IMAGE, SETTINGS};
 use crate::code::LoadedModule;
 use crate::heap::Object;
 use crate::stack::RootStack;
 use crate::store::Store;
-use crate::store::pending::CallerPlaces;
-use crate::store::pending::PendingCall;
-use crate::vm::global::GlobalItem;
+use crate::store::pending::{CallerPlaces, PendingCall};
 use crate::vm::import::ImportValue;
-use crate::vm::instance::Instance;
 use anyhow::{Context as _, Result};
 use ropewalk_abi::heap::{ARRAY_ELEMENTS, EXCEPTION_TAG};
+use ropewalk_abi::module::Import;
 use ropewalk_abi::stack::block_number;
 use ropewalk_abi::{GlobalType, HeapType, RawVal, RefType, TableType, TypeKind, ValType};
 use std::any::Any;
@@ -34,12 +32,12 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What the host has for a store that is restored.
+/// What the host provides for restoring a store.
 pub trait Host {
-    /// The module with a hash, if it is at hand. The engine's own is asked for as such.
+    /// The module with a hash, if the host has it, or else the engine's own if that is asked for.
     fn module(&self, hash: &[u8; 32], is_engines: bool) -> Result<Option<Arc<LoadedModule>>>;
 
-    /// What an import of a module means, if the host defines it.
+    /// The value of an import of a module, if the host defines it.
     fn import(
         &self,
         store: &mut Store,
@@ -53,38 +51,38 @@ pub trait Host {
     /// The settings of the engine.
     fn settings(&self) -> Vec<u8>;
 
-    /// What differs in the settings of a snapshot.
+    /// The error for differing settings in a snapshot.
     fn difference(&self, settings: &[u8]) -> SnapshotError;
 
-    /// Reads a value of the host.
+    /// Restores a host value.
     fn host_value(&self, bytes: &[u8]) -> Result<Box<dyn Any + Send + Sync>>;
 }
 
-/// What was restored beside the store.
+/// A restored store, apart from the store itself.
 #[derive(Debug)]
 pub struct RestoredStore {
-    /// Calls that wait.
+    /// The pending calls.
     pub calls: Vec<RestoredCall>,
-    /// What the host had names for.
+    /// What the host named.
     pub names: Vec<(String, Handle)>,
 }
 
-/// A call that waits.
+/// A pending call.
 #[derive(Debug)]
 pub struct RestoredCall {
-    /// For which host function; none if it was stopped at a check point.
+    /// The import of its host function; none if it stopped at a safepoint.
     pub import: Option<ImportName>,
-    /// What that was called with, if that is known.
+    /// The arguments of that function, if they are known.
     pub arguments: Option<Vec<(RawVal, ValType)>>,
-    /// The types of the results that it waits for.
+    /// The result types of that function.
     pub awaited: Vec<ValType>,
-    /// The types of its own results.
+    /// The result types of the activation.
     pub results: Vec<ValType>,
-    /// Where its results are put, if not in a register, and the clauses of the host.
+    /// Where the results are put, if not in a register, and the clauses of the host.
     pub places: Arc<CallerPlaces>,
-    /// If the host has resumed a continuation, and no function is called: that.
+    /// The continuation that the host resumed, if it called no function.
     pub resumed: Option<ResumedByHost>,
-    /// What continues it.
+    /// Continues the activation.
     pub pending: PendingCall,
 }
 
@@ -97,8 +95,7 @@ pub struct ResumedByHost {
     pub results: u32,
 }
 
-/// Restores a store, which must be new. Others may be based on the snapshot that it is restored
-/// from, if that is said.
+/// Restores a snapshot in a new store. With `watch`, later snapshots can be based on it.
 pub fn restore(
     store: &mut Store,
     bytes: &Bytes,
@@ -133,7 +130,7 @@ pub fn restore(
     reader.stacks(&blocks, &frames)?;
     let restored = reader.finish()?;
     if watch {
-        reader.watch(bytes, &blocks, &frames);
+        reader.track(bytes, &blocks, &frames);
     }
     Ok(restored)
 }
@@ -143,19 +140,18 @@ struct Reader<'a> {
     image: Image,
     modules: Vec<Arc<LoadedModule>>,
     host: &'a dyn Host,
-    /// Where the heap is.
+    /// The addresses of the heap.
     objects: Range<u64>,
-    /// For each page of it, where the object begins that its first byte belongs to.
+    /// For each page of the heap, the start of the object that the page begins in.
     first_objects: Vec<usize>,
     roots: Vec<RestoredRoot>,
 }
 
 /// A root, until its activation is restored.
 struct RestoredRoot {
-    /// The number of its block.
     number: usize,
     root: RootStack,
-    /// The array with the values of the activation, if it has one.
+    /// The array with the results of the activation, if it has one.
     values: Option<Box<[UnsafeCell<RawVal>]>>,
 }
 
@@ -164,22 +160,25 @@ fn damaged(what: &'static str) -> SnapshotError {
 }
 
 impl Reader<'_> {
-    fn places(&self) -> Places<'_> {
-        Places { store: self.store, modules: &self.modules, trampolines: self.host.trampolines() }
+    fn addresses(&self) -> Addresses<'_> {
+        Addresses {
+            store: self.store,
+            modules: &self.modules,
+            trampolines: self.host.trampolines(),
+        }
     }
 
     // ---- words
 
     fn symbol(&self, number: u32) -> Result<Symbol, SnapshotError> {
         let symbol = self.image.symbols.get(number as usize).copied();
-        symbol.ok_or(damaged("a symbol is not there"))
+        symbol.ok_or(damaged("a symbol is missing"))
     }
 
     fn address(&self, number: u32) -> Result<usize> {
-        self.places().address(self.symbol(number)?, None)
+        self.addresses().address(self.symbol(number)?, None)
     }
 
-    /// The address of a symbol that may be none.
     fn address_or_null(&self, number: u32) -> Result<usize> {
         match number {
             NOTHING => Ok(0),
@@ -187,7 +186,6 @@ impl Reader<'_> {
         }
     }
 
-    /// A reference of the store.
     fn reference(&self, word: u64) -> Result<u64> {
         match word {
             0 => Ok(0),
@@ -196,7 +194,7 @@ impl Reader<'_> {
             _ => {
                 let place = self.objects.start.checked_add(word - 8);
                 let place = place.filter(|place| *place < self.objects.end);
-                Ok(place.ok_or(damaged("an object is not there"))?)
+                Ok(place.ok_or(damaged("an object is missing"))?)
             }
         }
     }
@@ -214,7 +212,7 @@ impl Reader<'_> {
             TypeOfValue::Plain(ty) => ty,
             TypeOfValue::Defined(name, nullable) => {
                 // SAFETY: types live as long as the engine.
-                let id = unsafe { (*self.places().type_info(name)?).id };
+                let id = unsafe { (*self.addresses().type_info(name)?).id };
                 ValType::Ref(RefType { nullable, heap: HeapType::Concrete(id) })
             }
         })
@@ -222,13 +220,13 @@ impl Reader<'_> {
 
     // ---- instances
 
-    /// Makes the instances, and before each what the host had made by then.
+    /// Makes the instances, and before each one the objects of the host that are older.
     fn instances(&mut self) -> Result<()> {
         let images = std::mem::take(&mut self.image.instances);
         let mut resolved: Vec<Vec<ImportValue>> = Vec::new();
         for (number, instance) in images.iter().enumerate() {
             let module = self.modules.get(instance.module).cloned();
-            let module = module.ok_or(damaged("a module is not there"))?;
+            let module = module.ok_or(damaged("a module is missing"))?;
             self.make_before(instance, &module)?;
             let imports = self.imports(instance, &module, &resolved)?;
             let index = self.store.instantiate_blank(&module, &imports)?;
@@ -240,15 +238,15 @@ impl Reader<'_> {
                 return Err(damaged("instances are not in order").into());
             }
             resolved.push(imports);
-            // The next one may import what had grown by then.
+            // The next instance may import what had grown by then.
             self.grow()?;
         }
         self.image.instances = images;
-        self.make_until(usize::MAX, usize::MAX, usize::MAX)?;
+        self.make_until(usize::MAX, usize::MAX)?;
         self.grow()
     }
 
-    /// Gives the memories and tables that there are the sizes that they had.
+    /// Grows the memories and tables made so far to their saved sizes.
     fn grow(&mut self) -> Result<()> {
         let there = self.store.objects.memories.len();
         for (index, image) in self.image.memories.iter().enumerate().take(there) {
@@ -268,42 +266,39 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Makes what belongs to no instance and has lower numbers than what an instance defines.
+    /// Makes the objects outside of instances that an instance needs: those before its own memories
+    /// and tables, and those that it imports.
     fn make_before(&mut self, instance: &InstanceImage, module: &LoadedModule) -> Result<()> {
         let info = &module.info;
-        let first = |numbers: &[usize], imported: u32| numbers.get(imported as usize).copied();
-        let memories = first(&instance.memories, info.imported_memories).unwrap_or(0);
-        let tables = first(&instance.tables, info.imported_tables).unwrap_or(0);
-        // Tags, globals and what is imported come first: all that have no instance are made.
-        let imported = |numbers: &[usize], count: u32| {
-            let numbers = numbers.iter().take(count as usize);
-            numbers.map(|number| number.saturating_add(1)).max().unwrap_or(0)
+        let end = |numbers: &[usize], imported: u32| {
+            let own = numbers.get(imported as usize).copied();
+            let imported = numbers.iter().take(imported as usize);
+            own.max(imported.map(|number| number.saturating_add(1)).max()).unwrap_or(0)
         };
-        let memories = memories.max(imported(&instance.memories, info.imported_memories));
-        let tables = tables.max(imported(&instance.tables, info.imported_tables));
-        let tags =
-            self.image.tags[self.store.objects.tags.len().min(self.image.tags.len())..].iter();
-        let tags = self.store.objects.tags.len() + tags.take_while(|tag| tag.is_some()).count();
-        self.make_until(memories, tables, tags)
+        let memories = end(&instance.memories, info.imported_memories);
+        self.make_until(memories, end(&instance.tables, info.imported_tables))
     }
 
-    fn make_until(&mut self, memories: usize, tables: usize, tags: usize) -> Result<()> {
-        while self.store.objects.memories.len() < memories.min(self.image.memories.len()) {
-            let Some(ty) = self.image.memories[self.store.objects.memories.len()].own else {
-                break;
-            };
+    /// Makes memories and tables outside of instances up to a number, and all next tags and
+    /// globals.
+    fn make_until(&mut self, memories: usize, tables: usize) -> Result<()> {
+        while self.store.objects.memories.len() < memories
+            && let Some(image) = self.image.memories.get(self.store.objects.memories.len())
+            && let Some(ty) = image.own
+        {
             self.store.add_memory(ty)?;
         }
-        while self.store.objects.tables.len() < tables.min(self.image.tables.len()) {
-            let own = &self.image.tables[self.store.objects.tables.len()].own;
-            let Some((element, table64, minimum, maximum)) = *own else { break };
-            let element = TypeOfValue::reference(self.type_of_value(element)?);
-            let element = element.ok_or(damaged("a table of no references"))?;
+        while self.store.objects.tables.len() < tables
+            && let Some(image) = self.image.tables.get(self.store.objects.tables.len())
+            && let Some((element, table64, minimum, maximum)) = image.own
+        {
+            let ValType::Ref(element) = self.type_of_value(element)? else {
+                return Err(damaged("a table of no references").into());
+            };
             self.store.add_table(TableType { element, table64, minimum, maximum }, 0)?;
         }
-        while self.store.objects.tags.len() < tags.min(self.image.tags.len()) {
-            let Some(name) = self.image.tags[self.store.objects.tags.len()] else { break };
-            let ty = self.places().type_info(name)?;
+        while let Some(Some(name)) = self.image.tags.get(self.store.objects.tags.len()) {
+            let ty = self.addresses().type_info(*name)?;
             self.store.add_tag(ty);
         }
         let made = self.store.own_globals().count();
@@ -323,58 +318,56 @@ impl Reader<'_> {
         if instance.imports.len() != module.info.imports.len() {
             return Err(damaged("an instance has other imports than its module").into());
         }
-        let mut imports = Vec::new();
-        for (number, import) in instance.imports.iter().enumerate() {
-            imports.push(match *import {
-                ImportImage::Func(owner, function) => {
-                    let owner = self.store.instances().get(owner);
-                    let has_it = |owner: &&Instance| function < owner.module().info.func_ref_count;
-                    let owner = owner.filter(has_it).ok_or(damaged("a function is not there"))?;
-                    ImportValue::Func(owner.func_ref_by_number(function))
-                }
-                ImportImage::Host(same) => {
-                    let found = self.host.import(self.store, module, number)?;
-                    let same = || {
-                        let (instance, import) = same?;
-                        resolved.get(instance)?.get(import).cloned()
-                    };
-                    let names = &module.info.imports[number];
-                    found.or_else(same).ok_or_else(|| SnapshotError::MissingImport {
-                        module: names.module.clone(),
-                        name: names.name.clone(),
-                    })?
-                }
-                ImportImage::Table(number) if number < self.store.objects.tables.len() => {
-                    ImportValue::Table(number)
-                }
-                ImportImage::Memory(number) if number < self.store.objects.memories.len() => {
-                    ImportValue::Memory(number)
-                }
-                ImportImage::Table(_) | ImportImage::Memory(_) => {
-                    return Err(damaged("a memory or table is not there").into());
-                }
-                ImportImage::Tag(number) => {
-                    let tag = self.places().tag(number)?;
-                    ImportValue::Tag(std::ptr::NonNull::new(tag.cast_mut()).expect("a box"))
-                }
-                ImportImage::Global(owner, index) => {
-                    let owner = self.store.instances().get(owner);
-                    let has_it =
-                        |owner: &&Instance| (index as usize) < owner.module().info.globals.len();
-                    let owner = owner.filter(has_it).ok_or(damaged("a global is not there"))?;
-                    ImportValue::Global(owner.global(index))
-                }
-                ImportImage::OwnGlobal(number) => {
-                    let place = self.store.own_globals().nth(number);
-                    let ty = self.store.own_global_types().nth(number);
-                    let (Some(place), Some(ty)) = (place, ty) else {
-                        return Err(damaged("a global is not there").into());
-                    };
-                    ImportValue::Global(GlobalItem { place, ty })
-                }
-            });
+        let imports = instance.imports.iter().enumerate();
+        imports.map(|(number, image)| self.import(image, module, number, resolved)).collect()
+    }
+
+    fn import(
+        &mut self,
+        image: &ImportImage,
+        module: &Arc<LoadedModule>,
+        number: usize,
+        resolved: &[Vec<ImportValue>],
+    ) -> Result<ImportValue> {
+        if let ImportImage::Host(same) = *image {
+            let found = self.host.import(self.store, module, number)?;
+            let same = || {
+                let (instance, import) = same?;
+                resolved.get(instance)?.get(import).cloned()
+            };
+            let Import { module, name, .. } = &module.info.imports[number];
+            let missing = || {
+                SnapshotError::MissingImport { module: module.clone(), name: name.clone() }.into()
+            };
+            return found.or_else(same).ok_or_else(missing);
         }
-        Ok(imports)
+        let objects = &self.store.objects;
+        let found = match *image {
+            ImportImage::Func(owner, function) => objects
+                .instances
+                .get(owner)
+                .filter(|owner| function < owner.module().info.func_ref_count)
+                .map(|owner| ImportValue::Func(owner.func_ref_by_number(function))),
+            ImportImage::Table(number) => {
+                (number < objects.tables.len()).then_some(ImportValue::Table(number))
+            }
+            ImportImage::Memory(number) => {
+                (number < objects.memories.len()).then_some(ImportValue::Memory(number))
+            }
+            ImportImage::Tag(number) => {
+                objects.tags.get(number).map(|tag| ImportValue::Tag(NonNull::from(&**tag)))
+            }
+            ImportImage::Global(owner, index) => objects
+                .instances
+                .get(owner)
+                .filter(|owner| (index as usize) < owner.module().info.globals.len())
+                .map(|owner| ImportValue::Global(owner.global(index))),
+            ImportImage::OwnGlobal(number) => {
+                self.store.own_globals().nth(number).map(ImportValue::Global)
+            }
+            ImportImage::Host(_) => None,
+        };
+        found.ok_or_else(|| damaged("an import is missing").into())
     }
 
     // ---- the heap
@@ -395,7 +388,7 @@ impl Reader<'_> {
             }
             let number = get(&bytes, at) as usize;
             let name = self.image.types.get(number).copied();
-            let ty = self.places().type_info(name.ok_or(damaged("a type is not there"))?)?;
+            let ty = self.addresses().type_info(name.ok_or(damaged("a type is missing"))?)?;
             // SAFETY: types live as long as the engine.
             let is_cut_off = match unsafe { (*ty).kind } {
                 TypeKind::Array => !has_room(&bytes, ARRAY_ELEMENTS as usize),
@@ -419,7 +412,7 @@ impl Reader<'_> {
                 Ok(())
             })?;
             if object.ty().kind == TypeKind::Func {
-                let tag = self.places().tag(get(&bytes, at + EXCEPTION_TAG as usize) as usize)?;
+                let tag = self.addresses().tag(get(&bytes, at + EXCEPTION_TAG as usize) as usize)?;
                 put(&mut bytes, at + EXCEPTION_TAG as usize, tag as u64);
             }
             at = end;
@@ -434,7 +427,7 @@ impl Reader<'_> {
         let has_all = self.image.memories.len() == self.store.objects.memories.len()
             && self.image.tables.len() == self.store.objects.tables.len();
         if !has_all {
-            return Err(damaged("a memory or table is not there").into());
+            return Err(damaged("a memory or table is missing").into());
         }
         for number in 0..self.image.memories.len() {
             let memory = self.store.memory_mut(number);
@@ -446,7 +439,7 @@ impl Reader<'_> {
         }
         for number in 0..self.image.tables.len() {
             let section = FIRST_MEMORY + self.image.memories.len() + number;
-            let words = bytes.section(section)?.ok_or(damaged("a table is not there"))?;
+            let words = bytes.section(section)?.ok_or(damaged("a table is missing"))?;
             let (words, []) = words.as_chunks() else {
                 return Err(damaged("a table has half an element").into());
             };
@@ -458,11 +451,11 @@ impl Reader<'_> {
             }
             elements.copy_from_slice(&words);
         }
-        let places: Vec<_> = self.store.own_globals().collect();
-        for (place, (ty, _, value)) in places.into_iter().zip(self.image.globals.clone()) {
+        let globals: Vec<_> = self.store.own_globals().collect();
+        for (global, (ty, _, value)) in globals.into_iter().zip(self.image.globals.clone()) {
             let value = self.value(value, self.type_of_value(ty)?)?;
             // SAFETY: the global is of the store, and the value of its type.
-            unsafe { place.set(self.store, value) };
+            unsafe { global.place.set(self.store, value) };
         }
         for (number, instance) in std::mem::take(&mut self.image.instances).into_iter().enumerate()
         {
@@ -515,12 +508,12 @@ impl Reader<'_> {
             Named::Instance(number) if number < self.store.instances().len() => {
                 Handle::Instance(number)
             }
-            Named::Instance(_) => return Err(damaged("an instance is not there").into()),
+            Named::Instance(_) => return Err(damaged("an instance is missing").into()),
             Named::Continuation(reference, _) | Named::Stack(reference, _)
                 if self.store.stacks.valid(reference).is_none()
                     || !self.store.stacks.host_owned.contains(block_number(reference)) =>
             {
-                return Err(damaged("what has a name is not there").into());
+                return Err(damaged("what has a name is missing").into());
             }
             Named::Continuation(reference, types) => {
                 let number = |(ty, is_results)| Ok((type_number(&self.modules, ty)?, is_results));
@@ -538,15 +531,15 @@ impl Reader<'_> {
                 Handle::Reference(root, ty)
             }
             Named::Func(symbol) => {
-                let function = self.places().function(self.symbol(symbol)?)?;
+                let function = self.addresses().function(self.symbol(symbol)?)?;
                 let function = NonNull::new(function.cast_mut());
-                Handle::Func(function.ok_or(damaged("a function is not there"))?)
+                Handle::Func(function.ok_or(damaged("a function is missing"))?)
             }
         })
     }
 }
 
-/// The number in the engine of a type of a module.
+/// The engine's number of a type of a module.
 fn type_number(modules: &[Arc<LoadedModule>], name: TypeName) -> Result<u32, SnapshotError> {
     let number = match name {
         TypeName::OfModule(module, index) => {
@@ -554,5 +547,5 @@ fn type_number(modules: &[Arc<LoadedModule>], name: TypeName) -> Result<u32, Sna
         }
         TypeName::Extern => None,
     };
-    number.copied().ok_or(damaged("a type is not there"))
+    number.copied().ok_or(damaged("a type is missing"))
 }

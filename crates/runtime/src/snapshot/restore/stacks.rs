@@ -1,18 +1,16 @@
-//! Stacks: their blocks, frames and marks.
+//! Restoring stacks: blocks, frames and marks.
 
-use super::super::blocks::{self, RECORD};
-use super::super::image::{
-    BlockImage, CallTo, MarkImage, MarkKindImage, NO_PARENT, NOTHING, StackImage, TakenImage,
-    TypeName,
-};
+use super::super::blocks::{self, BlockImage, IS_ACTIVE, IS_HELD, NO_PARENT, OWNS, RECORD, Record};
+use super::super::image::{CallTo, MarkImage, MarkKindImage, NOTHING, TakenImage, TypeName};
+use super::super::stack_words::{FrameShape, FrameShapes, ReplaceWords, StackWords};
 use super::super::symbol::{Symbol, TrampolineMap};
-use super::super::words::{OnStack, Shape, Shapes, Words};
 use super::{Reader, RestoredRoot, damaged};
 use crate::report::trap::Trap;
 use crate::stack::walk_mark::{EnteredStack, Mark, MarkKind, Walk};
+use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::stack::Purpose;
-use ropewalk_abi::{ControlBlock, FuncType, RawVal, StoreContext, TypeInfo};
+use ropewalk_abi::{ControlBlock, FuncType, RawVal, TypeInfo};
 use std::cell::UnsafeCell;
 use std::rc::Rc;
 
@@ -26,14 +24,14 @@ impl Reader<'_> {
         for (number, bytes, of) in std::mem::take(&mut self.image.limits) {
             self.store.stacks.limits.set([number], crate::stack::round_limit(bytes), of)?;
         }
-        // Those that are named must be there before they are looked up.
+        // Trampolines must exist before they are looked up.
         for symbol in &self.image.symbols {
             if let Symbol::Trampoline(..) = symbol {
-                self.places().address(*symbol, None)?;
+                self.addresses().address(*symbol, None)?;
             }
         }
         let trampolines = TrampolineMap::new(self.host.trampolines());
-        let mut shapes = Shapes::default();
+        let mut shapes = FrameShapes::default();
         let unparked = self.unparked(&blocks)?;
         for (number, block) in (1..).zip(&blocks) {
             match block {
@@ -49,9 +47,10 @@ impl Reader<'_> {
                     self.pack(number, block, &ground.to_le_bytes(), 0)?;
                 }
                 BlockImage::Spent { reference, .. } => self.place_spent(number, *reference)?,
-                BlockImage::Stack(stack) => {
-                    let is_parked = !unparked[number];
-                    self.stack(number, stack, frames, is_parked, &trampolines, &mut shapes)?;
+                BlockImage::Stack { purpose, record, marks } => {
+                    let stack = SavedStack { number, purpose: *purpose, record, frames };
+                    self.stack(&stack, !unparked[number], &trampolines, &mut shapes)?;
+                    self.marks(number, marks)?;
                 }
             }
         }
@@ -65,31 +64,31 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Which stacks get memory of their own: those that are roots, of an activation, or too large
-    /// for a slot, and what is suspended together with one of these.
+    /// Which stacks get memory of their own: roots, stacks of activations, stacks too large for a
+    /// slot, and all stacks suspended together with one of these.
     fn unparked(&self, blocks: &[BlockImage]) -> Result<Vec<bool>> {
         let image = |number: usize| match number.checked_sub(1).and_then(|at| blocks.get(at)) {
-            Some(BlockImage::Stack(image)) => Some(&**image),
+            Some(BlockImage::Stack { record, .. }) => Some(record),
             _ => None,
         };
         let mut unparked = vec![false; blocks.len() + 1];
         for (number, is_unparked) in unparked.iter_mut().enumerate() {
             *is_unparked = image(number).is_some_and(|image| {
-                image.purpose == Purpose::Root
-                    || image.is_active
-                    || !self.store.stacks.fits_slot(image.frames.len as usize)
+                image.purpose == Purpose::Root as u8
+                    || image.has(IS_ACTIVE)
+                    || !self.store.stacks.fits_slot(image.frames as usize)
             });
         }
         for outermost in 1..=blocks.len() {
             let Some(stack) = image(outermost) else { continue };
-            if stack.is_active || stack.innermost == outermost {
+            if stack.has(IS_ACTIVE) || stack.innermost as usize == outermost {
                 continue;
             }
             let mut chain = vec![outermost];
-            let mut inner = stack.innermost;
+            let mut inner = stack.innermost as usize;
             while let Some(stack) = image(inner).filter(|_| inner != outermost) {
                 chain.push(inner);
-                inner = stack.parent;
+                inner = stack.parent as usize;
                 if chain.len() > blocks.len() {
                     return Err(damaged("stacks are suspended in a circle").into());
                 }
@@ -108,68 +107,71 @@ impl Reader<'_> {
 
     fn stack(
         &mut self,
-        number: usize,
-        image: &StackImage,
-        frames: &[u8],
+        stack: &SavedStack<'_>,
         is_parked: bool,
         trampolines: &TrampolineMap,
-        shapes: &mut Shapes,
+        shapes: &mut FrameShapes,
     ) -> Result<()> {
-        let start = image.frames.start as usize;
-        let end = start.checked_add(image.frames.len as usize);
+        let &SavedStack { number, purpose, record, frames } = stack;
+        let start = record.start as usize;
+        let end = start.checked_add(record.frames as usize);
         let bytes = end.and_then(|end| frames.get(start..end));
-        let mut bytes = bytes.ok_or(damaged("frames are not there"))?.to_vec();
-        let fp = match image.fp {
+        let mut bytes = bytes.ok_or(damaged("frames are missing"))?.to_vec();
+        let fp = match record.fp {
             0 => None,
             fp => Some(bytes.len().checked_sub(fp as usize).ok_or(damaged("a link"))?),
         };
-        let function = match image.function {
+        let function = match record.function {
             NOTHING => std::ptr::null(),
-            function => self.places().function(self.symbol(function)?)?,
+            function => self.addresses().function(self.symbol(function)?)?,
         };
         let block = ControlBlock {
-            parent: self.block(image.parent)?,
-            handlers: self.address(image.handlers)? as *const u64,
-            is_grouped: image.is_grouped,
-            owns: image.owns,
-            innermost: self.block(image.innermost)?,
-            through: self.block(image.through)?,
-            sought: image.sought,
-            extender: self.block(image.extender)?,
+            parent: self.block(record.parent as usize)?,
+            handlers: self.address(record.handlers)? as *const u64,
+            is_grouped: record.is_grouped.into(),
+            owns: record.has(OWNS),
+            innermost: self.block(record.innermost as usize)?,
+            through: self.block(record.through as usize)?,
+            sought: record.sought,
+            extender: self.block(record.extender as usize)?,
             function,
-            entry: self.address_or_null(image.entry)? as *const _,
-            ..self.blank(image.purpose, image.reference, number)
+            entry: self.address_or_null(record.entry)? as *const _,
+            ..self.blank(purpose, record.reference, number)
         };
-        let values = match image.purpose == Purpose::Root {
+        let values = match purpose == Purpose::Root {
             true => self.values_of(number)?,
             false => None,
         };
         let place_of_values = values.as_ref().map(|values| values.as_ptr() as usize);
         let end = LINKED_END;
-        OnStack { bytes: &mut bytes, purpose: image.purpose, function, fp }.visit(
-            &mut Reading { reader: self, end, values: place_of_values, trampolines, shapes },
-        )?;
+        StackWords { bytes: &mut bytes, purpose, function, fp }.visit(&mut RestoredWords {
+            reader: self,
+            end,
+            values: place_of_values,
+            trampolines,
+            shapes,
+        })?;
         let linked = fp.map_or(0, |fp| end - (bytes.len() - fp));
-        match image.purpose {
+        match purpose {
             Purpose::Root => self.place_root(number, block, &bytes, linked, values)?,
             _ if is_parked => self.pack(number, block, &bytes, linked)?,
             _ => self.place(number, block, &bytes, linked)?,
         }
-        if image.is_held {
+        if record.has(IS_HELD) {
             self.store.stacks.host_owned.insert(number);
         }
-        self.marks(number, &image.marks)
+        Ok(())
     }
 
     pub(super) fn block(&self, number: usize) -> Result<*mut ControlBlock> {
         match number {
             0 => Ok(std::ptr::null_mut()),
-            NO_PARENT => Ok(self.store.no_parent()),
-            number => Ok(self.places().block(number)?),
+            _ if number == NO_PARENT as usize => Ok(self.store.no_parent()),
+            number => Ok(self.addresses().block(number)?),
         }
     }
 
-    /// The array with the values of the activation that a root belongs to.
+    /// The array with the results of the activation that a root belongs to.
     fn values_of(&self, root: usize) -> Result<Option<Box<[UnsafeCell<RawVal>]>>> {
         let call = self.image.calls.iter().find(|call| call.root == root);
         let call = call.ok_or(damaged("a root without a call"))?;
@@ -180,10 +182,10 @@ impl Reader<'_> {
     }
 
     pub(super) fn func_type(&self, name: TypeName) -> Result<FuncType> {
-        Ok(self.store.options.types.func_type(self.places().func_type(name)?.id))
+        Ok(self.store.options.types.func_type(self.addresses().func_type(name)?.id))
     }
 
-    /// Parks a stack: its frames are packed, as they are.
+    /// Parks a stack, with its frames packed.
     fn pack(&mut self, number: usize, block: ControlBlock, bytes: &[u8], fp: usize) -> Result<()> {
         let block = ControlBlock { fp, ..block };
         self.store.stacks.restore_parked(number, block, bytes, LINKED_END)
@@ -195,8 +197,7 @@ impl Reader<'_> {
         self.place_frames(number, bytes, fp, 0)
     }
 
-    /// Makes a root of a block. Above its frames is the store, which the stub needs that it
-    /// returns to.
+    /// Makes a block a root. Above its frames is the store, for the stub that it returns to.
     fn place_root(
         &mut self,
         number: usize,
@@ -214,24 +215,24 @@ impl Reader<'_> {
         self.place_frames(number, &bytes, fp, ABOVE_ROOT)
     }
 
-    /// Makes a block the root of a call that was freed.
+    /// Makes a block the freed root of a call.
     fn place_spent(&mut self, number: usize, reference: u64) -> Result<()> {
         let block = self.blank(Purpose::Root, reference, number);
         let memory = self.store.options.arena.take_root()?;
         let root = self.store.stacks.restore_root(number, block, memory);
-        // SAFETY: the block lies in the table, and nobody else has a reference to it.
+        // SAFETY: the block lies in the table, and there is no reference to it.
         unsafe { (*root.block).become_spent() };
         self.roots.push(RestoredRoot { number, root, values: None });
         Ok(())
     }
 
-    /// Has stacks that will never continue end with the call whose root was freed.
+    /// Makes stacks that will never be resumed end with the call whose root was freed.
     fn end_with_call(&mut self, root: usize, inside: &[usize]) -> Result<()> {
         let root = self.block(root)?;
         let mut outside = root;
         for number in inside.iter().rev() {
             let stack = self.block(*number)?;
-            // SAFETY: blocks of the table are always initialised.
+            // SAFETY: blocks of the table are always initialized.
             unsafe { (*stack).parent = outside };
             outside = stack;
         }
@@ -240,11 +241,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Puts frames onto a stack that has nothing on it; links to them are from the end, or
-    /// from so far below it.
+    /// Puts frames onto an empty stack. Links are relative to `above` bytes below the end.
     fn place_frames(&mut self, number: usize, bytes: &[u8], fp: usize, above: usize) -> Result<()> {
         let block = self.store.stacks.block(number);
-        // SAFETY: the block has a stack with nothing on it, and nobody knows its address.
+        // SAFETY: the stack of the block is empty, and there is no reference to the block.
         unsafe {
             let room = self.store.make_room(block, bytes.len());
             room.map_err(Trap::from_code)?;
@@ -266,7 +266,7 @@ impl Reader<'_> {
         if images.is_empty() {
             return Ok(());
         }
-        // SAFETY: the stack was placed just now.
+        // SAFETY: the stack was just restored.
         let above = unsafe {
             let stack = &*self.store.stacks.block(number);
             crate::stack::SavedPosition::depth(stack) - crate::stack::bytes_in_frames(stack)
@@ -280,16 +280,16 @@ impl Reader<'_> {
     }
 
     fn is_root(&self, number: usize) -> bool {
-        // SAFETY: blocks of the table are always initialised.
+        // SAFETY: blocks of the table are always initialized.
         unsafe { (*self.store.stacks.block(number)).purpose == Purpose::Root }
     }
 
     fn mark(&self, image: &MarkImage, above: usize) -> Result<Mark> {
         let function =
-            |number| Ok::<_, anyhow::Error>(self.places().function(self.symbol(number)?)?);
+            |number| Ok::<_, anyhow::Error>(self.addresses().function(self.symbol(number)?)?);
         let kind = match &image.kind {
             MarkKindImage::Answer { tag, function: f, env } => MarkKind::Answer {
-                tag: self.places().tag(*tag as usize)?,
+                tag: self.addresses().tag(*tag as usize)?,
                 function: function(*f)?,
                 env: self.reference(*env)?,
             },
@@ -315,7 +315,7 @@ impl Reader<'_> {
                 EnteredStack::FromBox { boxed: self.reference(boxed)?, stack }
             }
             TakenImage::FromFunction { taker, env, stack, mark } => EnteredStack::FromFunction {
-                taker: self.places().function(self.symbol(taker)?)?,
+                taker: self.addresses().function(self.symbol(taker)?)?,
                 env: self.reference(env)?,
                 stack,
                 mark,
@@ -324,27 +324,35 @@ impl Reader<'_> {
     }
 }
 
-/// Where links of frames lead to, as if all stacks ended there.
+struct SavedStack<'a> {
+    number: usize,
+    purpose: Purpose,
+    record: &'a Record,
+    /// The frames of all stacks.
+    frames: &'a [u8],
+}
+
+/// The end that all stacks would have, for the links of frames.
 const LINKED_END: usize = 1 << 46;
 
-/// How many bytes lie above the frames of a root that was restored.
+/// How many bytes lie above the frames of a restored root.
 pub(in crate::snapshot) const ABOVE_ROOT: usize = 16;
 
-/// Words become those of the store.
-struct Reading<'r, 'a> {
+/// Replaces saved words by those of the store.
+struct RestoredWords<'r, 'a> {
     reader: &'r Reader<'a>,
     /// The address that links to the end of the bytes have.
     end: usize,
-    /// The array with the values of the activation.
+    /// The array with the results of the activation.
     values: Option<usize>,
     trampolines: &'r TrampolineMap,
-    shapes: &'r mut Shapes,
+    shapes: &'r mut FrameShapes,
 }
 
-impl Words for Reading<'_, '_> {
+impl ReplaceWords for RestoredWords<'_, '_> {
     fn code(&mut self, word: &mut u64) -> Result<usize> {
         let symbol = self.reader.symbol(u32::try_from(*word)?)?;
-        let address = self.reader.places().address(symbol, self.values)?;
+        let address = self.reader.addresses().address(symbol, self.values)?;
         *word = address as u64;
         Ok(address)
     }
@@ -366,29 +374,24 @@ impl Words for Reading<'_, '_> {
 
     fn pointer(&mut self, word: &mut u64, _: bool) -> Result<()> {
         let symbol = self.reader.symbol(u32::try_from(*word)?)?;
-        *word = self.reader.places().address(symbol, self.values)? as u64;
+        *word = self.reader.addresses().address(symbol, self.values)? as u64;
         Ok(())
     }
 
     fn ty(&mut self, word: &mut u64) -> Result<*const TypeInfo> {
         let Symbol::Type(name, 0) = self.reader.symbol(u32::try_from(*word)?)? else {
-            return Err(damaged("a type is not there").into());
+            return Err(damaged("a type is missing").into());
         };
-        let ty = std::ptr::from_ref(self.reader.places().func_type(name)?);
+        let ty = std::ptr::from_ref(self.reader.addresses().func_type(name)?);
         *word = ty as u64;
         Ok(ty)
     }
 
-    fn func_type(&self, ty: *const TypeInfo) -> FuncType {
-        // SAFETY: types live as long as the engine.
-        self.reader.store.options.types.func_type(unsafe { (*ty).id })
+    fn store(&self) -> &Store {
+        self.reader.store
     }
 
-    fn context(&self) -> &StoreContext {
-        self.reader.store.context()
-    }
-
-    fn shape_at(&mut self, address: usize) -> Option<Rc<Shape>> {
+    fn shape_at(&mut self, address: usize) -> Option<Rc<FrameShape>> {
         self.shapes.at(address, self.reader.store, self.trampolines)
     }
 }

@@ -1,4 +1,4 @@
-//! A snapshot as bytes.
+//! The file format of snapshots.
 //!
 //! ```text
 //!   Header: magic, format, checksum, identity, identity of the base
@@ -6,31 +6,31 @@
 //!   run: where in the section it begins, its length, and its bytes
 //! ```
 //!
-//! The sections are what is [written](super::image) of the store, its heap, its stacks, its
-//! memories and tables. Runs are in order. What lies between them is zero; in a snapshot that is
-//! based on another, it is the same as there, as far as that is kept.
+//! The sections are the [image](super::image) of the store, its heap, its stacks, its memories and
+//! tables. Runs are in order. Bytes between them are zero. In an incremental snapshot they are as
+//! in the base, up to the kept length.
 
 use super::error::SnapshotError;
-use super::runs::{Known, LeaveOut, Reader, Run, Runs, Section, put, put_section};
-use super::since::COPIED;
+use super::section::{KnownBytes, LeaveOut, Run, Runs, Section, SectionReader, put, put_section};
+use super::tracking::COPIED;
 use std::alloc::Layout;
 use std::ops::Range;
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-/// What snapshots begin with.
+/// The first bytes of a snapshot.
 pub const MAGIC: [u8; 8] = *b"\x7Fropesnp";
 
-/// Goes up when what is written changes.
+/// The version of the format.
 pub(super) const FORMAT: u32 = 4;
 
-/// How many bytes the header has.
+/// The length of the header.
 const HEADER: usize = 8 + 4 + 4 + 8 + 16 + 16;
 
-/// Tells a snapshot from all others.
+/// Distinguishes a snapshot from all others.
 pub(crate) type Identity = [u8; 16];
 
-/// A snapshot: sections of bytes.
+/// A snapshot: encoded sections.
 #[derive(Clone, Debug)]
 pub struct Bytes {
     bytes: Arc<Vec<u8>>,
@@ -41,8 +41,7 @@ pub struct Bytes {
 
 const NO_BASE: Identity = [0; 16];
 
-/// A snapshot that another is based on: how long its sections are, and its bytes, if they are at
-/// hand.
+/// The base of a snapshot: the lengths of its sections, and its bytes if they are available.
 #[derive(Clone, Debug)]
 pub(super) struct BasedOn<'a> {
     pub identity: Identity,
@@ -57,14 +56,14 @@ impl<'a> From<&'a Bytes> for BasedOn<'a> {
 }
 
 impl Bytes {
-    /// Puts sections together; if they are based on another snapshot, only what differs.
+    /// Encodes sections; with a base, only what differs from it.
     pub(super) fn new(sections: &mut [Section<'_>], base: Option<&BasedOn<'_>>) -> Bytes {
         let identity = base.map_or(NO_BASE, |base| base.identity);
         let leave_out = |number| base.map_or(LeaveOut::Zeroes, |on| LeaveOut::Known(on, number));
         Bytes::put_together(sections, leave_out, identity, None)
     }
 
-    /// The same, with another identity than its own.
+    /// Encodes sections, with another identity than that of the contents if one is given.
     fn put_together<'a>(
         sections: &mut [Section<'_>],
         leave_out: impl Fn(usize) -> LeaveOut<'a>,
@@ -79,7 +78,7 @@ impl Bytes {
             written.push(put_section(&mut bytes, section, leave_out(number)));
         }
         let content = xxh3_128(&bytes[HEADER..]).to_le_bytes();
-        // The same may have changed since two others.
+        // Two bases may be followed by the same changes.
         let identity =
             identity.unwrap_or_else(|| xxh3_128(&[content, base].concat()).to_le_bytes());
         bytes[..8].copy_from_slice(&MAGIC);
@@ -91,7 +90,7 @@ impl Bytes {
         Bytes { identity, base, sections: written.into(), bytes: bytes.into() }
     }
 
-    /// Reads a snapshot.
+    /// Decodes a snapshot.
     pub fn read(bytes: Vec<u8>) -> Result<Bytes, SnapshotError> {
         if bytes.len() < 8 || bytes[..8] != MAGIC {
             return Err(SnapshotError::Other);
@@ -110,7 +109,7 @@ impl Bytes {
         }
         let identity = bytes[24..40].try_into().expect("sixteen bytes");
         let base = bytes[40..56].try_into().expect("sixteen bytes");
-        let mut reader = Reader { bytes: &bytes, at: HEADER };
+        let mut reader = SectionReader { bytes: &bytes, at: HEADER };
         let count = reader.number()?;
         let mut sections = Vec::new();
         for _ in 0..count {
@@ -124,34 +123,32 @@ impl Bytes {
         &self.bytes
     }
 
-    /// What tells it from all others.
     pub(crate) fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// Whether it is based on another.
+    /// Whether it is incremental.
     pub fn is_based(&self) -> bool {
         self.base != NO_BASE
     }
 
-    /// The same, with what it takes from its base. If that is itself based on another, the result
-    /// is too.
+    /// Merges an incremental snapshot with its base. If that is incremental too, so is the result.
     pub fn on(&self, base: &Bytes) -> Result<Bytes, SnapshotError> {
         if self.base != base.identity {
             return Err(SnapshotError::WrongBase);
         }
         let mut sections: Vec<Section<'_>> =
             (0..self.count()).map(|number| self.section_on(base, number)).collect();
-        // What became zero hides what was there.
+        // A new zero must hide the byte of the base's base.
         let leave_out = |_| if base.is_based() { LeaveOut::Nothing } else { LeaveOut::Zeroes };
-        // Others may be based on this one.
+        // Other snapshots may be based on this one.
         Ok(Bytes::put_together(&mut sections, leave_out, base.base, Some(self.identity)))
     }
 
-    /// The runs of a section, and those of the base where it has none.
+    /// Merges a section with that of the base.
     fn section_on<'a>(&'a self, base: &'a Bytes, number: usize) -> Section<'a> {
         let Runs { len, kept, .. } = self.sections[number];
-        // Of the base of the base no more counts than of the base.
+        // No more of the base's base counts than the base keeps.
         let kept_there = base.sections.get(number).map_or(0, |section| section.kept);
         let mut section = Section { len, kept: Some(kept.min(kept_there)), ..Section::default() };
         let mut known = base.pieces(number, kept);
@@ -172,7 +169,7 @@ impl Bytes {
         section
     }
 
-    /// The runs of a section below some length.
+    /// The runs of a section, cut at some length.
     fn pieces(&self, number: usize, len: usize) -> impl Iterator<Item = (usize, &[u8])> {
         self.runs(number).iter().take_while(move |run| run.start < len).map(move |run| {
             let bytes = &self.bytes[run.bytes.clone()];
@@ -180,17 +177,14 @@ impl Bytes {
         })
     }
 
-    /// How long its sections are.
     pub(super) fn lens(&self) -> Vec<u64> {
         self.sections.iter().map(|section| section.len as u64).collect()
     }
 
-    /// How many sections there are.
     pub(super) fn count(&self) -> usize {
         self.sections.len()
     }
 
-    /// The bytes of a section.
     pub(super) fn section(&self, number: usize) -> Result<Option<Vec<u8>>, SnapshotError> {
         if number >= self.count() {
             return Ok(None);
@@ -200,7 +194,7 @@ impl Bytes {
         Ok(Some(section))
     }
 
-    /// The bytes of a section that is so small that a copy is kept of it.
+    /// The bytes of a section that is small enough to keep a copy.
     pub(super) fn small_section(&self, number: usize) -> Result<Option<Vec<u8>>, SnapshotError> {
         match self.len(number) as usize <= COPIED {
             true => self.section(number),
@@ -208,8 +202,7 @@ impl Bytes {
         }
     }
 
-    /// Puts the runs of a section, as far as it goes, into memory that is zero, or is that of its
-    /// base.
+    /// Copies the runs of a section into memory that is zero or has the bytes of the base.
     pub(super) fn fill(&self, number: usize, section: &mut [u8]) {
         for run in self.runs(number) {
             let bytes = &self.bytes[run.bytes.clone()];
@@ -219,7 +212,6 @@ impl Bytes {
         }
     }
 
-    /// How long a section is.
     pub(super) fn len(&self, number: usize) -> u64 {
         self.sections.get(number).map_or(0, |section| section.len as u64)
     }
@@ -228,8 +220,8 @@ impl Bytes {
         self.sections.get(number).map_or(&[], |section| &section.runs)
     }
 
-    /// What a part of a section is known to be, if it is.
-    pub(super) fn known(&self, number: usize, part: Range<usize>) -> Option<Known<'_>> {
+    /// The bytes of a part of a section, if they are known.
+    pub(super) fn known(&self, number: usize, part: Range<usize>) -> Option<KnownBytes<'_>> {
         let runs = self.runs(number);
         let after = runs.partition_point(|run| run.start <= part.start);
         if let Some(run) = after.checked_sub(1).map(|last| &runs[last])
@@ -237,29 +229,28 @@ impl Bytes {
         {
             let start = run.bytes.start + (part.start - run.start);
             let is_inside = part.end <= run.end();
-            return is_inside.then(|| Known::Bytes(&self.bytes[start..start + part.len()]));
+            return is_inside.then(|| KnownBytes::Bytes(&self.bytes[start..start + part.len()]));
         }
         let is_between = runs.get(after).is_none_or(|next| part.end <= next.start);
-        (is_between && !self.is_based()).then_some(Known::Zero)
+        (is_between && !self.is_based()).then_some(KnownBytes::Zero)
     }
 }
 
-/// So many bytes, which take no memory until they are written. What is zero is not in a snapshot,
-/// so nobody knows before whether there are as many.
+/// Zeroes that take no memory until they are written. Fails if there is not enough memory.
 fn zeroes(len: usize) -> Result<Vec<u8>, SnapshotError> {
     if len == 0 {
         return Ok(Vec::new());
     }
     let too_long = SnapshotError::Damaged("a section is longer than there is memory");
     let Ok(layout) = Layout::array::<u8>(len) else { return Err(too_long) };
-    // SAFETY: the layout has bytes; they are initialised, and were allocated as a vector does.
+    // SAFETY: the layout is not empty; the bytes are initialized, and allocated as a vector does.
     unsafe {
         let bytes = std::alloc::alloc_zeroed(layout);
         if bytes.is_null() { Err(too_long) } else { Ok(Vec::from_raw_parts(bytes, len, len)) }
     }
 }
 
-/// The checksum of what stands in the header, and of a hash of all that follows.
+/// The checksum of the header and of a hash of the contents.
 fn checksum(header: &[u8], content: &[u8; 16]) -> u64 {
     xxh3_64(&[header, content].concat())
 }
@@ -267,12 +258,16 @@ fn checksum(header: &[u8], content: &[u8; 16]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::ranges::Ranges;
-    use super::super::runs::CHUNK;
+    use super::super::section::CHUNK;
     use super::*;
 
     fn written(sections: &[&[u8]], base: Option<&Bytes>) -> Bytes {
         let mut sections: Vec<_> = sections.iter().map(|bytes| Section::whole(*bytes)).collect();
         Bytes::new(&mut sections, base.map(BasedOn::from).as_ref())
+    }
+
+    fn content(bytes: &Bytes, number: usize) -> Vec<u8> {
+        bytes.section(number).unwrap().unwrap()
     }
 
     #[test]
@@ -282,9 +277,9 @@ mod tests {
         let sections = written(&[b"short", &long, b""], None);
         assert!(sections.as_bytes().len() < 3 * CHUNK);
         let read = Bytes::read(sections.as_bytes().to_vec()).unwrap();
-        assert_eq!(read.section(0).unwrap().unwrap(), b"short");
-        assert_eq!(read.section(1).unwrap().unwrap(), long);
-        assert_eq!(read.section(2).unwrap().unwrap(), b"");
+        assert_eq!(content(&read, 0), b"short");
+        assert_eq!(content(&read, 1), long);
+        assert_eq!(content(&read, 2), b"");
         assert!(read.section(3).unwrap().is_none());
     }
 
@@ -298,16 +293,13 @@ mod tests {
         let based = written(&[&section, b"a"], Some(&base));
         assert!(based.is_based() && based.as_bytes().len() < 4 * CHUNK);
         let whole = based.on(&base).unwrap();
-        assert_eq!(
-            (whole.section(0).unwrap().unwrap(), whole.section(1).unwrap().unwrap()),
-            (section, b"a".to_vec())
-        );
+        assert_eq!((content(&whole, 0), content(&whole, 1)), (section, b"a".to_vec()));
         assert!(matches!(based.on(&based), Err(SnapshotError::WrongBase)));
         let other = written(&[b"other"], None);
         assert!(matches!(based.on(&other), Err(SnapshotError::WrongBase)));
     }
 
-    /// Numbers that look random.
+    /// Pseudo-random numbers.
     fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
         let mut state = seed;
         move |below| {
@@ -342,7 +334,7 @@ mod tests {
             assert!(at_once.is_based() && !one_by_one.is_based());
             let at_once = Bytes::read(at_once.as_bytes().to_vec()).unwrap().on(&first).unwrap();
             for whole in [one_by_one, at_once] {
-                assert!(whole.section(0).unwrap().unwrap() == states[3], "seed {seed}");
+                assert!(content(&whole, 0) == states[3], "seed {seed}");
                 assert_eq!(whole.identity, c.identity);
             }
         }
@@ -361,7 +353,7 @@ mod tests {
             let next = Bytes::new(&mut section, Some(&on));
             assert!(next.as_bytes().len() < CHUNK);
             let whole = next.on(&based.on(&base).unwrap()).unwrap();
-            assert!(whole.section(0).unwrap().unwrap() == long);
+            assert!(content(&whole, 0) == long);
         }
     }
 
@@ -369,7 +361,7 @@ mod tests {
     fn the_same_change_of_another_base_is_another_snapshot() {
         let bases = [[1; 4 * CHUNK], [2; 4 * CHUNK]].map(|section| written(&[&section], None));
         let based = bases.each_ref().map(|base| {
-            let mut section = base.section(0).unwrap().unwrap();
+            let mut section = content(base, 0);
             section[CHUNK] = 9;
             section[CHUNK + 1..2 * CHUNK].fill(0);
             written(&[&section], Some(base))

@@ -1,61 +1,56 @@
-//! Repetitions are folded while items come, so that of a million frames few are kept, and
-//! still all are counted.
+//! Folding repeated frames while a stack is walked: of a million frames, few are kept.
 //!
 //! ```text
 //!   e d b c b c b c b c a   -->   e d   4 times: b c   a
 //! ```
 //!
-//! What comes after very many parts pushes out those in the middle: the first stay, and the
-//! last. Where there is no memory for more, that is an error: the host may be about to say so.
+//! If there are very many runs, the first and the last ones are kept. A lack of memory is an error,
+//! since the host may be about to report one.
 
 use std::collections::{TryReserveError, VecDeque};
 
 /// The longest cycle that is folded.
 const LONGEST_CYCLE: usize = 8;
 
-/// Fewer repetitions than these are kept as they are.
+/// Fewer repetitions than this are not folded.
 const REPETITIONS: usize = 3;
 
-/// How many items are kept whole at the beginning and at the end, at least, if there are too
-/// many.
+/// The least number of items kept at the beginning and at the end.
 const FIRST: usize = 40;
 const LAST: usize = 16;
 
-/// So many items are looked at for a cycle; of more, the oldest are set aside.
+/// How many items are searched for a cycle. Of more, the oldest are set aside.
 const WINDOW: usize = 48;
 const SET_ASIDE: usize = WINDOW - (REPETITIONS + 1) * LONGEST_CYCLE;
 
-/// Items that came one after the other, once or several times.
+/// Consecutive items, once or repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part<T> {
+pub(super) struct Run<T> {
     /// How many items came before.
     pub number: usize,
     pub items: Vec<T>,
     pub times: usize,
 }
 
-/// Items, folded.
 #[derive(Debug)]
-pub(super) struct Folded<T> {
-    /// If there are no more than so many, every part is kept.
+pub(super) struct Repetitions<T> {
+    /// Up to this many items, every run is kept.
     most: usize,
-    /// How many items came.
+    /// The number of items so far.
     count: usize,
-    first: Vec<Part<T>>,
-    last: VecDeque<Part<T>>,
-    /// The cycle that is going on, and how many items of it came again since it was whole.
-    cycle: Option<(Part<T>, usize)>,
-    /// The newest items.
+    first: Vec<Run<T>>,
+    last: VecDeque<Run<T>>,
+    /// The current cycle, and how many items of its next repetition came already.
+    cycle: Option<(Run<T>, usize)>,
     window: Vec<T>,
 }
 
-impl<T: Copy + PartialEq> Folded<T> {
-    pub fn new(most: usize) -> Folded<T> {
+impl<T: Copy + PartialEq> Repetitions<T> {
+    pub fn new(most: usize) -> Repetitions<T> {
         let (first, last, window) = (Vec::new(), VecDeque::new(), Vec::new());
-        Folded { most, count: 0, first, last, cycle: None, window }
+        Repetitions { most, count: 0, first, last, cycle: None, window }
     }
 
-    /// How many items came.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -82,8 +77,8 @@ impl<T: Copy + PartialEq> Folded<T> {
         }
     }
 
-    /// The parts, in order. Between some, others may be missing.
-    pub fn finish(mut self) -> Result<Vec<Part<T>>, TryReserveError> {
+    /// The runs, in order. Some may be missing in the middle.
+    pub fn finish(mut self) -> Result<Vec<Run<T>>, TryReserveError> {
         self.end_cycle()?;
         self.set_aside(self.window.len())?;
         if self.count > self.most {
@@ -94,7 +89,7 @@ impl<T: Copy + PartialEq> Folded<T> {
         Ok(self.first)
     }
 
-    /// The length of a cycle that came often enough, the last time just now.
+    /// The length of a cycle that has just been repeated often enough.
     fn cycle_at_end(&self) -> Option<usize> {
         (1..=LONGEST_CYCLE).find(|length| {
             let begin = self.window.len().checked_sub((REPETITIONS + 1) * length);
@@ -109,11 +104,11 @@ impl<T: Copy + PartialEq> Folded<T> {
         self.window.truncate(length);
         let number = self.count - times * length;
         let items = std::mem::take(&mut self.window);
-        self.cycle = Some((Part { number, items, times }, 0));
+        self.cycle = Some((Run { number, items, times }, 0));
         Ok(())
     }
 
-    /// The cycle is kept; items that came after it whole are the newest.
+    /// Keeps the current cycle. Items of an incomplete repetition become the newest items.
     fn end_cycle(&mut self) -> Result<(), TryReserveError> {
         let Some((cycle, again)) = self.cycle.take() else { return Ok(()) };
         self.window.try_reserve(again)?;
@@ -121,7 +116,7 @@ impl<T: Copy + PartialEq> Folded<T> {
         self.keep(cycle)
     }
 
-    /// The oldest items of the window are kept as they are.
+    /// Keeps the oldest items of the window without folding.
     fn set_aside(&mut self, count: usize) -> Result<(), TryReserveError> {
         if count == 0 {
             return Ok(());
@@ -130,10 +125,10 @@ impl<T: Copy + PartialEq> Folded<T> {
         let mut items = Vec::new();
         items.try_reserve_exact(count)?;
         items.extend(self.window.drain(..count));
-        self.keep(Part { number, items, times: 1 })
+        self.keep(Run { number, items, times: 1 })
     }
 
-    fn keep(&mut self, part: Part<T>) -> Result<(), TryReserveError> {
+    fn keep(&mut self, part: Run<T>) -> Result<(), TryReserveError> {
         let first: usize = self.first.iter().map(|part| part.items.len()).sum();
         if first < FIRST {
             self.first.try_reserve(1)?;
@@ -149,7 +144,7 @@ impl<T: Copy + PartialEq> Folded<T> {
         Ok(())
     }
 
-    /// Of what came last, no more than is wanted is kept, but for a cycle as a whole.
+    /// Shortens the first of the last runs to what is wanted, unless it is a cycle.
     fn cut_last(&mut self) {
         let last: usize = self.last.iter().map(|part| part.items.len()).sum();
         if let Some(part) = self.last.front_mut().filter(|part| part.times == 1) {
@@ -164,11 +159,11 @@ impl<T: Copy + PartialEq> Folded<T> {
 mod tests {
     use super::*;
 
-    /// The parts of a text, as `number:letters*times`.
+    /// The runs of a text, as `number:letters*times`.
     fn folded(text: impl IntoIterator<Item = char>) -> String {
-        let mut folded = Folded::new(64);
+        let mut folded = Repetitions::new(64);
         text.into_iter().for_each(|letter| folded.push(letter).unwrap());
-        let part = |part: &Part<char>| {
+        let part = |part: &Run<char>| {
             let letters: String = part.items.iter().collect();
             format!("{}:{letters}*{}", part.number, part.times)
         };
@@ -197,7 +192,7 @@ mod tests {
     fn of_very_many_the_first_and_the_last_are_kept() {
         let letter = |number: u32| char::from_u32(0x4e00 + number).unwrap();
         for count in 0..500 {
-            let mut folded = Folded::new(64);
+            let mut folded = Repetitions::new(64);
             (0..count).for_each(|number| folded.push(letter(number)).unwrap());
             let parts = folded.finish().unwrap();
             let mut kept = Vec::new();
@@ -221,7 +216,7 @@ mod tests {
     #[test]
     fn cycles_that_follow_each_other_push_out_those_in_the_middle() {
         let letters = (0..1000).flat_map(|number| [char::from_u32(0x4e00 + number).unwrap(); 9]);
-        let mut folded = Folded::new(64);
+        let mut folded = Repetitions::new(64);
         letters.for_each(|letter| folded.push(letter).unwrap());
         assert_eq!(folded.count(), 9000);
         let parts = folded.finish().unwrap();

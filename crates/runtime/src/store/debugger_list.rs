@@ -1,13 +1,12 @@
-//! The stores that a debugger is to know.
+//! A list of stores for native debuggers.
 //!
-//! A debugger stops a process anywhere, so each change of the list is one write.
+//! A debugger can stop the process anywhere, so each change of the list is a single write.
 
 use ropewalk_abi::StoreContext;
 use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A store in the list.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Node {
@@ -18,37 +17,37 @@ pub(crate) struct Node {
 /// The newest store.
 pub(crate) static FIRST: AtomicPtr<Node> = AtomicPtr::new(ptr::null_mut());
 
-/// Held by whoever changes the list.
+/// Locked by each change of the list.
 static CHANGING: Mutex<()> = Mutex::new(());
 
-/// A store that a debugger knows until this is dropped.
+/// An entry in the list. Dropping it removes the store.
 #[derive(Debug)]
-pub(crate) struct Known(*mut Node);
+pub(crate) struct DebuggerListEntry(*mut Node);
 
-// SAFETY: the node is reached by the list only, under a lock.
-unsafe impl Send for Known {}
-// SAFETY: as above; a shared one can do nothing.
-unsafe impl Sync for Known {}
+// SAFETY: a node is reached only through the list, under a lock.
+unsafe impl Send for DebuggerListEntry {}
+// SAFETY: as above; a shared reference gives access to nothing.
+unsafe impl Sync for DebuggerListEntry {}
 
-impl Known {
-    pub(crate) fn new(context: *const StoreContext) -> Known {
-        let _changing = CHANGING.lock().expect("nobody panics with it");
+impl DebuggerListEntry {
+    pub(crate) fn new(context: *const StoreContext) -> DebuggerListEntry {
+        let _changing = CHANGING.lock().expect("the lock is never poisoned");
         let next = AtomicPtr::new(FIRST.load(Ordering::Relaxed));
         let node = Box::into_raw(Box::new(Node { context, next }));
         FIRST.store(node, Ordering::Release);
-        Known(node)
+        DebuggerListEntry(node)
     }
 }
 
-impl Drop for Known {
+impl Drop for DebuggerListEntry {
     fn drop(&mut self) {
-        let _changing = CHANGING.lock().expect("nobody panics with it");
+        let _changing = CHANGING.lock().expect("the lock is never poisoned");
         let mut link = &FIRST;
         while link.load(Ordering::Relaxed) != self.0 {
-            // SAFETY: nodes are alive while they are in the list, where this one is.
+            // SAFETY: nodes in the list are alive, and this one is in the list.
             link = unsafe { &(*link.load(Ordering::Relaxed)).next };
         }
-        // SAFETY: it is alive until it is out of the list, and nobody else has it.
+        // SAFETY: the node is alive, and after this write nothing refers to it.
         unsafe {
             link.store((*self.0).next.load(Ordering::Relaxed), Ordering::Release);
             drop(Box::from_raw(self.0));
@@ -62,7 +61,7 @@ mod tests {
 
     fn list() -> Vec<usize> {
         let _changing = CHANGING.lock().unwrap();
-        // SAFETY: the list does not change meanwhile.
+        // SAFETY: the lock keeps the list unchanged.
         let first = unsafe { FIRST.load(Ordering::Relaxed).as_ref() };
         // SAFETY: as above.
         let next = |node: &&Node| unsafe { node.next.load(Ordering::Relaxed).as_ref() };
@@ -71,7 +70,7 @@ mod tests {
 
     #[test]
     fn stores_are_in_the_list_until_they_are_dropped() {
-        let [a, b, c] = [1_usize, 2, 3].map(|address| Known::new(address as *const _));
+        let [a, b, c] = [1_usize, 2, 3].map(|address| DebuggerListEntry::new(address as *const _));
         let ours = || list().into_iter().filter(|context| *context < 4).collect::<Vec<_>>();
         assert_eq!(ours(), [3, 2, 1]);
         drop(b);

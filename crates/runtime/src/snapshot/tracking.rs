@@ -1,12 +1,11 @@
-//! What is kept of the last snapshot, so that one of what has changed since costs what has changed.
+//! Tracking changes since the last snapshot, so that the next one saves only these.
 //!
-//! Each section is watched in one of two ways: the kernel notes which
-//! [pages](crate::os::dirty_pages) of what it is made of are written, or, if it is small, there is a
-//! copy of it. The next snapshot looks at what was written, and writes only that. It does not
-//! collect before: then objects lie where they did.
+//! Each section is tracked in one of two ways: by the [dirty pages](crate::os::dirty_pages) of its
+//! memory, or, if it is small, by a copy. The next snapshot saves only the changes. It does not
+//! collect before, so that objects keep their places.
 //!
 //! ```text
-//!   section     made of                   what has changed
+//!   section     made of                   changes
 //!   settings    the engine                compared with the copy
 //!   image       the store                 compared with the copy
 //!   heap        the space of the heap     pages, or compared
@@ -16,13 +15,13 @@
 //!   tables      their elements            pages, or compared
 //! ```
 //!
-//! A stack is written where the last snapshot has it, if there is room; else it goes to the end.
+//! A stack keeps its place in the section of frames while it fits. A larger one moves to the end.
 
+use super::format::{BasedOn, Bytes, Identity};
+use super::frame_space::FrameSpace;
 use super::image::TypeName;
-use super::places::Places;
 use super::ranges::Ranges;
-use super::runs::{GRAIN, Section};
-use super::sections::{BasedOn, Bytes, Identity};
+use super::section::{GRAIN, Section};
 use super::symbol::Symbol;
 use super::take::{Base, FIRST_MEMORY, HEAP};
 use crate::os::dirty_pages::{DirtyPages, Region};
@@ -31,86 +30,91 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How large a section is at most that is not watched, but copied.
+/// The largest section that is copied instead of tracked by pages.
 pub(super) const COPIED: usize = 64 << 10;
 
-/// What is kept of the last snapshot.
+/// The record of the last snapshot.
 #[derive(Debug)]
-pub(crate) struct Since {
+pub(crate) struct Tracking {
     /// The snapshots that the next one can be based on, the newest last.
-    bases: Vec<KnownBase>,
-    watches: Vec<Watch>,
-    /// What is to be protected, of sections that are watched.
+    bases: Vec<EarlierSnapshot>,
+    tracked_by: Vec<TrackedBy>,
+    /// New tracked addresses, which are protected when the snapshot is complete.
     unprotected: Vec<(usize, Range<usize>)>,
-    /// Whether only the newest is known from now on.
-    begins_anew: bool,
-    /// Sections that are larger are watched, if they can be.
+    /// Whether changes are tracked from now on.
+    pub(super) is_enabled: bool,
+    /// Whether earlier bases must be forgotten, since a section is tracked in another way now.
+    pub(super) forgets_bases: bool,
+    /// The largest section that is not tracked by pages.
     smallest: usize,
-    /// How many memories and tables there were.
+    /// The numbers of memories and tables.
     counts: [usize; 2],
     collections: u64,
-    /// What words name by number.
+    /// The symbols whose numbers words contain.
     pub(super) symbols: Vec<Symbol>,
-    /// The types that objects name by number.
+    /// The types whose numbers objects contain.
     pub(super) types: Vec<TypeName>,
-    /// For each page of the heap, where the object begins that its first byte belongs to.
+    /// For each page of the heap, the start of the object that the page begins in.
     pub(super) first_objects: Vec<usize>,
-    /// Where stacks lie among the frames.
-    pub(super) places: Places,
-    /// What is true of stacks, but does not stand in their blocks, by their numbers.
-    pub(super) beside: HashMap<usize, u8>,
+    /// The places of frames.
+    pub(super) frame_space: FrameSpace,
+    /// Flags of stacks that are not in their blocks, by number.
+    pub(super) flags: HashMap<usize, u8>,
     /// The stacks that ran.
     pub(super) running: Vec<usize>,
 }
 
 /// A snapshot that the next one can be based on.
 #[derive(Debug)]
-struct KnownBase {
+struct EarlierSnapshot {
     identity: Identity,
-    /// How long its sections are.
     lens: Vec<u64>,
-    /// What of each section has changed between it and the newest.
+    /// The changes of each section between it and the newest snapshot.
     changes: Vec<Ranges>,
 }
 
-/// How a section is known to have changed.
+/// How the changes of a section are tracked.
 #[derive(Debug)]
-enum Watch {
-    /// Not at all: any of it may have.
-    No,
-    /// By what it was.
+enum TrackedBy {
+    /// They are unknown.
+    Nothing,
     Copy(Vec<u8>),
-    /// By the pages at these addresses.
+    /// By the dirty pages at these addresses.
     Pages(Range<usize>),
 }
 
-impl Since {
-    /// Nothing is known yet.
-    pub(super) fn new(store: &Store) -> Since {
+impl Tracking {
+    pub(super) fn new(store: &Store) -> Tracking {
         let counts = counts(store);
         let count = FIRST_MEMORY + counts.iter().sum::<usize>();
-        Since {
+        Tracking {
             bases: Vec::new(),
-            watches: (0..count).map(|_| Watch::No).collect(),
+            tracked_by: (0..count).map(|_| TrackedBy::Nothing).collect(),
             unprotected: Vec::new(),
-            begins_anew: false,
+            is_enabled: Tracking::is_possible(store),
+            forgets_bases: false,
             smallest: if store.options.stress.watch_always { 0 } else { COPIED },
             counts,
             collections: store.heap.collections,
             symbols: Vec::new(),
             types: Vec::new(),
             first_objects: Vec::new(),
-            places: Places::default(),
-            beside: HashMap::new(),
+            frame_space: FrameSpace::default(),
+            flags: HashMap::new(),
             running: Vec::new(),
         }
     }
 
-    /// Which of the bases is meant, if what has changed since then is known.
+    /// Whether changes of a store can be tracked.
+    pub(super) fn is_possible(store: &Store) -> bool {
+        store.options.watch_pages && DirtyPages::of_process().is_some()
+    }
+
+    /// The number of a base, if all changes since it are known.
     pub(super) fn base(&self, store: &Store, base: Base<'_>) -> Option<usize> {
         let lies_there = self.collections == store.heap.collections
             || self.first_objects.is_empty() && store.objects().is_empty();
-        if !lies_there || self.counts != counts(store) || self.places.are_mostly_unused() {
+        if !lies_there || self.counts != counts(store) || self.frame_space.are_mostly_unused() {
             return None;
         }
         match base {
@@ -122,20 +126,19 @@ impl Since {
         }
     }
 
-    /// One of the bases, whose bytes are not at hand.
+    /// A base without its bytes.
     pub(super) fn based_on(&self, base: usize) -> BasedOn<'static> {
-        let KnownBase { identity, lens, .. } = &self.bases[base];
+        let EarlierSnapshot { identity, lens, .. } = &self.bases[base];
         BasedOn { identity: *identity, lens: lens.clone(), bytes: None }
     }
 
-    /// What of a region was written since the last snapshot, as far as the kernel says it. From
-    /// now on the next one counts.
+    /// Takes the dirty pages of a region, as ranges of the section. None if they are not tracked.
     pub(super) fn written(&mut self, section: usize, region: Option<&Region>) -> Option<Ranges> {
-        let Watch::Pages(watched) = &self.watches[section] else { return None };
+        let TrackedBy::Pages(tracked) = &self.tracked_by[section] else { return None };
         let used = region.map_or(0..0, |region| region.used.clone());
-        let written = region.and_then(|region| region.written(watched));
+        let written = region.and_then(|region| region.written(tracked));
         if written.is_none() {
-            self.watches[section] = Watch::No;
+            self.tracked_by[section] = TrackedBy::Nothing;
         }
         let Some(written) = written else { return Some(Ranges::all(used.len())) };
         let offset = |address: usize| address.clamp(used.start, used.end) - used.start;
@@ -146,9 +149,10 @@ impl Since {
         Some(ranges)
     }
 
-    /// What of a section, all of which is given, differs from its copy.
     pub(super) fn differences(&self, section: usize, whole: &Section<'_>) -> Ranges {
-        let Watch::Copy(copy) = &self.watches[section] else { return Ranges::all(whole.len) };
+        let TrackedBy::Copy(copy) = &self.tracked_by[section] else {
+            return Ranges::all(whole.len);
+        };
         let bytes = whole.bytes();
         let mut ranges = Ranges::default();
         for (number, grain) in bytes.chunks(GRAIN).enumerate() {
@@ -160,8 +164,7 @@ impl Since {
         ranges
     }
 
-    /// Notes what of a section has changed since the last snapshot. Returns what has since a base,
-    /// if one is given, and else all.
+    /// Adds changes since the last snapshot. Returns all changes since a base, if there is one.
     pub(super) fn note(
         &mut self,
         section: usize,
@@ -169,22 +172,21 @@ impl Since {
         len: usize,
         base: Option<usize>,
     ) -> Ranges {
-        for KnownBase { changes, .. } in &mut self.bases {
+        for EarlierSnapshot { changes, .. } in &mut self.bases {
             changes[section] = changes[section].union(fresh);
         }
         base.map_or(Ranges::all(len), |base| self.bases[base].changes[section].below(len))
     }
 
-    /// Watches a section from now on, of which this many bytes were written. Its region is, if it
-    /// can be; if it is small, a copy is kept.
-    pub(super) fn watch(
+    /// Starts tracking a section of this length: by the pages of its region, or by a copy.
+    pub(super) fn track(
         &mut self,
         section: usize,
         region: Option<&Region>,
         len: usize,
         whole: Option<&Section<'_>>,
     ) {
-        if !self.watch_pages(section, region, len) {
+        if self.is_enabled && !self.track_pages(section, region, len) {
             self.forget(section);
             if let Some(whole) = whole {
                 self.keep(section, whole.bytes());
@@ -192,46 +194,43 @@ impl Since {
         }
     }
 
-    /// Keeps a copy of a section, if it is small, or one of the first: of these everything is
-    /// looked at anyway.
+    /// Keeps a copy of a section that is small or always compared.
     pub(super) fn keep<'a>(&mut self, section: usize, whole: impl Into<Cow<'a, [u8]>>) {
         let whole = whole.into();
         if whole.len() <= COPIED || section < HEAP {
-            self.watches[section] = Watch::Copy(whole.into_owned());
+            self.tracked_by[section] = TrackedBy::Copy(whole.into_owned());
         }
     }
 
-    /// Does not watch a section.
     pub(super) fn forget(&mut self, section: usize) {
-        self.watches[section] = Watch::No;
+        self.tracked_by[section] = TrackedBy::Nothing;
     }
 
-    /// Has the kernel note what is written to the region of a section, if so many bytes are worth
-    /// it. Returns whether it does.
-    pub(super) fn watch_pages(
+    /// Tracks the pages of a section's region, if it is large enough. Returns whether it does.
+    pub(super) fn track_pages(
         &mut self,
         section: usize,
         region: Option<&Region>,
         len: usize,
     ) -> bool {
-        let Some(region) = region.filter(|_| len > self.smallest) else { return false };
-        let is_watched = self.protect(section, region);
-        if is_watched {
-            self.watches[section] = Watch::Pages(region.used.clone());
+        let is_large = self.is_enabled && len > self.smallest;
+        let Some(region) = region.filter(|_| is_large) else { return false };
+        let is_tracked = self.protect(section, region);
+        if is_tracked {
+            self.tracked_by[section] = TrackedBy::Pages(region.used.clone());
         }
-        is_watched
+        is_tracked
     }
 
-    /// Has the kernel watch a region, as far as it does not yet. Returns whether it does. What
-    /// is new is protected when the snapshot has been written, since whoever reads it may get
-    /// pages that were not there.
+    /// Tracks the untracked pages of a region; returns whether that succeeded. New pages are
+    /// protected when the snapshot is complete, since reading them may commit memory.
     fn protect(&mut self, section: usize, region: &Region) -> bool {
         let Some(pages) = DirtyPages::of_process() else { return false };
         let mut new = region.used.clone();
-        if let Watch::Pages(watched) = &self.watches[section]
-            && watched.start == new.start
+        if let TrackedBy::Pages(tracked) = &self.tracked_by[section]
+            && tracked.start == new.start
         {
-            new.start = watched.end;
+            new.start = tracked.end;
         }
         if !new.is_empty() && pages.watch(&region.map).is_err() {
             return false;
@@ -240,37 +239,29 @@ impl Since {
         true
     }
 
-    /// Has the kernel protect what is watched and new.
     fn protect_new(&mut self) {
         for (section, new) in std::mem::take(&mut self.unprotected) {
             let pages = DirtyPages::of_process();
             if pages.is_none_or(|pages| pages.take_written(&new).is_err()) {
-                self.watches[section] = Watch::No;
-                self.begins_anew = true;
+                self.tracked_by[section] = TrackedBy::Nothing;
+                self.forgets_bases = true;
             }
         }
     }
 
-    /// Whether what a section has written is told by pages.
     pub(super) fn is_by_pages(&self, section: usize) -> bool {
-        matches!(self.watches[section], Watch::Pages(_))
+        matches!(self.tracked_by[section], TrackedBy::Pages(_))
     }
 
-    /// Lets only the newest snapshot be a base: sections are watched in another way now.
-    pub(super) fn begin_anew(&mut self) {
-        self.begins_anew = true;
-    }
-
-    /// Makes a snapshot, which has been written, the newest. The one that it is based on stays
-    /// known.
+    /// Makes a complete snapshot the newest one. Its base stays known.
     pub(super) fn finish(&mut self, newest: &Bytes, base: Option<usize>) {
         self.protect_new();
-        let base = base.filter(|_| !self.begins_anew).map(|base| self.bases.swap_remove(base));
-        self.begins_anew = false;
-        let newest = KnownBase {
+        let base = base.filter(|_| !self.forgets_bases).map(|base| self.bases.swap_remove(base));
+        self.forgets_bases = false;
+        let newest = EarlierSnapshot {
             identity: newest.identity(),
             lens: newest.lens(),
-            changes: vec![Ranges::default(); self.watches.len()],
+            changes: vec![Ranges::default(); self.tracked_by.len()],
         };
         self.bases = base.into_iter().chain([newest]).collect();
     }

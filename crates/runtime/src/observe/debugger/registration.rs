@@ -1,9 +1,8 @@
-//! How debuggers are told: gdb's interface for code that is made at run time, which others have
-//! too.
+//! Registration of object files with native debuggers, by gdb's JIT interface.
 //!
-//! A debugger that finds the two names in a process sets a breakpoint on the function, and reads
-//! the list whenever it is called; one that comes later reads all of it. Other engines in the same
-//! process may have them too. Then all use the same list, so ours are weak.
+//! A debugger that finds the two symbols in a process sets a breakpoint on the function and reads
+//! the list whenever it is called. A debugger that attaches later reads the whole list. Other
+//! engines in the same process use the same list, so our symbols are weak.
 
 use std::ptr;
 use std::sync::Mutex;
@@ -18,7 +17,7 @@ struct Entry {
     size: u64,
 }
 
-/// What a debugger reads.
+/// The record that debuggers read.
 #[repr(C)]
 struct Descriptor {
     version: u32,
@@ -37,7 +36,7 @@ unsafe extern "C" {
     safe fn __jit_debug_register_code();
 }
 
-// Its version is 1, and it has no entries.
+// Version 1, without entries.
 core::arch::global_asm!(
     ".weak __jit_debug_descriptor",
     ".type __jit_debug_descriptor, @object",
@@ -50,29 +49,22 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-/// Held by whoever changes the list.
+/// Locked by each change of the list.
 static CHANGING: Mutex<()> = Mutex::new(());
 
-/// An object file that debuggers are told of until this is dropped.
-pub(crate) struct Told {
+/// A registered object file. Dropping it removes the file from the list.
+pub(crate) struct Registration {
     entry: *mut Entry,
     _object: Box<[u8]>,
 }
 
-// SAFETY: the entry is reached by the list only, under a lock.
-unsafe impl Send for Told {}
-// SAFETY: as above; a shared one can do nothing.
-unsafe impl Sync for Told {}
+// SAFETY: the entry is reached only through the list, under a lock.
+unsafe impl Send for Registration {}
+// SAFETY: as above; a shared reference gives access to nothing.
+unsafe impl Sync for Registration {}
 
-impl std::fmt::Debug for Told {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Told").finish_non_exhaustive()
-    }
-}
-
-impl Told {
-    /// Tells of an object file.
-    pub(crate) fn new(object: Vec<u8>) -> Told {
+impl Registration {
+    pub(crate) fn new(object: Vec<u8>) -> Registration {
         let object = object.into_boxed_slice();
         let entry = Box::into_raw(Box::new(Entry {
             next: AtomicPtr::new(ptr::null_mut()),
@@ -80,9 +72,8 @@ impl Told {
             file: object.as_ptr(),
             size: object.len() as u64,
         }));
-        let _changing = CHANGING.lock().expect("nobody panics with it");
-        // SAFETY: the record is there, here or in another engine, and its fields are changed as
-        // all who use it do. Entries are alive while they are in the list.
+        let _changing = CHANGING.lock().expect("the lock is never poisoned");
+        // SAFETY: the record exists, all engines change it like this, and listed entries are alive.
         unsafe {
             let first = __jit_debug_descriptor.first.load(Ordering::Relaxed);
             (*entry).next.store(first, Ordering::Relaxed);
@@ -90,16 +81,16 @@ impl Told {
                 first.previous.store(entry, Ordering::Relaxed);
             }
             __jit_debug_descriptor.first.store(entry, Ordering::Relaxed);
-            tell(REGISTER, entry);
+            notify(REGISTER, entry);
         }
-        Told { entry, _object: object }
+        Registration { entry, _object: object }
     }
 }
 
-impl Drop for Told {
+impl Drop for Registration {
     fn drop(&mut self) {
-        let _changing = CHANGING.lock().expect("nobody panics with it");
-        // SAFETY: as when it was added; it is in the list, and nobody else knows it.
+        let _changing = CHANGING.lock().expect("the lock is never poisoned");
+        // SAFETY: as in `new`; the entry is in the list, and nothing else refers to it.
         unsafe {
             let next = (*self.entry).next.load(Ordering::Relaxed);
             let previous = (*self.entry).previous.load(Ordering::Relaxed);
@@ -110,19 +101,19 @@ impl Drop for Told {
             if let Some(next) = next.as_ref() {
                 next.previous.store(previous, Ordering::Relaxed);
             }
-            tell(UNREGISTER, self.entry);
+            notify(UNREGISTER, self.entry);
             drop(Box::from_raw(self.entry));
         }
     }
 }
 
-/// Says what has happened to an entry.
+/// Notifies debuggers of an entry.
 ///
 /// # Safety
 ///
-/// It must be alive, and nobody else tell of anything.
-unsafe fn tell(action: u32, entry: *mut Entry) {
-    // SAFETY: the record is there, here or in another engine.
+/// The entry must be alive, and the list locked.
+unsafe fn notify(action: u32, entry: *mut Entry) {
+    // SAFETY: the record exists, here or in another engine.
     unsafe {
         __jit_debug_descriptor.relevant.store(entry, Ordering::Relaxed);
         __jit_debug_descriptor.action.store(action, Ordering::Relaxed);
@@ -138,7 +129,7 @@ mod tests {
 
     fn entries() -> Vec<*const u8> {
         let _changing = CHANGING.lock().unwrap();
-        // SAFETY: the list does not change meanwhile.
+        // SAFETY: the lock keeps the list unchanged.
         unsafe {
             let first = __jit_debug_descriptor.first.load(Ordering::Relaxed).as_ref();
             let next = |entry: &&Entry| entry.next.load(Ordering::Relaxed).as_ref();
@@ -148,8 +139,8 @@ mod tests {
 
     #[test]
     fn files_are_in_the_list_until_they_are_dropped() {
-        let [a, b, c] = [1, 2, 3].map(|byte| Told::new(vec![byte]));
-        let [in_a, in_b, in_c] = [&a, &b, &c].map(|told| told._object.as_ptr());
+        let [a, b, c] = [1, 2, 3].map(|byte| Registration::new(vec![byte]));
+        let [in_a, in_b, in_c] = [&a, &b, &c].map(|registration| registration._object.as_ptr());
         let ours = || {
             let mut entries = entries();
             entries.retain(|file| [in_a, in_b, in_c].contains(file));

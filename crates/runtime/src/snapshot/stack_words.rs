@@ -1,53 +1,47 @@
-//! The words of a stack that does not run, by what they are.
+//! The words on a stack that does not run.
 //!
-//! Whoever writes a stack down, and whoever reads it, goes through the same words in the same
-//! order: each is replaced by what stands for it on the other side. Where the way goes on
-//! depends on addresses of code, which are those of the store that is at hand.
+//! Saving and restoring visit the same words in the same order, and replace each one by its
+//! counterpart. Addresses of code, which say where frames end, are always those of the store at
+//! hand.
 
 use super::error::SnapshotError;
-use super::symbol::{ByAddress, TrampolineMap};
+use super::symbol::TrampolineMap;
+use crate::inspect::address_map::AddressMap;
 use crate::store::Store;
 use anyhow::Result;
 use ropewalk_abi::bound::{BoundEnd, BoundHead};
 use ropewalk_abi::code::{CallSite, CodeTables};
 use ropewalk_abi::stack::{FIBER_EXTRAS, NEW_STACK_ARGUMENTS, Purpose};
-use ropewalk_abi::{FuncRef, FuncType, RawVal, StoreContext, TypeInfo, ValType};
-use std::collections::HashMap;
+use ropewalk_abi::{FuncRef, FuncType, RawVal, TypeInfo, ValType};
 use std::rc::Rc;
 
-/// Replaces words.
-pub(super) trait Words {
-    /// An address of code; returns it as it is in the store.
+/// Replaces words by their counterparts.
+pub(super) trait ReplaceWords {
+    /// Replaces an address of code; returns the one in the store.
     fn code(&mut self, word: &mut u64) -> Result<usize>;
-    /// A link of frames, or zero; returns where in the bytes it leads to.
+    /// Replaces a link of frames, which may be zero; returns where in the bytes it leads.
     fn link(&mut self, word: &mut u64, len: usize) -> Result<Option<usize>>;
-    /// A reference.
     fn reference(&mut self, word: &mut u64) -> Result<()>;
-    /// An address of something of the engine, in a frame of a trampoline perhaps.
+    /// Replaces the address of an object of the engine.
     fn pointer(&mut self, word: &mut u64, in_trampoline: bool) -> Result<()>;
-    /// The address of a type; returns it.
+    /// Replaces the address of a type; returns the one in the store.
     fn ty(&mut self, word: &mut u64) -> Result<*const TypeInfo>;
 
-    /// The function type of a type.
-    fn func_type(&self, ty: *const TypeInfo) -> FuncType;
-    /// The context of the store.
-    fn context(&self) -> &StoreContext;
-    /// What the frame of a call looks like that returns to an address; nothing if it has only
-    /// numbers.
-    fn shape_at(&mut self, address: usize) -> Option<Rc<Shape>>;
+    fn store(&self) -> &Store;
+    /// The shape of the frame of a call by its return address; none if it has only numbers.
+    fn shape_at(&mut self, address: usize) -> Option<Rc<FrameShape>>;
 }
 
-/// Where the words lie in the frame of a call that are not the same in every store, as offsets
-/// from its stack pointer.
-pub(super) struct Shape {
+/// Where words of a frame differ between stores, as offsets from its stack pointer.
+pub(super) struct FrameShape {
     frame_size: u32,
     references: Box<[u32]>,
     pointers: Box<[u32]>,
     is_trampoline: bool,
 }
 
-impl Shape {
-    fn of_function(tables: &CodeTables<'_>, site: &CallSite) -> Shape {
+impl FrameShape {
+    fn of_function(tables: &CodeTables<'_>, site: &CallSite) -> FrameShape {
         let mut pointers = tables.pointers_of(site).to_vec();
         // All handlers of a call have the same few contexts.
         let contexts = tables.handlers_of(site).iter().map(|handler| handler.context);
@@ -59,60 +53,59 @@ impl Shape {
         }
         let references = tables.references_of(site).into();
         let (frame_size, pointers) = (site.frame_size, pointers.into());
-        Shape { frame_size, references, pointers, is_trampoline: false }
+        FrameShape { frame_size, references, pointers, is_trampoline: false }
     }
 
-    fn of_trampoline(tables: &CodeTables<'_>, site: &CallSite) -> Shape {
+    fn of_trampoline(tables: &CodeTables<'_>, site: &CallSite) -> FrameShape {
         let (frame_size, pointers) = (site.frame_size, tables.pointers_of(site).into());
-        Shape { frame_size, references: Box::default(), pointers, is_trampoline: true }
+        FrameShape { frame_size, references: Box::default(), pointers, is_trampoline: true }
     }
 }
 
-/// The shapes of frames, by where their calls return to: a million stacks have few.
+/// The shapes of frames, by the return addresses of their calls: a million stacks have few.
 #[derive(Default)]
-pub(super) struct Shapes(HashMap<usize, Option<Rc<Shape>>, ByAddress>);
+pub(super) struct FrameShapes(AddressMap<usize, Option<Rc<FrameShape>>>);
 
-impl Shapes {
-    /// The shape for an address of a store with these trampolines.
+impl FrameShapes {
+    /// The shape for an address in a store with these trampolines.
     pub fn at(
         &mut self,
         address: usize,
         store: &Store,
         trampolines: &TrampolineMap,
-    ) -> Option<Rc<Shape>> {
+    ) -> Option<Rc<FrameShape>> {
         let shape = self.0.entry(address).or_insert_with(|| {
             // A call may be the last instruction of its module.
             if let Some((module, offset)) = store.module_at(address - 1) {
                 let tables = module.code.tables();
                 let site = tables.site_at(offset + 1)?;
-                return Some(Rc::new(Shape::of_function(tables, site)));
+                return Some(Rc::new(FrameShape::of_function(tables, site)));
             }
             let (trampoline, offset) = trampolines.at(address)?;
             let tables = trampoline.code.tables();
-            Some(Rc::new(Shape::of_trampoline(tables, tables.site_at(offset)?)))
+            Some(Rc::new(FrameShape::of_trampoline(tables, tables.site_at(offset)?)))
         });
         shape.clone()
     }
 }
 
-/// A stack, and what lies on it.
-pub(super) struct OnStack<'a> {
+/// The contents of a stack.
+pub(super) struct StackWords<'a> {
     pub bytes: &'a mut [u8],
     pub purpose: Purpose,
-    /// The function of a stack that has not begun.
+    /// The function of a new stack.
     pub function: *const FuncRef,
-    /// Where the newest link lies, if there is one.
+    /// The place of the newest link, if there is one.
     pub fp: Option<usize>,
 }
 
-impl OnStack<'_> {
+impl StackWords<'_> {
     fn get(&self, at: usize) -> Result<u64, SnapshotError> {
         let bytes = at.checked_add(8).and_then(|end| self.bytes.get(at..end));
         let bytes = bytes.ok_or(SnapshotError::Damaged("a stack is short"))?;
         Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
     }
 
-    /// Replaces a word.
     fn replace<R>(&mut self, at: usize, with: impl FnOnce(&mut u64) -> Result<R>) -> Result<R> {
         let mut word = self.get(at)?;
         let result = with(&mut word)?;
@@ -120,31 +113,33 @@ impl OnStack<'_> {
         Ok(result)
     }
 
-    /// Replaces all words that are not the same in every store.
-    pub fn visit(&mut self, words: &mut impl Words) -> Result<()> {
+    /// Replaces all words that differ between stores.
+    pub fn visit(&mut self, words: &mut impl ReplaceWords) -> Result<()> {
         let mut top = 0;
         let mut pc = self.replace(top, |word| words.code(word))?;
-        if pc == words.context().deliver as usize {
+        if pc == words.store().context().deliver as usize {
             top = self.visit_bound(words)?;
             pc = self.replace(top, |word| words.code(word))?;
         }
         match self.fp {
-            None if pc == words.context().start as usize => self.visit_arguments(words, top),
+            None if pc == words.store().context().start as usize => {
+                self.visit_arguments(words, top)
+            }
             fp => self.visit_frames(words, pc, fp),
         }
     }
 
-    /// What is bound; returns where the stack was left.
-    fn visit_bound(&mut self, words: &mut impl Words) -> Result<usize> {
+    /// Visits bound values; returns the place where the stack was left.
+    fn visit_bound(&mut self, words: &mut impl ReplaceWords) -> Result<usize> {
         let numbers = self.get(size_of::<u64>())?;
         let count = (numbers >> 32) as usize + 1;
         let values = size_of::<BoundHead>();
         let end = values + count * size_of::<RawVal>();
         let ty = self.replace(end, |word| words.ty(word))?;
-        let params = words.func_type(ty);
+        let params = func_type(words.store(), ty);
         for (number, ty) in params.params().iter().take(count).enumerate() {
             if let ValType::Ref(_) = ty {
-                // The last one lies lowest.
+                // The last value lies lowest.
                 let at = values + (count - 1 - number) * size_of::<RawVal>();
                 self.replace(at, |word| words.reference(word))?;
             }
@@ -152,11 +147,11 @@ impl OnStack<'_> {
         Ok(end + size_of::<BoundEnd>())
     }
 
-    /// The arguments of a task or fiber that has not begun.
-    fn visit_arguments(&mut self, words: &mut impl Words, top: usize) -> Result<()> {
-        // SAFETY: functions live as long as the store, which is there.
+    /// Visits the arguments of a new task or fiber.
+    fn visit_arguments(&mut self, words: &mut impl ReplaceWords, top: usize) -> Result<()> {
+        // SAFETY: functions live as long as their store.
         let Some(function) = (unsafe { self.function.as_ref() }) else { return Ok(()) };
-        let ty = words.func_type(function.ty);
+        let ty = func_type(words.store(), function.ty);
         let first = top + NEW_STACK_ARGUMENTS;
         let count = self.bytes.len().checked_sub(first).map(|bytes| bytes / size_of::<RawVal>());
         let all = ty.params();
@@ -172,7 +167,7 @@ impl OnStack<'_> {
             }
         }
         if self.purpose == Purpose::Fiber {
-            // The instance that has made it.
+            // The instance that made the stack.
             let at = first + params.len() * size_of::<RawVal>();
             self.replace(at, |word| words.pointer(word, false))?;
         }
@@ -181,7 +176,7 @@ impl OnStack<'_> {
 
     fn visit_frames(
         &mut self,
-        words: &mut impl Words,
+        words: &mut impl ReplaceWords,
         mut pc: usize,
         mut fp: Option<usize>,
     ) -> Result<()> {
@@ -197,8 +192,8 @@ impl OnStack<'_> {
         Ok(())
     }
 
-    /// The frame of a call that returns to an address.
-    fn visit_frame(&mut self, words: &mut impl Words, pc: usize, fp: usize) -> Result<()> {
+    /// Visits the frame of a call that returns to an address.
+    fn visit_frame(&mut self, words: &mut impl ReplaceWords, pc: usize, fp: usize) -> Result<()> {
         let Some(shape) = words.shape_at(pc) else { return Ok(()) };
         let sp = below(fp, shape.frame_size)?;
         for offset in &shape.references {
@@ -214,4 +209,9 @@ impl OnStack<'_> {
 
 fn below(fp: usize, frame_size: u32) -> Result<usize, SnapshotError> {
     fp.checked_sub(frame_size as usize).ok_or(SnapshotError::Damaged("a frame is too large"))
+}
+
+fn func_type(store: &Store, ty: *const TypeInfo) -> FuncType {
+    // SAFETY: types live as long as the engine.
+    store.options.types.func_type(unsafe { (*ty).id })
 }

@@ -1,7 +1,7 @@
-//! A [`Trace`] is made of what was recorded: numbers get names and places.
+//! Making a [`Trace`] from recorded events: numbers get names and places.
 
 use super::Recorder;
-use super::event::{Kind, NONE, Raw};
+use super::event::{EventKind, NONE, RawEvent};
 use crate::code::LoadedModule;
 use crate::store::Store;
 use ropewalk_abi::module::Item;
@@ -14,22 +14,22 @@ use ropewalk_trace::{
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How long a line of the source is kept.
+/// How many characters of a source line are kept.
 const LINE: usize = 200;
 
 impl Recorder {
-    /// What was recorded since the last time. Stacks, tags and frames keep their numbers.
+    /// Takes the events since the last call. Stacks, tags and frames keep their numbers.
     pub(super) fn take(&mut self, store: &Store) -> Trace {
         let events = std::mem::take(&mut self.events);
-        let mut known = Known::default();
+        let mut known = WrittenTables::default();
         let tables = self.tables(store, &mut known);
-        let event = |raw: &Raw| event(raw, &known.host_functions, &self.messages);
+        let event = |raw: &RawEvent| event(raw, &known.host_functions, &self.messages);
         let events = events.iter().map(event).collect();
         Trace { events, dropped: std::mem::take(&mut self.dropped), ..tables }
     }
 
-    /// What is new in the tables since somebody knew them; without events.
-    pub(super) fn tables(&self, store: &Store, known: &mut Known) -> Trace {
+    /// The new entries of the tables, without events.
+    pub(super) fn tables(&self, store: &Store, known: &mut WrittenTables) -> Trace {
         known.add_host_functions(store, &self.host_functions);
         let stacks = self.stacks[known.stacks..].iter().map(|stack| Stack {
             design: design(stack.purpose),
@@ -61,45 +61,47 @@ impl Recorder {
         Trace { functions, positions, tags, stacks, frames, ..Trace::default() }
     }
 
-    /// An event, as others see it when it happens.
-    pub(super) fn event(&self, raw: &Raw) -> Event {
-        // Functions of the host come first.
+    /// An event for a listener, when it happens.
+    pub(super) fn event(&self, raw: &RawEvent) -> Event {
+        // Host functions are numbered first.
         let host_functions: Vec<FunctionId> = match raw.kind {
-            Kind::HostCall => (0..=raw.other).map(FunctionId).collect(),
+            EventKind::HostCall => (0..=raw.other).map(FunctionId).collect(),
             _ => Vec::new(),
         };
         event(raw, &host_functions, &self.messages)
     }
 }
 
-/// An event, as others see it. Functions of the host and messages are numbers in it.
-pub(super) fn event(raw: &Raw, host_functions: &[FunctionId], messages: &[String]) -> Event {
+/// Converts an event. Host functions and messages are numbers in it.
+pub(super) fn event(raw: &RawEvent, host_functions: &[FunctionId], messages: &[String]) -> Event {
     let other = StackId(raw.other);
     let outermost = StackId(raw.outermost);
     let tag = (raw.tag != NONE).then_some(TagId(raw.tag));
     let what = match raw.kind {
-        Kind::Enter => What::Enter,
-        Kind::Leave => What::Leave,
-        Kind::Create => What::Create { created: other },
-        Kind::Clone => What::Clone {
+        EventKind::Enter => What::Enter,
+        EventKind::Leave => What::Leave,
+        EventKind::Create => What::Create { created: other },
+        EventKind::Clone => What::Clone {
             created: other,
             origin: StackId(raw.values[0] as u32),
             parent: (raw.values[1] != u64::from(NONE)).then_some(StackId(raw.values[1] as u32)),
             outermost,
         },
-        Kind::Resume => What::Resume { target: other, values: raw.text() },
-        Kind::Suspend => What::Suspend { to: other, outermost, tag, values: raw.text() },
-        Kind::Switch => What::Switch { target: other, outermost, tag, values: raw.text() },
-        Kind::Return => What::Return { to: other, values: raw.text() },
-        Kind::Throw => What::Throw { to: (raw.other != NONE).then_some(other), tag },
-        Kind::Trap => What::Trap { message: messages[raw.other as usize].clone() },
-        Kind::Drop => What::Drop,
-        Kind::Collect => What::Collect { nanoseconds: raw.values[0], stacks_freed: raw.values[1] },
-        Kind::Grow => What::Grow { bytes: raw.values[0] },
-        Kind::Park => What::Park,
-        Kind::Unpark => What::Unpark,
-        Kind::HostCall => What::HostCall { function: host_functions[raw.other as usize] },
-        Kind::HostReturn => What::HostReturn,
+        EventKind::Resume => What::Resume { target: other, values: raw.text() },
+        EventKind::Suspend => What::Suspend { to: other, outermost, tag, values: raw.text() },
+        EventKind::Switch => What::Switch { target: other, outermost, tag, values: raw.text() },
+        EventKind::Return => What::Return { to: other, values: raw.text() },
+        EventKind::Throw => What::Throw { to: (raw.other != NONE).then_some(other), tag },
+        EventKind::Trap => What::Trap { message: messages[raw.other as usize].clone() },
+        EventKind::Drop => What::Drop,
+        EventKind::Collect => {
+            What::Collect { nanoseconds: raw.values[0], stacks_freed: raw.values[1] }
+        }
+        EventKind::Grow => What::Grow { bytes: raw.values[0] },
+        EventKind::Park => What::Park,
+        EventKind::Unpark => What::Unpark,
+        EventKind::HostCall => What::HostCall { function: host_functions[raw.other as usize] },
+        EventKind::HostReturn => What::HostReturn,
     };
     let frames = (raw.frames != NONE).then_some(FramesId(raw.frames));
     Event { time: raw.time, stack: StackId(raw.stack), frames, what }
@@ -116,18 +118,18 @@ fn design(purpose: Purpose) -> Design {
     }
 }
 
-/// How much of the tables somebody knows.
+/// Which entries of the tables were written already.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct WrittenTables {
     names: Names,
     stacks: usize,
     frames: usize,
     tags: usize,
-    /// The functions of the host, by the recorder's numbers.
+    /// The host functions, by the recorder's numbers.
     pub host_functions: Vec<FunctionId>,
 }
 
-impl Known {
+impl WrittenTables {
     fn add_host_functions(&mut self, store: &Store, contexts: &[usize]) {
         let new = &contexts[self.host_functions.len()..];
         if new.is_empty() {
@@ -145,21 +147,20 @@ impl Known {
 /// Names and places, each once.
 #[derive(Debug, Default)]
 struct Names {
-    /// Those that are new.
     functions: Vec<Function>,
     positions: Vec<Position>,
-    /// How many were before them.
+    /// How many earlier ones were taken already.
     functions_before: usize,
     positions_before: usize,
-    /// By where the code of a module begins, and the index there.
+    /// By the start of a module's code and an index.
     function_numbers: HashMap<(usize, u32), FunctionId>,
-    /// What stands for functions that are left out.
+    /// The function that stands for those left out.
     left_out: Option<FunctionId>,
     position_numbers: HashMap<(usize, u32), PositionId>,
 }
 
 impl Names {
-    /// The function that a reference refers to, unless it is one of the host.
+    /// The function of a reference, unless it is a host function.
     fn function_of(&mut self, store: &Store, function: &FuncRef) -> Option<FunctionId> {
         let frame = store.frame_of_function(function)?;
         Some(self.function(frame.module(), frame.function_index()))
@@ -201,7 +202,6 @@ impl Names {
         })
     }
 
-    /// What is new since the last time.
     fn take_new(&mut self) -> (Vec<Function>, Vec<Position>) {
         self.functions_before += self.functions.len();
         self.positions_before += self.positions.len();
@@ -225,7 +225,7 @@ fn position(module: &LoadedModule, offset: u32) -> Position {
     }
 }
 
-/// As what functions of the host are imported, by their contexts.
+/// The import names of host functions, by their contexts.
 fn imported_names(store: &Store) -> HashMap<usize, Function> {
     let mut names = HashMap::new();
     for instance in store.instances() {

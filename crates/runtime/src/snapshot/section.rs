@@ -1,48 +1,45 @@
-//! Sections of a snapshot: what is to be written of them, and what of that is, as runs of bytes.
+//! One section of a snapshot: its contents, and its encoding as runs of bytes.
 
 use super::error::SnapshotError;
+use super::format::BasedOn;
 use super::ranges::Ranges;
-use super::sections::BasedOn;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// How many bytes are looked at together, whether they are zero or known.
+/// The size of the pieces that are compared at once.
 pub(super) const CHUNK: usize = 4096;
 
-/// How many of those that are not known are written together at least.
+/// The least size of a difference.
 pub(super) const GRAIN: usize = 64;
 
-/// What is to be written of a section.
+/// The contents of a section to save.
 #[derive(Debug, Default)]
 pub(super) struct Section<'a> {
-    /// How long it is.
     pub len: usize,
-    /// Pieces of it, where each begins. What is in none is zero, or that of the base.
+    /// Its pieces, with their offsets. All else is zero, or as in the base.
     pub pieces: Vec<(usize, Cow<'a, [u8]>)>,
-    /// How much of the base counts, if not all of it does.
+    /// How much of the base is kept, if not all.
     pub kept: Option<usize>,
 }
 
 impl<'a> Section<'a> {
-    /// All of a section.
     pub fn whole(bytes: impl Into<Cow<'a, [u8]>>) -> Section<'a> {
         let bytes = bytes.into();
         Section { len: bytes.len(), pieces: vec![(0, bytes)], kept: None }
     }
 
-    /// A section of some length, without any piece yet.
+    /// A section of some length, without pieces.
     pub fn of_len(len: usize) -> Section<'a> {
         Section { len, ..Section::default() }
     }
 
-    /// Parts of bytes that are the whole section.
+    /// Parts of a whole section.
     pub fn parts(bytes: &'a [u8], parts: &Ranges) -> Section<'a> {
         let parts = parts.below(bytes.len());
         let pieces = parts.iter().map(|part| (part.start, Cow::from(&bytes[part]))).collect();
         Section { len: bytes.len(), pieces, kept: None }
     }
 
-    /// Adds a piece.
     pub fn put(&mut self, start: usize, bytes: &[u8]) {
         self.len = self.len.max(start + bytes.len());
         if let Some((last, piece)) = self.pieces.last_mut()
@@ -53,20 +50,20 @@ impl<'a> Section<'a> {
         self.pieces.push((start, Cow::from(bytes.to_vec())));
     }
 
-    /// Adds a piece that is kept elsewhere, after all others.
+    /// Adds a piece that is borrowed, after all others.
     pub fn add(&mut self, start: usize, bytes: &'a [u8]) {
         if !bytes.is_empty() {
             self.pieces.push((start, Cow::from(bytes)));
         }
     }
 
-    /// The bytes of a section of which nothing is missing.
+    /// The bytes of a whole section.
     pub fn bytes(&self) -> &[u8] {
         debug_assert!(self.pieces.len() <= 1);
         self.pieces.first().map_or(&[], |(_, bytes)| bytes)
     }
 
-    /// Parts of a section of which nothing is missing.
+    /// Parts of a whole section.
     pub fn cut(self, parts: &Ranges) -> Section<'a> {
         if *parts == Ranges::all(self.len) {
             return self;
@@ -83,23 +80,22 @@ impl<'a> Section<'a> {
     }
 }
 
-/// What is written of a section.
+/// An encoded section.
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
-    /// How long it is.
     pub len: usize,
-    /// How much of the section of the base counts. What was beyond is zero, unless it is in a run.
+    /// How much of the base's section is kept. All beyond is zero, unless it is in a run.
     pub kept: usize,
     /// In order.
     pub runs: Vec<Run>,
 }
 
-/// Bytes of a section, one after another.
+/// Consecutive bytes of a section.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
-    /// Where in the section.
+    /// The offset in the section.
     pub start: usize,
-    /// Where in the snapshot.
+    /// The place in the snapshot.
     pub bytes: Range<usize>,
 }
 
@@ -109,27 +105,27 @@ impl Run {
     }
 }
 
-/// What of a section is not written.
+/// What is omitted from a section.
 #[derive(Clone, Copy)]
 pub(super) enum LeaveOut<'a> {
     Nothing,
     Zeroes,
-    /// What the base is known to have, in the section with a number.
+    /// What the base has, in its section with this number.
     Known(&'a BasedOn<'a>, usize),
 }
 
-/// What a part of a section is.
+/// What the base has in a part of a section.
 #[derive(Clone, Copy)]
-pub(super) enum Known<'a> {
+pub(super) enum KnownBytes<'a> {
     Bytes(&'a [u8]),
     Zero,
 }
 
-impl Known<'_> {
+impl KnownBytes<'_> {
     fn is(&self, bytes: &[u8]) -> bool {
         match self {
-            Known::Bytes(known) => *known == bytes,
-            Known::Zero => is_zero(bytes),
+            KnownBytes::Bytes(known) => *known == bytes,
+            KnownBytes::Zero => is_zero(bytes),
         }
     }
 }
@@ -138,8 +134,7 @@ pub(super) fn put(bytes: &mut Vec<u8>, number: u64) {
     bytes.extend_from_slice(&number.to_le_bytes());
 }
 
-/// Writes a section: its length, how much of the base is kept, how many runs it has, and these.
-/// Returns what was written.
+/// Encodes a section: its length, the kept length of the base, the number of runs, the runs.
 pub(super) fn put_section(
     bytes: &mut Vec<u8>,
     section: &Section<'_>,
@@ -170,7 +165,7 @@ pub(super) fn put_section(
     Runs { len, kept, runs }
 }
 
-/// Writes what of some bytes of a section the base is not known to have.
+/// Encodes what differs from the base.
 fn put_unknown(
     writer: &mut RunWriter<'_>,
     at: usize,
@@ -180,8 +175,8 @@ fn put_unknown(
 ) {
     let is_new = base.lens.get(section).is_none_or(|len| at as u64 >= *len);
     let known = match base.bytes {
-        // What is beyond its end is zero.
-        _ if is_new => Some(Known::Zero),
+        // What is beyond the end of the base is zero.
+        _ if is_new => Some(KnownBytes::Zero),
         bytes => bytes.and_then(|base| base.known(section, at..at + chunk.len())),
     };
     let Some(known) = known else {
@@ -193,8 +188,10 @@ fn put_unknown(
     for (place, grain) in pieces_of(chunk, at, GRAIN) {
         let from = place - at;
         let same = match known {
-            Known::Bytes(known) => Known::Bytes(&known[from..from + grain.len()]).is(grain),
-            Known::Zero => is_zero(grain),
+            KnownBytes::Bytes(known) => {
+                KnownBytes::Bytes(&known[from..from + grain.len()]).is(grain)
+            }
+            KnownBytes::Zero => is_zero(grain),
         };
         if !same {
             writer.put(place, grain);
@@ -202,7 +199,7 @@ fn put_unknown(
     }
 }
 
-/// Bytes that begin at a place, cut where places are multiples of a size.
+/// Pieces of bytes that begin at `start`, cut at multiples of `size`.
 fn pieces_of(bytes: &[u8], start: usize, size: usize) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -220,7 +217,7 @@ struct RunWriter<'a> {
 }
 
 impl RunWriter<'_> {
-    /// Adds bytes after all others of the section, to the last run if they follow it.
+    /// Appends bytes, to the last run if they follow it.
     fn put(&mut self, at: usize, bytes: &[u8]) {
         if self.runs.last().is_none_or(|last| last.end() != at) {
             self.end();
@@ -235,7 +232,7 @@ impl RunWriter<'_> {
         }
     }
 
-    /// Says how long the last run is.
+    /// Sets the length of the last run.
     fn end(&mut self) {
         if let Some(Run { bytes, .. }) = self.runs.last() {
             let len = (bytes.len() as u64).to_le_bytes();
@@ -254,13 +251,12 @@ fn is_zero(chunk: &[u8]) -> bool {
     words.iter().all(|word| u128::from_ne_bytes(*word) == 0) && rest.iter().all(|byte| *byte == 0)
 }
 
-/// Reads what was written of sections.
-pub(super) struct Reader<'a> {
+pub(super) struct SectionReader<'a> {
     pub bytes: &'a [u8],
     pub at: usize,
 }
 
-impl Reader<'_> {
+impl SectionReader<'_> {
     pub fn number(&mut self) -> Result<u64, SnapshotError> {
         let bytes = self.bytes.get(self.at..self.at + 8);
         self.at += 8;
