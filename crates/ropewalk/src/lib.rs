@@ -97,7 +97,7 @@ pub use host::caller::Caller;
 pub use host::concurrent::Accessor;
 pub use host::deadlock::Deadlock;
 pub use host::interrupt::InterruptHandle;
-pub use host::later::Later;
+pub use host::pending_call::Later;
 pub use host::{IntoFunc, WasmRet};
 pub use items::exception::Exception;
 pub use items::export::Extern;

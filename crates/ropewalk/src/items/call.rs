@@ -7,12 +7,12 @@ use ropewalk_runtime::{Stop, Store as RuntimeStore, UncaughtException};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// Calls a function, as [`ropewalk_runtime::call`] does; an exception that
-/// nothing caught becomes an [`Exception`].
+/// Calls a function, as [`ropewalk_runtime::call`] does. An uncaught exception becomes an
+/// [`Exception`].
 ///
 /// # Safety
 ///
-/// As there.
+/// As for [`ropewalk_runtime::call`].
 #[inline]
 pub(crate) unsafe fn call(
     runtime: NonNull<RuntimeStore>,
@@ -25,7 +25,7 @@ pub(crate) unsafe fn call(
     result.map_err(public_error)
 }
 
-/// The end of an activation that nobody polls.
+/// The end of an activation that cannot wait.
 #[inline]
 pub(crate) fn ended<R>(stop: Result<R, Stop>) -> Result<R> {
     stop.map_err(|stop| public_error(stop.into_error()))

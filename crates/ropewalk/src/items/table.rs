@@ -42,10 +42,10 @@ pub struct Table {
 }
 
 impl Table {
-    /// A new table that belongs to no instance, full of `init`.
+    /// A new table that belongs to no instance. All elements are `init`.
     pub fn new(mut store: impl AsContextMut, ty: TableType, init: Val) -> Result<Table> {
         if ty.maximum.is_some_and(|maximum| maximum < ty.minimum) {
-            bail!("the maximum of a table must not be less than its minimum: {ty}");
+            bail!("the maximum of a table must not be less than its minimum, found {ty}");
         }
         let runtime = &mut store.as_context_mut().0.runtime;
         crate::engine::check_type(runtime.types(), ValType::Ref(ty.element))?;
@@ -54,8 +54,8 @@ impl Table {
         Ok(Table::from_index(runtime, index))
     }
 
-    /// The same in a future, which waits for a [limiter](crate::Store::limiter_async) that
-    /// has not decided.
+    /// As [`new`](Self::new), in a future, which waits for the decision of an async
+    /// [limiter](crate::Store::limiter_async).
     pub async fn new_async(
         mut store: impl AsContextMut<Data: Send>,
         ty: TableType,
@@ -76,7 +76,7 @@ impl Table {
         Ok(self.index)
     }
 
-    /// Its type; the minimum is the present size.
+    /// Its type. The minimum is the current size.
     pub fn ty(&self, store: impl AsContext) -> Result<TableType> {
         let runtime = store.as_context().runtime();
         Ok(runtime.table(self.in_store(runtime)?).ty())
@@ -112,7 +112,7 @@ impl Table {
         Ok(())
     }
 
-    /// Sets so many elements from an index on.
+    /// Sets `count` elements, beginning at an index.
     pub fn fill(
         &self,
         mut store: impl AsContextMut,
@@ -129,7 +129,7 @@ impl Table {
         Ok(())
     }
 
-    /// Copies so many elements of a table to an index of another or the same.
+    /// Copies `count` elements from one table to another, or within one.
     pub fn copy(
         mut store: impl AsContextMut,
         to: &Table,
@@ -154,7 +154,7 @@ impl Table {
         Ok(())
     }
 
-    /// Grows it by some elements; returns the old size.
+    /// Grows it by `delta` elements. Returns the old size.
     pub fn grow(&self, mut store: impl AsContextMut, delta: u64, init: Val) -> Result<u64> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let number = self.in_store(runtime)?;
@@ -165,8 +165,8 @@ impl Table {
         Ok(old.unwrap_or_default())
     }
 
-    /// The same in a future, which waits for a [limiter](crate::Store::limiter_async) that
-    /// has not decided.
+    /// As [`grow`](Self::grow), in a future, which waits for the decision of an async
+    /// [limiter](crate::Store::limiter_async).
     pub async fn grow_async(
         &self,
         mut store: impl AsContextMut<Data: Send>,
