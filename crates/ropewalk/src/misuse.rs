@@ -2,6 +2,7 @@
 
 use ropewalk_abi::ValType;
 use std::fmt;
+use std::ops::Range;
 use thiserror::Error;
 
 /// A value was used with a store that it does not belong to.
@@ -281,11 +282,11 @@ impl WrongCount {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfBounds {
-    pub(crate) what: Bounded,
-    pub(crate) index: u64,
+    what: Bounded,
+    index: u64,
     /// How many are read or written, from the index on.
-    pub(crate) count: u64,
-    pub(crate) size: u64,
+    count: u64,
+    size: u64,
 }
 
 /// What an index was used with.
@@ -300,7 +301,20 @@ pub(crate) enum Bounded {
 impl OutOfBounds {
     /// Fails unless there is an element at the index.
     pub(crate) fn check(what: Bounded, index: u64, size: u64) -> Result<(), OutOfBounds> {
-        if index < size { Ok(()) } else { Err(OutOfBounds { what, index, count: 1, size }) }
+        OutOfBounds::range(what, index, 1, size).map(drop)
+    }
+
+    /// The range of `count` elements at the index. Fails unless they are there.
+    pub(crate) fn range(
+        what: Bounded,
+        index: u64,
+        count: u64,
+        size: u64,
+    ) -> Result<Range<usize>, OutOfBounds> {
+        match index.checked_add(count).filter(|end| *end <= size) {
+            Some(end) => Ok(index as usize..end as usize),
+            None => Err(OutOfBounds { what, index, count, size }),
+        }
     }
 
     /// The index, or the offset in a memory.

@@ -289,7 +289,7 @@ fn where_bound_values_find_no_room_nothing_is_bound() {
 fn a_setting_that_cannot_be_is_an_error_that_says_the_range() {
     const LAST: u64 = stress::LAST_GENERATION;
     let beyond = format!("Stress::first_generation must be 0 to {LAST}, found {}", LAST + 1);
-    let largest = "a stack has at most 68719476736 bytes, not 68719476737";
+    let largest = "a stack has at most 68719476736 bytes, found 68719476737";
     let blocks = "Stress::max_blocks must be 2 to 16777216, found";
     let [few, many] = [1, 16_777_217].map(|count| format!("{blocks} {count}"));
     for (config, expected) in [

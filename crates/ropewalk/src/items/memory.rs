@@ -5,6 +5,7 @@ use crate::store::{self, AsContext, AsContextMut};
 use anyhow::{Result, bail, ensure};
 use ropewalk_abi::MemoryType;
 use ropewalk_runtime::{Growth, Store as RuntimeStore, StoreId};
+use std::ops::Range;
 
 /// A memory of a store.
 ///
@@ -184,12 +185,6 @@ impl Memory {
     }
 }
 
-fn checked_range(offset: usize, len: usize, size: usize) -> Result<std::ops::Range<usize>> {
-    match offset.checked_add(len).filter(|end| *end <= size) {
-        Some(end) => Ok(offset..end),
-        None => {
-            let (index, count, size) = (offset as u64, len as u64, size as u64);
-            Err(OutOfBounds { what: Bounded::Memory, index, count, size }.into())
-        }
-    }
+fn checked_range(offset: usize, len: usize, size: usize) -> Result<Range<usize>, OutOfBounds> {
+    OutOfBounds::range(Bounded::Memory, offset as u64, len as u64, size as u64)
 }

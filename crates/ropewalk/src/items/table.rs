@@ -92,24 +92,15 @@ impl Table {
         let runtime = &mut *store.as_context_mut().0.runtime;
         let table = runtime.table(self.in_store(runtime)?);
         let elements = table.elements();
-        let element = usize::try_from(index).ok().and_then(|index| elements.get(index));
-        let Some(&word) = element else { return Err(beyond(index, elements.len()).into()) };
+        let word = elements[elements_from(index, 1, elements.len())?][0];
         let ty = ValType::Ref(table.ty().element);
         // SAFETY: the elements of a table have its type.
         Ok(unsafe { Val::from_raw(runtime, &RawVal::from_u64(word), ty) })
     }
 
     /// Sets the element at an index.
-    pub fn set(&self, mut store: impl AsContextMut, index: u64, value: Val) -> Result<()> {
-        let runtime = &mut store.as_context_mut().0.runtime;
-        let number = self.in_store(runtime)?;
-        let word = value.to_raw(runtime, ValType::Ref(runtime.table(number).ty().element))?.u64();
-        let elements = runtime.table_mut(number).elements_mut();
-        let size = elements.len();
-        let element = usize::try_from(index).ok().and_then(|index| elements.get_mut(index));
-        let Some(element) = element else { return Err(beyond(index, size).into()) };
-        *element = word;
-        Ok(())
+    pub fn set(&self, store: impl AsContextMut, index: u64, value: Val) -> Result<()> {
+        self.fill(store, index, value, 1)
     }
 
     /// Sets `count` elements, beginning at an index.
@@ -182,12 +173,5 @@ impl Table {
 }
 
 fn elements_from(index: u64, count: u64, size: usize) -> Result<Range<usize>, OutOfBounds> {
-    match index.checked_add(count).filter(|end| *end <= size as u64) {
-        Some(end) => Ok(index as usize..end as usize),
-        None => Err(OutOfBounds { what: Bounded::Table, index, count, size: size as u64 }),
-    }
-}
-
-fn beyond(index: u64, size: usize) -> OutOfBounds {
-    OutOfBounds { what: Bounded::Table, index, count: 1, size: size as u64 }
+    OutOfBounds::range(Bounded::Table, index, count, size as u64)
 }

@@ -275,7 +275,7 @@ pub(crate) unsafe fn of_precompiled(
             let tell = |code: &mut CodeMemory, parts: &[_]| {
                 native_tools::tell_of_trampolines(engine, code, parts)
             };
-            engine.trampolines().take(&file, &type_ids, tell)?;
+            engine.trampolines().load(&file, &type_ids, tell)?;
         }
         // A debugger would stop at each fault.
         let code = file.code(engine.config().native_debug)?;

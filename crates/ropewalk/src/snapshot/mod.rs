@@ -183,9 +183,9 @@ impl Snapshot {
         let restored = snapshot::restore(runtime, &self.bytes, by, by.is_base)?;
         let calls = restored.calls.into_iter().map(|call| RestoredCall::new(runtime, call));
         let calls = calls.collect();
-        let mut names: HashMap<String, Vec<RestoredItem>> = HashMap::new();
+        let mut names = NamedItems::default();
         for (name, handle) in restored.names {
-            names.entry(name).or_default().push(RestoredItem::new(runtime, handle));
+            names.insert(runtime, name, handle);
         }
         let restored = store.inner.runtime.id();
         Ok(Restored { store, calls, names, restored })
@@ -194,41 +194,46 @@ impl Snapshot {
 
 type ReadValue = dyn Fn(&[u8]) -> Result<Box<dyn Any + Send + Sync>> + Send + Sync;
 
-/// An item of a restored store that has a name.
-#[derive(Debug)]
-enum RestoredItem {
-    Instance(Instance),
-    Continuation(Continuation),
-    BagStack(BagStack),
-    FirstClassStack(FirstClassStack),
-    Reference(OwnedRoot, HeapType),
-    Func(Func),
+/// The items of a restored store that have names.
+#[derive(Debug, Default)]
+struct NamedItems {
+    instances: HashMap<String, Instance>,
+    continuations: HashMap<String, Continuation>,
+    bag_stacks: HashMap<String, BagStack>,
+    first_class_stacks: HashMap<String, FirstClassStack>,
+    references: HashMap<String, (OwnedRoot, HeapType)>,
+    funcs: HashMap<String, Func>,
 }
 
-impl RestoredItem {
-    fn new(runtime: &RuntimeStore, handle: Handle) -> RestoredItem {
+impl NamedItems {
+    /// Adds an item. If two items of a kind have the same name, the first one keeps it.
+    fn insert(&mut self, runtime: &RuntimeStore, name: String, handle: Handle) {
         match handle {
             Handle::Instance(number) => {
-                RestoredItem::Instance(Instance::from_index(runtime, number))
+                self.instances.entry(name).or_insert(Instance::from_index(runtime, number));
             }
             Handle::Continuation(reference, types) => {
                 let ty = types.map(|[params, results]| ContType::of_sides(params, results));
                 let ty = ty.ok_or(Unusable::UnknownType).into();
                 let stack = StackHandle::new(runtime, reference);
-                RestoredItem::Continuation(Continuation { stack, ty })
+                self.continuations.entry(name).or_insert(Continuation { stack, ty });
             }
             Handle::Stack(reference, ty) => {
                 let ty = ty.map(heap_of).ok_or(Unusable::UnknownType);
                 let handle = SwitchHandle::restored(StackHandle::new(runtime, reference), ty);
-                match StackKind::of(reference) {
-                    Some(StackKind::FirstClass) => {
-                        RestoredItem::FirstClassStack(FirstClassStack::restored(handle))
-                    }
-                    _ => RestoredItem::BagStack(BagStack::restored(handle)),
+                if StackKind::of(reference) == Some(StackKind::FirstClass) {
+                    let stack = FirstClassStack::restored(handle);
+                    self.first_class_stacks.entry(name).or_insert(stack);
+                } else {
+                    self.bag_stacks.entry(name).or_insert(BagStack::restored(handle));
                 }
             }
-            Handle::Reference(root, ty) => RestoredItem::Reference(root, heap_of(ty)),
-            Handle::Func(function) => RestoredItem::Func(Func::from_ref(runtime, function)),
+            Handle::Reference(root, ty) => {
+                self.references.entry(name).or_insert((root, heap_of(ty)));
+            }
+            Handle::Func(function) => {
+                self.funcs.entry(name).or_insert(Func::from_ref(runtime, function));
+            }
         }
     }
 }
@@ -350,7 +355,7 @@ pub struct Restored<T> {
     /// The calls that wait: those that waited for futures, in no particular order, and last the
     /// one that was running, if any.
     pub calls: Vec<RestoredCall>,
-    names: HashMap<String, Vec<RestoredItem>>,
+    names: NamedItems,
     /// The store of the names, since the field `store` can be replaced.
     restored: StoreId,
 }
@@ -358,34 +363,22 @@ pub struct Restored<T> {
 impl<T> Restored<T> {
     /// An instance, by its name.
     pub fn instance(&self, name: &str) -> Result<Instance> {
-        self.find("instance", name, |kept| match kept {
-            RestoredItem::Instance(instance) => Some(*instance),
-            _ => None,
-        })
+        found("instance", name, self.names.instances.get(name).copied())
     }
 
     /// A continuation, by its name. It can be taken once.
     pub fn continuation(&mut self, name: &str) -> Result<Continuation> {
-        self.take("continuation", name, |kept| match kept {
-            RestoredItem::Continuation(continuation) => Ok(continuation),
-            other => Err(other),
-        })
+        found("continuation", name, self.names.continuations.remove(name))
     }
 
     /// A stack of a bag, by its name. It can be taken once.
     pub fn bag_stack(&mut self, name: &str) -> Result<BagStack> {
-        self.take("stack of the bag", name, |kept| match kept {
-            RestoredItem::BagStack(stack) => Ok(stack),
-            other => Err(other),
-        })
+        found("stack of the bag", name, self.names.bag_stacks.remove(name))
     }
 
     /// A first-class stack, by its name. It can be taken once.
     pub fn first_class_stack(&mut self, name: &str) -> Result<FirstClassStack> {
-        self.take("first-class stack", name, |kept| match kept {
-            RestoredItem::FirstClassStack(stack) => Ok(stack),
-            other => Err(other),
-        })
+        found("first-class stack", name, self.names.first_class_stacks.remove(name))
     }
 
     /// A task, by its name.
@@ -404,55 +397,18 @@ impl<T> Restored<T> {
     pub fn reference<R: Reference>(&self, name: &str) -> Result<Owned<R>> {
         let runtime = &*self.store.inner.runtime;
         store::check(runtime, self.restored, "reference")?;
-        let (root, heap) = self.find("reference", name, |kept| match kept {
-            RestoredItem::Reference(root, heap) => Some((root.clone(), *heap)),
-            _ => None,
-        })?;
+        let (root, heap) = found("reference", name, self.names.references.get(name).cloned())?;
         Owned::restored(runtime, root, heap)
     }
 
     /// A function of an instance, by its name.
     pub fn func(&self, name: &str) -> Result<Func> {
-        self.find("function", name, |kept| match kept {
-            RestoredItem::Func(func) => Some(*func),
-            _ => None,
-        })
-    }
-
-    fn find<R>(
-        &self,
-        what: &'static str,
-        name: &str,
-        is: impl Fn(&RestoredItem) -> Option<R>,
-    ) -> Result<R> {
-        let found = self.names.get(name).and_then(|kept| kept.iter().find_map(is));
-        Ok(found.ok_or_else(|| no_such(what, name))?)
-    }
-
-    fn take<R>(
-        &mut self,
-        what: &'static str,
-        name: &str,
-        is: impl Fn(RestoredItem) -> std::result::Result<R, RestoredItem>,
-    ) -> Result<R> {
-        let kept = self.names.get_mut(name).map(std::mem::take).unwrap_or_default();
-        let (mut found, mut others) = (None, Vec::new());
-        for kept in kept {
-            match is(kept) {
-                Ok(it) if found.is_none() => found = Some(it),
-                Ok(_) => {}
-                Err(other) => others.push(other),
-            }
-        }
-        if !others.is_empty() {
-            self.names.insert(name.to_string(), others);
-        }
-        Ok(found.ok_or_else(|| no_such(what, name))?)
+        found("function", name, self.names.funcs.get(name).copied())
     }
 }
 
-fn no_such(what: &'static str, name: &str) -> SnapshotError {
-    SnapshotError::NoSuchName { what, name: name.to_string() }
+fn found<R>(what: &'static str, name: &str, found: Option<R>) -> Result<R> {
+    Ok(found.ok_or_else(|| SnapshotError::NoSuchName { what, name: name.to_string() })?)
 }
 
 impl<T> Store<T> {

@@ -312,7 +312,7 @@ impl Continuation {
         let ty = self.put_arguments(store, arguments)?;
         let results = |store: &mut StoreContextMut<'_, T>| results_of(store, ty);
         // SAFETY: the values have the types of the continuation.
-        unsafe { self.enter(store, handlers, ty, results) }
+        unsafe { self.enter(store, handlers, ty, resuming(), results) }
     }
 
     /// Checks whether it can be resumed, and puts the arguments into the transfer area. Returns
@@ -441,7 +441,8 @@ impl Continuation {
     ) -> Result<Resumed> {
         let ty = self.put_arguments(store, arguments)?;
         // SAFETY: the values have the types of the continuation.
-        unsafe { self.enter_async(store, handlers, ty, |store| results_of(store, ty)) }.await
+        unsafe { self.enter_async(store, handlers, ty, resuming(), |store| results_of(store, ty)) }
+            .await
     }
 
     /// Resumes it by throwing an exception where it is suspended. The host handles every tag, as
@@ -485,7 +486,7 @@ impl Continuation {
         let handlers = store.0.runtime.every_tag();
         let results = |store: &mut StoreContextMut<'_, _>| results_of(store, ty);
         // SAFETY: the exception belongs to the store.
-        unsafe { self.enter_by(&mut store, &handlers, ty, throwing(word), results) }
+        unsafe { self.enter(&mut store, &handlers, ty, throwing(word), results) }
     }
 
     /// Checks whether it can be resumed. Returns its type, and the word of an exception.
@@ -551,7 +552,7 @@ impl Continuation {
         let handlers = store.0.runtime.every_tag();
         let results = |store: &mut StoreContextMut<'_, _>| results_of(store, ty);
         // SAFETY: the exception belongs to the store, and the future enters it at once.
-        unsafe { self.enter_async_by(&mut store, handlers, ty, throwing(word), results) }.await
+        unsafe { self.enter_async(&mut store, handlers, ty, throwing(word), results) }.await
     }
 
     /// Checks whether it can be resumed. Returns its type.
@@ -563,39 +564,6 @@ impl Continuation {
         self.known_type()
     }
 
-    /// Resumes it with the values in the transfer area.
-    ///
-    /// # Safety
-    ///
-    /// The values must have its types, and `results` must read what it returns.
-    #[inline]
-    pub(crate) unsafe fn enter<T, R, W: AsRef<[u64]>>(
-        self,
-        store: &mut StoreContextMut<'_, T>,
-        handlers: &List<W>,
-        ty: ContType,
-        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
-    ) -> Result<Resumed<R>> {
-        // SAFETY: the caller's promise.
-        unsafe { self.enter_by(store, handlers, ty, resuming(), results) }
-    }
-
-    /// Resumes it in a future, which waits for pending host calls.
-    ///
-    /// # Safety
-    ///
-    /// As for [`enter`](Self::enter).
-    pub(crate) async unsafe fn enter_async<T, R, W: AsRef<[u64]>>(
-        self,
-        store: &mut StoreContextMut<'_, T>,
-        handlers: List<W>,
-        ty: ContType,
-        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
-    ) -> Result<Resumed<R>> {
-        // SAFETY: the caller's promise.
-        unsafe { self.enter_async_by(store, handlers, ty, resuming(), results) }.await
-    }
-
     /// Resumes it by a function of the runtime.
     ///
     /// # Safety
@@ -603,7 +571,7 @@ impl Continuation {
     /// The function must be sound to call with a continuation that the host held, and `results`
     /// must read what it returns.
     #[inline]
-    unsafe fn enter_by<T, R, W: AsRef<[u64]>>(
+    pub(super) unsafe fn enter<T, R, W: AsRef<[u64]>>(
         self,
         store: &mut StoreContextMut<'_, T>,
         handlers: &List<W>,
@@ -621,8 +589,8 @@ impl Continuation {
     ///
     /// # Safety
     ///
-    /// As for [`enter_by`](Self::enter_by).
-    async unsafe fn enter_async_by<T, R, W: AsRef<[u64]>>(
+    /// As for [`enter`](Self::enter).
+    pub(super) async unsafe fn enter_async<T, R, W: AsRef<[u64]>>(
         self,
         store: &mut StoreContextMut<'_, T>,
         handlers: List<W>,
@@ -747,7 +715,7 @@ impl SpentHandle {
     ///
     /// # Safety
     ///
-    /// As for [`Continuation::enter_by`]. The clauses must not move as long as the future is not
+    /// As for [`Continuation::enter`]. The clauses must not move as long as the future is not
     /// dropped.
     pub(super) async unsafe fn resume_async<T, W>(
         &self,

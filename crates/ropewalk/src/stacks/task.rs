@@ -120,9 +120,7 @@ impl Task {
         let (word, ty) = self.word_and_type(runtime)?;
         transfer::put_values(runtime, &ty.params.types(runtime.types()), arguments)?;
         // SAFETY: the values have the types of the task.
-        Ok(unsafe {
-            resumption(word, move |store: &mut StoreContextMut<'_, T>| results_of(store, ty))
-        })
+        Ok(unsafe { resumption(word, ty, results_of) })
     }
 }
 
@@ -133,25 +131,24 @@ impl Task {
 /// The values must have the types of the task.
 unsafe fn resumption<T, R, F>(
     word: u64,
+    ty: ContType,
     results: F,
-) -> HostSwitch<(), impl Enter<()>, impl Finish<(), T, TaskResumed<R>>>
+) -> HostSwitch<(), impl Enter<()> + use<T, R, F>, impl Finish<(), T, TaskResumed<R>> + use<T, R, F>>
 where
-    F: FnOnce(&mut StoreContextMut<'_, T>) -> R,
+    F: FnOnce(&mut StoreContextMut<'_, T>, ContType) -> R,
 {
+    let enter = move |(): &(), runtime, poller| {
+        // SAFETY: the caller's promise.
+        unsafe { switch::resume_task(runtime, word, poller) }
+    };
     let finish = move |(), store: &mut StoreContextMut<'_, T>, ended: Result<()>| {
         ended?;
         let is_alive = store.0.runtime.is_alive(word);
-        let results = results(store);
+        let results = results(store, ty);
         Ok(if is_alive { TaskResumed::Suspended(results) } else { TaskResumed::Finished(results) })
     };
     // SAFETY: the caller's promise.
-    unsafe {
-        HostSwitch::new(
-            (),
-            move |(): &(), runtime, poller| switch::resume_task(runtime, word, poller),
-            finish,
-        )
-    }
+    unsafe { HostSwitch::new((), enter, finish) }
 }
 
 /// A task with Rust's types, checked once. [`Task`] has an example.
@@ -247,9 +244,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedTask<Params, Results> {
         let runtime = &mut *store.0.runtime;
         let (word, ty) = self.task.word_and_type(runtime)?;
         transfer::put(runtime, params, self.checked.then_some(ty.params))?;
+        let results = |store: &mut StoreContextMut<'_, T>, ty: ContType| load(store, ty.results);
         // SAFETY: the types were checked when this was made.
-        Ok(unsafe {
-            resumption(word, move |store: &mut StoreContextMut<'_, T>| load(store, ty.results))
-        })
+        Ok(unsafe { resumption(word, ty, results) })
     }
 }

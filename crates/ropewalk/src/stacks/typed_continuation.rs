@@ -126,7 +126,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let ty = self.begin(&mut store, params)?;
         let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
         // SAFETY: the types were checked when it was made.
-        unsafe { self.continuation.enter(&mut store, &handlers, ty, results) }
+        unsafe { self.continuation.enter(&mut store, &handlers, ty, resuming(), results) }
     }
 
     /// Resumes it in a future, as [`Continuation::resume_async`].
@@ -140,7 +140,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let ty = self.begin(&mut store, params)?;
         let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
         // SAFETY: the types were checked when it was made.
-        unsafe { self.continuation.enter_async(&mut store, handlers, ty, results) }.await
+        unsafe { self.continuation.enter_async(&mut store, handlers, ty, resuming(), results) }
+            .await
     }
 
     /// Resumes it. The host handles one tag. A suspension with another tag, which the
