@@ -72,7 +72,6 @@ const IMPLEMENTED: WasmFeatures = WasmFeatures::WASM3
     .union(WasmFeatures::COMPACT_IMPORTS)
     .union(WasmFeatures::STACK_SWITCHING);
 
-/// The largest [`Config::stack_pool`].
 const MAX_POOL: u64 = 1 << 16;
 
 impl Default for Config {
@@ -252,8 +251,8 @@ config_settings! {
     /// modules.
     snapshots(enable: bool) => snapshots;
 
-    /// After a snapshot, has the kernel track dirty pages, so that the next snapshot of
-    /// [changes](crate::SnapshotOptions::since) costs only what has changed. On by default.
+    /// After a snapshot, has the kernel track dirty pages, so that the cost of a snapshot of
+    /// [changes](crate::SnapshotOptions::since) depends on their size. On by default.
     ///
     /// This needs Linux 6.7, `userfaultfd`, and read access to `/proc/self/pagemap`. Otherwise, and
     /// if it is off, everything is compared. The first write to a page after a snapshot takes about

@@ -63,7 +63,6 @@ struct EngineInner {
     arena: Arc<Arena>,
     memories: Arc<MemoryPool>,
     trampolines: Trampolines,
-    /// The module that creates first-class stacks.
     stacks_module: OnceLock<Arc<LoadedModule>>,
     jitdump: Option<JitDump>,
     /// The settings, as in the files of its modules.
@@ -81,7 +80,6 @@ pub(crate) fn check_stack_size(bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Checks a function type of the embedder.
 pub(crate) fn check_func_type(types: &TypeRegistry, ty: &FuncType) -> Result<()> {
     let most = ty.params().len().max(ty.results().len());
     ensure!(
@@ -157,7 +155,6 @@ impl Engine {
         Arc::ptr_eq(&a.inner, &b.inner)
     }
 
-    /// Fails unless the other engine is this one.
     pub(crate) fn check(
         &self,
         what: &'static str,
@@ -280,7 +277,6 @@ impl Engine {
         self.inner.stacks_module.get().cloned()
     }
 
-    /// The module that creates first-class stacks.
     pub(crate) fn stacks_module(&self) -> Result<Arc<LoadedModule>> {
         if let Some(module) = self.inner.stacks_module.get() {
             return Ok(module.clone());

@@ -14,7 +14,6 @@ use std::task::{Context, Poll, Waker};
 /// freed.
 pub(crate) struct AsyncCall {
     runtime: NonNull<RuntimeStore>,
-    /// The host call that it waits for.
     pending: Option<PendingCall>,
 }
 

@@ -9,12 +9,11 @@ use crate::host::caller::Caller;
 use crate::host::concurrent::Accessor;
 use crate::host::entry::{ClosureOf, HostCode, owner};
 use crate::host::pending_call::{ValuesFuture, cannot_wait};
-use crate::host::signature::{Dynamic, Signature, Typed};
+use crate::host::signature::{Signature, Typed};
 use crate::host::{WasmRet, failure};
 use crate::store::StoreInner;
 use crate::store::future_memory::{FutureSlot, HostCallFuture, StoredFuture};
 use crate::value::val::Val;
-use crate::value::wasm_values::WasmResults;
 use anyhow::{Error, Result, anyhow};
 use ropewalk_abi::builtin::{END, Outcome};
 use ropewalk_abi::{HostContext, RawVal};
@@ -92,16 +91,9 @@ impl<T, F> Started<T, F> {
     }
 }
 
-/// The parameters of a function, by its kind.
-type ParamsOf<K, T, F> = <<K as AsyncKind<T, F>>::Signature as Signature>::Params;
-/// Its results.
-type ValuesOf<K, T, F> = <<K as AsyncKind<T, F>>::Signature as Signature>::Values;
-
-/// A kind of async function: what its closure gets, and where its future lies.
-pub(crate) trait AsyncKind<T, F>: 'static {
-    type Signature: Signature<Values: Send + 'static>;
-    type Output: 'static;
-    type Future: HostCallFuture<Output = Self::Output>;
+/// A kind of async functions: what a closure gets, and where its future is.
+pub(crate) trait Start<T, F, Params, Ret> {
+    type Future: HostCallFuture<Output = Ret>;
 
     /// Begins a call.
     ///
@@ -114,28 +106,48 @@ pub(crate) trait AsyncKind<T, F>: 'static {
         func: &'static F,
         store: *mut StoreInner<T>,
         context: &HostContext,
-        params: ParamsOf<Self, T, F>,
+        params: Params,
         shared: *const c_void,
     ) -> Started<T, Self::Future>;
-
-    fn values(output: Self::Output) -> Result<ValuesOf<Self, T, F>>;
 }
 
-/// The code of an async function.
-pub(crate) struct Async<T, K, F>(PhantomData<(T, K, F)>);
+/// What the future of a host function returns: its results, or an error.
+pub(crate) trait IntoValues<V>: 'static {
+    fn into_values(self) -> Result<V>;
+}
 
-impl<T, K, F> HostCode for Async<T, K, F>
+impl<R: WasmRet + 'static> IntoValues<R::Values> for R {
+    fn into_values(self) -> Result<R::Values> {
+        WasmRet::into_values(self)
+    }
+}
+
+impl IntoValues<Vec<Val>> for Result<Vec<Val>> {
+    fn into_values(self) -> Result<Vec<Val>> {
+        self
+    }
+}
+
+/// The code of an async function: its kind `K`, closure `F` and signature `S`, and what its future
+/// returns.
+pub(crate) struct Async<T, K, F, S, Ret>(PhantomData<(T, K, F, S, Ret)>);
+
+pub(crate) type AsyncTyped<T, K, F, Params, Ret> =
+    Async<T, K, F, Typed<Params, <Ret as WasmRet>::Values>, Ret>;
+
+impl<T, K, F, S, Ret> HostCode for Async<T, K, F, S, Ret>
 where
     T: Send + 'static,
-    K: AsyncKind<T, F>,
+    K: Start<T, F, S::Params, Ret>,
     F: Send + Sync + 'static,
+    S: Signature<Values: Send + 'static>,
+    Ret: IntoValues<S::Values>,
 {
     type Data = T;
-    type Signature = K::Signature;
+    type Signature = S;
     type Func = F;
     type Left = Outcome;
 
-    /// Starts a call, and polls it once.
     #[inline]
     unsafe fn call(
         closure: &'static ClosureOf<Self>,
@@ -149,7 +161,7 @@ where
             let runtime = &mut *(*owner).runtime;
             let poller = runtime.poller();
             let shared = poller.as_ref().map_or(ptr::null(), |polling| polling.accessor);
-            let params = K::Signature::take(&closure.signature, runtime, context, values);
+            let params = S::take(&closure.signature, runtime, context, values);
             // Locals are dropped in reverse order. The future may use the store by its accessor
             // until it is dropped, and an open accessor is borrowed.
             let Started { future: started, accessor, holds_store } =
@@ -167,11 +179,11 @@ where
             match polled {
                 Poll::Ready(output) => {
                     future.end(&raw mut (*owner).future_memory);
-                    let output = K::values(output);
+                    let output = output.into_values();
                     drop(open);
                     drop(accessor);
                     let runtime = &(*owner).runtime;
-                    K::Signature::put(&closure.signature, output?, context, runtime, values)?;
+                    S::put(&closure.signature, output?, context, runtime, values)?;
                     Ok(None)
                 }
                 Poll::Pending if poller.is_null() => Err(cannot_wait()),
@@ -183,7 +195,9 @@ where
                     drop(open);
                     let runtime = &mut *(*owner).runtime;
                     let started = Started { future, accessor, holds_store };
-                    Ok(Some(leave::<T, K, F>(runtime, closure, context, values, started, scope)))
+                    Ok(Some(leave::<Self, _, _, _>(
+                        runtime, closure, context, values, started, scope,
+                    )))
                 }
             }
         }
@@ -211,18 +225,18 @@ where
 ///
 /// The context must belong to the function, and the values be its arguments.
 #[cold]
-unsafe fn leave<T, K, F>(
+unsafe fn leave<C: HostCode, T: Send + 'static, G, Ret>(
     runtime: &mut RuntimeStore,
-    closure: &'static ClosureOf<Async<T, K, F>>,
+    closure: &'static ClosureOf<C>,
     context: &HostContext,
     values: *const RawVal,
-    started: Started<T, K::Future>,
+    started: Started<T, G>,
     scope: usize,
 ) -> Outcome
 where
-    T: Send + 'static,
-    K: AsyncKind<T, F>,
-    F: Send + Sync + 'static,
+    C::Signature: Signature<Values: Send + 'static>,
+    G: HostCallFuture<Output = Ret>,
+    Ret: IntoValues<<C::Signature as Signature>::Values>,
 {
     let Started { future, accessor, holds_store } = started;
     // The future may have borrowed the accessor, which is dropped after it.
@@ -231,19 +245,19 @@ where
         context,
         move |context| {
             let future = &mut future;
-            Pin::new(&mut future.0).poll(context).map(K::values)
+            Pin::new(&mut future.0).poll(context).map(Ret::into_values)
         },
         // SAFETY: the context belongs to the function; there is room for the results of any.
         |values, context, runtime, places| unsafe {
-            let closure = &*context.data.cast::<ClosureOf<Async<T, K, F>>>();
-            K::Signature::put(&closure.signature, values, context, runtime, places)
+            let closure = &*context.data.cast::<ClosureOf<C>>();
+            C::Signature::put(&closure.signature, values, context, runtime, places)
         },
     );
     // If the future does not hold the store, other calls run while it waits. Their references
     // come and go, so those of this call end here.
     let kept = if holds_store { Scope::beginning_at(scope) } else { Scope::NONE };
     let pending = PendingCall::polled(future, kept);
-    let left = K::Signature::left_call(&closure.signature);
+    let left = C::Signature::left_call(&closure.signature);
     // SAFETY: the caller's promise.
     let outcome = unsafe { runtime.wait_for_host(pending, left, context, values) };
     if !holds_store || outcome.ended == END {
@@ -253,23 +267,20 @@ where
 }
 
 /// The closure gets a [`Caller`] and returns a box.
-pub(crate) struct WithCaller<Params, Ret>(PhantomData<(Params, Ret)>);
+pub(crate) struct WithCaller;
 /// The function gets a [`Caller`], and its future is not boxed.
-pub(crate) struct Unboxed<Params, Ret>(PhantomData<(Params, Ret)>);
+pub(crate) struct Unboxed;
 /// The closure gets an [`Accessor`].
-pub(crate) struct WithAccessor<Params, Ret>(PhantomData<(Params, Ret)>);
+pub(crate) struct WithAccessor;
 /// The closure gets a [`Caller`], and slices of values.
 pub(crate) struct WithSlices;
 
-impl<T, F, Params, Ret> AsyncKind<T, F> for WithCaller<Params, Ret>
+impl<T, F, Params, Ret> Start<T, F, Params, Ret> for WithCaller
 where
     T: Send + 'static,
     F: for<'a> Fn(Caller<'a, T>, Params) -> Box<dyn Future<Output = Ret> + Send + 'a>,
-    Params: WasmResults + 'static,
-    Ret: WasmRet<Values: 'static> + 'static,
+    Ret: 'static,
 {
-    type Signature = Typed<Params, Ret::Values>;
-    type Output = Ret;
     type Future = BoxFuture<'static, Ret>;
 
     unsafe fn start(
@@ -278,26 +289,18 @@ where
         context: &HostContext,
         params: Params,
         _: *const c_void,
-    ) -> Started<T, BoxFuture<'static, Ret>> {
+    ) -> Started<T, Self::Future> {
         // SAFETY: the caller's promise.
         let caller = unsafe { Caller::new(store, context) };
         Started::with_store(Box::into_pin(func(caller, params)))
     }
-
-    fn values(output: Ret) -> Result<Ret::Values> {
-        output.into_values()
-    }
 }
 
-impl<T, F, Params, Ret> AsyncKind<T, F> for Unboxed<Params, Ret>
+impl<T, F, Params, Ret> Start<T, F, Params, Ret> for Unboxed
 where
     T: Send + 'static,
     F: for<'a> AsyncFunc<'a, T, Params, Output = Ret> + 'static,
-    Params: WasmResults + 'static,
-    Ret: WasmRet<Values: 'static> + 'static,
 {
-    type Signature = Typed<Params, Ret::Values>;
-    type Output = Ret;
     type Future = StoredFuture<<F as AsyncFunc<'static, T, Params>>::Future>;
 
     #[inline]
@@ -313,21 +316,14 @@ where
             unsafe { (FutureSlot::new(&mut (*store).future_memory), Caller::new(store, context)) };
         Started::with_store(slot.put(func.start(caller, params)))
     }
-
-    fn values(output: Ret) -> Result<Ret::Values> {
-        output.into_values()
-    }
 }
 
-impl<T, F, Params, Ret> AsyncKind<T, F> for WithAccessor<Params, Ret>
+impl<T, F, Params, Ret> Start<T, F, Params, Ret> for WithAccessor
 where
     T: Send + 'static,
     F: for<'a> Fn(&'a Accessor<T>, Params) -> Pin<Box<dyn Future<Output = Ret> + Send + 'a>>,
-    Params: WasmResults + 'static,
-    Ret: WasmRet<Values: 'static> + 'static,
+    Ret: 'static,
 {
-    type Signature = Typed<Params, Ret::Values>;
-    type Output = Ret;
     type Future = BoxFuture<'static, Ret>;
 
     unsafe fn start(
@@ -336,9 +332,9 @@ where
         context: &HostContext,
         params: Params,
         shared: *const c_void,
-    ) -> Started<T, BoxFuture<'static, Ret>> {
+    ) -> Started<T, Self::Future> {
         // SAFETY: the caller's promise. A shared accessor outlives the calls that are polled with
-        // it; an own one is dropped after the future.
+        // it. An own one is dropped after the future.
         unsafe {
             let own = shared.is_null().then(|| Box::new(Accessor::new(store)));
             let accessor = own.as_deref().map_or(shared.cast(), ptr::from_ref);
@@ -347,13 +343,9 @@ where
             Started { future, accessor: own, holds_store: false }
         }
     }
-
-    fn values(output: Ret) -> Result<Ret::Values> {
-        output.into_values()
-    }
 }
 
-impl<T, F> AsyncKind<T, F> for WithSlices
+impl<T, F> Start<T, F, (Vec<Val>, Vec<Val>), Result<Vec<Val>>> for WithSlices
 where
     T: Send + 'static,
     F: for<'a> Fn(
@@ -363,8 +355,6 @@ where
         ) -> Box<dyn Future<Output = Result<()>> + Send + 'a>
         + Sync,
 {
-    type Signature = Dynamic;
-    type Output = Result<Vec<Val>>;
     type Future = BoxFuture<'static, Result<Vec<Val>>>;
 
     unsafe fn start(
@@ -380,9 +370,5 @@ where
             Box::into_pin(func(caller, &arguments, &mut results)).await?;
             Ok(results)
         }))
-    }
-
-    fn values(output: Result<Vec<Val>>) -> Result<Vec<Val>> {
-        output
     }
 }

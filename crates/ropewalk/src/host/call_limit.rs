@@ -41,7 +41,6 @@ impl CallLimit {
         self.wake_first(queue);
     }
 
-    /// Wakes the first call of the queue, if it may begin.
     fn wake_first(&self, queue: MutexGuard<'_, Queue>) {
         let may_begin = queue.admitted < queue.limit;
         let first = queue.waiting.front().filter(|_| may_begin).map(|(_, waker)| waker.clone());

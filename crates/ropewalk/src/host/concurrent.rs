@@ -5,6 +5,7 @@ use crate::host::async_call::{AsyncCall, polling};
 use crate::host::call_limit::{CallLimit, Permit};
 use crate::host::deadlock::Guests;
 use crate::host::store_lock::{Opened, StoreLock, Using};
+use crate::items::func::take_results;
 use crate::items::typed_func::TypedFunc;
 use crate::store::{AsContextMut, Store, StoreContextMut, StoreInner};
 use crate::value::val::Val;
@@ -250,7 +251,6 @@ impl<T: Send + 'static> Store<T> {
     }
 }
 
-/// A call of an accessor.
 struct ConcurrentCall<'a, T> {
     accessor: &'a Accessor<T>,
     call: AsyncCall,
@@ -386,14 +386,16 @@ impl Func {
         results: &mut [Val],
     ) -> Result<()> {
         let _permit = accessor.permit().await;
-        let mut values = Vec::new();
-        let begin = |mut store: StoreContextMut<'_, T>, poller| {
-            values = self.places(&mut store, arguments, results)?;
-            // SAFETY: the places are on the heap, and live as long as the call.
-            unsafe { self.begin(store, &mut values, poller) }
+        let mut places = None;
+        let begin = |store: StoreContextMut<'_, T>, poller| {
+            let (_, values) = places.insert(self.places(&store, arguments, results)?);
+            // SAFETY: the places are pinned with the future.
+            unsafe { self.begin(store, values, poller) }
         };
         let (_, _using) = accessor.run_call(begin).await?;
+        let (ty, values) = places.expect("the call has begun");
         // SAFETY: the store is locked since the call has ended.
-        self.take_results(unsafe { accessor.store() }, &values, results)
+        take_results(&mut unsafe { accessor.store() }, &ty, &values, results);
+        Ok(())
     }
 }

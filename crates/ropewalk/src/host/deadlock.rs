@@ -73,14 +73,12 @@ impl Guests {
         self.state().calls += 1;
     }
 
-    /// A call has ended, or was cancelled.
     pub(crate) fn end_call(&self) {
         self.state().calls -= 1;
     }
 }
 
 impl State {
-    /// Whether every call waits for another one, and none was woken.
     fn is_stuck(&self) -> bool {
         let sleeps = |waiting: &Arc<Waiting>| !waiting.is_woken.load(Ordering::Acquire);
         self.calls > 0 && self.waits.len() >= self.calls && self.waits.values().all(sleeps)

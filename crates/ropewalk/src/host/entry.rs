@@ -38,7 +38,6 @@ pub(crate) trait HostCode {
     /// The data of the stores that can use the function.
     type Data;
     type Signature: Signature;
-    /// The closure of the embedder.
     type Func: Send + Sync + 'static;
     /// How a call is left that is not ready; [`Infallible`] if it is always ready.
     type Left;

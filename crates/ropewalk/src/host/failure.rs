@@ -57,7 +57,6 @@ pub(super) unsafe fn fail(
     }
 }
 
-/// Ends the newest activation.
 #[cold]
 pub(super) fn end(runtime: &mut RuntimeStore, ending: Ending) -> Outcome {
     runtime.set_ending(ending);
@@ -70,7 +69,6 @@ enum Failure {
     /// An exception, and where it was thrown if that is known.
     Throws(u64, Backtrace),
     Suspends(Suspension),
-    /// Any other error.
     Ends(Error),
 }
 

@@ -292,7 +292,6 @@ impl<T> Caller<'_, T> {
     }
 }
 
-/// Fails unless functions are compiled so that they can be interrupted.
 fn check(enabled: bool) -> Result<()> {
     ensure!(
         enabled,
@@ -301,7 +300,6 @@ fn check(enabled: bool) -> Result<()> {
     Ok(())
 }
 
-/// Fails unless what functions execute is counted.
 fn check_fuel(enabled: bool) -> Result<()> {
     ensure!(enabled, "this engine does not count fuel: set `Config::consume_fuel`");
     Ok(())

@@ -170,7 +170,6 @@ macro_rules! into_func {
 
 for_each_tuple!(into_func);
 
-/// The type of a sync closure for [`Func::new`](crate::Func::new).
 type DynamicClosure<T> =
     dyn Fn(Caller<'_, T>, &[Val], &mut [Val]) -> Result<()> + Send + Sync + 'static;
 

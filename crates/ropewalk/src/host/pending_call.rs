@@ -42,7 +42,6 @@ type Begin = Box<dyn FnOnce(Route, &HostContext) -> AnyHostFuture + Send>;
 
 /// How a pending call reaches its store.
 struct Route {
-    /// A `StoreInner`.
     owner: *mut c_void,
     /// The `Accessor` that the call is polled with, or null.
     accessor: *const c_void,
@@ -201,7 +200,6 @@ fn pending(
     Ok(PendingCall::unpolled(begin(route, context)))
 }
 
-/// The error of a host function that must wait, in a call that is not polled.
 pub(super) fn cannot_wait() -> anyhow::Error {
     anyhow!("a host function is not ready, and the call cannot wait for it: use `call_async`")
 }

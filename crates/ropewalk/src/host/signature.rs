@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 
 /// The parameters and results of a host function.
 pub(crate) trait Signature {
-    /// What is known only at run time.
+    /// The part of the signature that is known only at run time.
     type Data: Send + Sync + 'static;
     type Params;
     type Values;

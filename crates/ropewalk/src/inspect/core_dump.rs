@@ -48,7 +48,6 @@ fn modules(store: &Store) -> (CoreDumpModulesSection, HashMap<usize, u32>) {
     (section, numbers)
 }
 
-/// All globals, each once, and the number of each.
 fn globals(store: &Store) -> (GlobalSection, HashMap<GlobalPlace, u32>) {
     let (mut section, mut numbers) = (GlobalSection::new(), HashMap::new());
     for global in store.instances().iter().flat_map(globals_of) {
@@ -87,7 +86,6 @@ fn global_value(store: &Store, global: GlobalItem) -> (wasm_encoder::ValType, Co
     }
 }
 
-/// The top type of a heap type.
 fn top(store: &Store, heap: HeapType) -> AbstractHeapType {
     use HeapType::*;
     match heap {
@@ -160,7 +158,6 @@ fn pieces(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// The frames of a stack.
 fn stack_section(store: &Store, stack: &StackInfo) -> CoreDumpStackSection {
     let name = format!("stack {}: {}, {}", stack.number, stack.kind_name(), stack.life_name());
     let mut section = CoreDumpStackSection::new(name);

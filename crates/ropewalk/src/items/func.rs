@@ -1,8 +1,10 @@
 //! Functions of a store: making them from closures, and calling them.
 
 use crate::host::async_call::entered;
-use crate::host::async_func::{Async, AsyncFunc, Unboxed, WithCaller, WithSlices};
+use crate::host::async_func::{Async, AsyncFunc, AsyncTyped, Unboxed, WithCaller, WithSlices};
+use crate::host::signature::Dynamic;
 use crate::host::{self, HostClosure, IntoFunc, WasmRet};
+use crate::items::call::ended;
 use crate::items::typed_func::TypedFunc;
 use crate::misuse::WrongCount;
 use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
@@ -11,7 +13,7 @@ use crate::value::val::Val;
 use crate::value::wasm_values::{WasmParams, WasmResults};
 use anyhow::{Context, Result};
 use ropewalk_abi::{FuncRef, FuncType, HostContext, RawVal, ValType};
-use ropewalk_runtime::{Poller, Stop, Store as RuntimeStore, call_by};
+use ropewalk_runtime::{NOBODY, Poller, SharedFuncType, Stop, Store as RuntimeStore, call_by};
 use smallvec::SmallVec;
 use std::future::Future;
 use std::ptr::NonNull;
@@ -55,7 +57,7 @@ impl Func {
         Ret: WasmRet + 'static,
         Ret::Values: 'static,
     {
-        let closure = HostClosure::new::<Async<T, WithCaller<Params, Ret>, F>>((), func);
+        let closure = HostClosure::new::<AsyncTyped<T, WithCaller, F, Params, Ret>>((), func);
         Func::of_closure(store, closure).expect(TYPED)
     }
 
@@ -69,7 +71,7 @@ impl Func {
         Ret: WasmRet + 'static,
         Ret::Values: 'static,
     {
-        let closure = HostClosure::new::<Async<T, Unboxed<Params, Ret>, F>>((), func);
+        let closure = HostClosure::new::<AsyncTyped<T, Unboxed, F, Params, Ret>>((), func);
         Func::of_closure(store, closure).expect(TYPED)
     }
 
@@ -89,7 +91,7 @@ impl Func {
         ) -> Box<dyn Future<Output = Result<()>> + Send + 'a>,
         F: Send + Sync + 'static,
     {
-        Func::of_closure(store, HostClosure::new::<Async<T, WithSlices, F>>(ty, func))
+        Func::of_closure(store, HostClosure::new::<Async<T, WithSlices, F, Dynamic, _>>(ty, func))
     }
 
     /// A host function in a store whose data the closure expects.
@@ -172,16 +174,9 @@ impl Func {
         results: &mut [Val],
     ) -> Result<()> {
         let mut store = store.as_context_mut();
-        let number = self.type_id(&store.0.runtime)?;
-        let ty = store.engine().types().shared_func_type(number);
-        let mut values = places(&store.0.runtime, &ty, arguments, results)?;
-        let trampoline = store.engine().entry_trampoline(number)?;
-        let runtime = store.enter();
-        // SAFETY: the function belongs to the store, the trampoline to its type, and the values
-        // are its arguments with room for its results.
-        unsafe {
-            crate::items::call::call(runtime, self.func_ref, trampoline, values.as_mut_ptr())?;
-        }
+        let (ty, mut values) = self.places(&store, arguments, results)?;
+        // SAFETY: the places live as long as the call.
+        ended(unsafe { self.begin(StoreContextMut(&mut *store.0), &mut values, NOBODY) })?;
         take_results(&mut store, &ty, &values, results);
         Ok(())
     }
@@ -197,25 +192,36 @@ impl Func {
         results: &mut [Val],
     ) -> Result<()> {
         let mut store = store.as_context_mut();
-        let mut values = self.places(&mut store, arguments, results)?;
-        // SAFETY: the places are on the heap, and live as long as the call.
+        let (ty, mut values) = self.places(&store, arguments, results)?;
+        // SAFETY: the places are pinned with the future.
         let begin = |store: StoreContextMut<'_, _>, poller| unsafe {
             self.begin(store, &mut values, poller)
         };
         // SAFETY: as above.
         unsafe { entered(&mut store, begin) }.await?;
-        self.take_results(store, &values, results)
+        take_results(&mut store, &ty, &values, results);
+        Ok(())
     }
 
-    /// Places for the arguments and results of a call, on the heap. They hold the arguments.
+    /// The type of the function, and places for arguments and results, which hold the arguments.
+    #[inline]
     pub(crate) fn places<T>(
         &self,
-        store: &mut StoreContextMut<'_, T>,
+        store: &StoreContextMut<'_, T>,
         arguments: &[Val],
         results: &[Val],
-    ) -> Result<Vec<RawVal>> {
-        let ty = store.engine().types().shared_func_type(self.type_id(&store.0.runtime)?);
-        Ok(places(&store.0.runtime, &ty, arguments, results)?.into_vec())
+    ) -> Result<(SharedFuncType, SmallVec<[RawVal; FEW]>)> {
+        let runtime = &store.0.runtime;
+        let ty = runtime.types().shared_func_type(self.type_id(runtime)?);
+        check_count(ty.params(), arguments)?;
+        let count = ty.results().len();
+        WrongCount::check(("place for results", "places for results"), count, results.len())?;
+        let mut values = SmallVec::with_capacity(arguments.len().max(count));
+        for (i, argument) in arguments.iter().enumerate() {
+            values.push(raw_value(runtime, ty.params(), i, argument)?);
+        }
+        values.resize(values.len().max(count), RawVal::ZERO);
+        Ok((ty, values))
     }
 
     /// Begins a call that may wait.
@@ -235,36 +241,6 @@ impl Func {
         // SAFETY: the function belongs to the store. The caller promises the rest.
         unsafe { call_by(runtime, self.func_ref, trampoline, values.as_mut_ptr(), poller) }
     }
-
-    /// Reads the results of a call from their places.
-    pub(crate) fn take_results<T>(
-        &self,
-        mut store: StoreContextMut<'_, T>,
-        values: &[RawVal],
-        results: &mut [Val],
-    ) -> Result<()> {
-        let ty = store.engine().types().shared_func_type(self.type_id(&store.0.runtime)?);
-        take_results(&mut store, &ty, values, results);
-        Ok(())
-    }
-}
-
-/// Places for the arguments and results of a function. They hold the arguments.
-fn places(
-    runtime: &RuntimeStore,
-    ty: &FuncType,
-    arguments: &[Val],
-    results: &[Val],
-) -> Result<SmallVec<[RawVal; FEW]>> {
-    check_count(ty.params(), arguments)?;
-    let count = ty.results().len();
-    WrongCount::check(("place for results", "places for results"), count, results.len())?;
-    let mut values = SmallVec::with_capacity(arguments.len().max(count));
-    for (i, argument) in arguments.iter().enumerate() {
-        values.push(raw_value(runtime, ty.params(), i, argument)?);
-    }
-    values.resize(values.len().max(count), RawVal::ZERO);
-    Ok(values)
 }
 
 /// A call of this many values allocates nothing.
@@ -274,7 +250,7 @@ const FEW: usize = 8;
 const TYPED: &str = "a trampoline for a type that Rust can write compiles";
 
 /// Reads the results of a function from their places.
-fn take_results<T>(
+pub(crate) fn take_results<T>(
     store: &mut StoreContextMut<'_, T>,
     ty: &FuncType,
     values: &[RawVal],
@@ -297,7 +273,6 @@ pub(crate) fn raw_values(
     arguments.map(|(i, value)| raw_value(runtime, params, i, value)).collect()
 }
 
-/// Fails unless there are as many arguments as parameters.
 pub(crate) fn check_count(params: &[ValType], arguments: &[Val]) -> Result<(), WrongCount> {
     WrongCount::check(("argument", "arguments"), params.len(), arguments.len())
 }

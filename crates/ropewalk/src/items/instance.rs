@@ -59,7 +59,6 @@ impl Instance {
         Instance::instantiate(store, module, &imports)
     }
 
-    /// The values for the imports of a module.
     fn import_values<T>(
         store: &mut StoreContextMut<'_, T>,
         module: &Module,
@@ -91,7 +90,6 @@ impl Instance {
         Ok(instance)
     }
 
-    /// An instance, and its start function.
     pub(crate) fn make<T>(
         store: &mut StoreContextMut<'_, T>,
         module: &Module,

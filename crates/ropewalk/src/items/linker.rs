@@ -3,8 +3,11 @@
 use crate::Caller;
 use crate::Val;
 use crate::engine::Engine;
-use crate::host::async_func::{Async, AsyncFunc, Unboxed, WithAccessor, WithCaller, WithSlices};
+use crate::host::async_func::{
+    Async, AsyncFunc, AsyncTyped, Unboxed, WithAccessor, WithCaller, WithSlices,
+};
 use crate::host::concurrent::Accessor;
+use crate::host::signature::Dynamic;
 use crate::host::{self, HostClosure, IntoFunc, WasmRet};
 use crate::items::export::Extern;
 use crate::items::instance::Instance;
@@ -81,7 +84,6 @@ pub struct Linker<T> {
     _data: Exactly<T>,
 }
 
-/// What a name stands for.
 #[derive(Clone)]
 pub(crate) enum Definition {
     /// A function of the host, for any store of the engine.
@@ -216,7 +218,7 @@ impl<T> Linker<T> {
         Ret: WasmRet + 'static,
         Ret::Values: 'static,
     {
-        let closure = HostClosure::new::<Async<T, WithCaller<Params, Ret>, F>>((), func);
+        let closure = HostClosure::new::<AsyncTyped<T, WithCaller, F, Params, Ret>>((), func);
         self.insert_host(module, name, closure)
     }
 
@@ -263,7 +265,7 @@ impl<T> Linker<T> {
         Ret: WasmRet + 'static,
         Ret::Values: 'static,
     {
-        let closure = HostClosure::new::<Async<T, Unboxed<Params, Ret>, F>>((), func);
+        let closure = HostClosure::new::<AsyncTyped<T, Unboxed, F, Params, Ret>>((), func);
         self.insert_host(module, name, closure)
     }
 
@@ -285,7 +287,11 @@ impl<T> Linker<T> {
         ) -> Box<dyn Future<Output = Result<()>> + Send + 'a>,
         F: Send + Sync + 'static,
     {
-        self.insert_host(module, name, HostClosure::new::<Async<T, WithSlices, F>>(ty, func))
+        self.insert_host(
+            module,
+            name,
+            HostClosure::new::<Async<T, WithSlices, F, Dynamic, _>>(ty, func),
+        )
     }
 
     /// Defines a name as a function that calls a closure which returns a future. The future does
@@ -308,7 +314,7 @@ impl<T> Linker<T> {
         Ret: WasmRet + 'static,
         Ret::Values: 'static,
     {
-        let closure = HostClosure::new::<Async<T, WithAccessor<Params, Ret>, F>>((), func);
+        let closure = HostClosure::new::<AsyncTyped<T, WithAccessor, F, Params, Ret>>((), func);
         self.insert_host(module, name, closure)
     }
 
@@ -421,7 +427,6 @@ impl<T> Linker<T> {
         Ok(self)
     }
 
-    /// Whether a name is defined.
     pub(crate) fn knows(&self, module: &str, name: &str) -> bool {
         self.modules.get(module).is_some_and(|names| names.contains_key(name))
     }
@@ -534,7 +539,6 @@ impl<T> Linker<T> {
         self.engine.check("linker", module.engine(), "module")
     }
 
-    /// The host function that an import is defined as, if any.
     pub(crate) fn host_function(
         &self,
         module: &LoadedModule,

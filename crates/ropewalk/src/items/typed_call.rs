@@ -14,7 +14,6 @@ use std::task::{Context, Poll};
 
 /// The future of a call. Its fields are dropped in this order: the call before its store.
 pub(super) struct TypedCall<'f, S, Params: WasmParams, Results: WasmParams> {
-    /// The call, while it waits.
     waiting: Option<AsyncCall>,
     /// The arguments, until the call begins.
     params: Option<Params>,
@@ -85,7 +84,6 @@ where
         polled
     }
 
-    /// Continues the call if its pending host call is ready.
     fn resume(&mut self, context: &mut Context<'_>) -> Poll<Result<u64>> {
         let call = self.waiting.as_mut().expect("a call is not polled after it has ended");
         let polled = call.poll(context);

@@ -98,7 +98,6 @@ impl<T: 'static> Linker<T> {
         Ok(self)
     }
 
-    /// The undefined imports of a module.
     fn unknown<'a>(&self, module: &'a Module) -> Vec<ImportType<'a>> {
         let imports = module.imports().zip(&module.loaded().info.imports);
         let unknown = imports.filter(|(import, item)| {
@@ -113,7 +112,6 @@ impl<T: 'static> Linker<T> {
     }
 }
 
-/// The error for an undefined import.
 fn unknown(import: &ImportType<'_>) -> LinkError {
     LinkError {
         module: import.module().to_string(),

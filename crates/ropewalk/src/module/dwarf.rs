@@ -18,7 +18,6 @@ const MOST_BYTES: usize = 256 << 20;
 
 type Reader = EndianArcSlice<LittleEndian>;
 
-/// The debug information of a module.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Dwarf {
     /// The offset of the contents of the code section in the binary.

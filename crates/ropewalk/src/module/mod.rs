@@ -453,7 +453,6 @@ pub(crate) fn with_checks(engine: &Engine, module: &LoadedModule) -> Option<Arc<
     Some(module.checked.get_or_init(|| Arc::new(checked)).clone())
 }
 
-/// Makes a runnable module of mapped code and registered types.
 pub(crate) fn load(
     engine: &Engine,
     info: ModuleInfo,

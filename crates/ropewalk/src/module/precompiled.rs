@@ -82,7 +82,6 @@ struct ModuleRecord<I> {
     images: Vec<DataImage>,
 }
 
-/// The bytes of a compiled module.
 fn to_bytes(engine: &Engine, module: &LoadedModule) -> Result<Vec<u8>> {
     let LoadedModule { info, code, source, .. } = module;
     code.check()?;
@@ -137,8 +136,8 @@ impl Module {
     ///
     /// # Safety
     ///
-    /// The bytes are executed as code. They must come from those functions, and nobody may have
-    /// changed them: the checksum finds accidents, not attacks.
+    /// The bytes are executed as code. They must come from those functions, unchanged: the checksum
+    /// finds accidents, not attacks.
     pub unsafe fn deserialize(engine: &Engine, bytes: impl AsRef<[u8]>) -> Result<Module> {
         // SAFETY: the caller promises it.
         unsafe { of_precompiled(engine, Precompiled::copy(bytes.as_ref())) }
@@ -157,7 +156,7 @@ impl Module {
     /// let path = std::env::temp_dir().join(format!("two-{}.cwasm", std::process::id()));
     /// let engine = Engine::default();
     /// std::fs::write(&path, engine.precompile_module(b"(func (export \"f\"))")?)?;
-    /// // SAFETY: the file was written just now, and nobody changes it.
+    /// // SAFETY: the file was just written, and does not change.
     /// let module = unsafe { Module::deserialize_file(&engine, &path)? };
     /// assert_eq!(module.exports().len(), 1);
     /// # std::fs::remove_file(path)?;
@@ -222,7 +221,7 @@ impl Module {
     /// let path = std::env::temp_dir().join(format!("checked-{}.cwasm", std::process::id()));
     /// let engine = Engine::default();
     /// std::fs::write(&path, engine.precompile_module(b"(func (export \"f\"))")?)?;
-    /// // SAFETY: the file was written just now, and nobody changes it.
+    /// // SAFETY: the file was just written, and does not change.
     /// let module = unsafe { Module::deserialize_file(&engine, &path)? };
     /// module.check()?;
     /// # std::fs::remove_file(path)?;
@@ -289,7 +288,6 @@ pub(crate) unsafe fn of_precompiled(
     Ok(Module::of(engine, LoadedModule { source, images, ..loaded })?)
 }
 
-/// Whether this version of the engine compiled a module with other settings.
 fn is_other_setting(error: &Error) -> bool {
     error.downcast_ref::<OtherSettings>().is_some_and(|other| !other.is_version())
 }
@@ -315,7 +313,6 @@ fn recompile(engine: &Engine, bytes: &[u8], watch: Watch<'_>) -> Result<Module> 
     Ok(module)
 }
 
-/// Fails unless a module has the settings of this engine.
 fn check_settings(engine: &Engine, found: &[u8]) -> Result<()> {
     if found == engine.settings_bytes() {
         return Ok(());

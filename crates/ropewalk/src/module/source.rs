@@ -14,7 +14,6 @@ pub(crate) enum StoredSource {
     Dwarf(Dwarf),
 }
 
-/// A module in the text format, and its path.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredText {
     text: String,

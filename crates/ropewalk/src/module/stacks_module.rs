@@ -28,13 +28,11 @@ const STACKS: &str = r#"
     (stack.extend $grounded (local.get $ground) (call $blank))))
 "#;
 
-/// Compiles the small module.
 pub(crate) fn compile(engine: &Engine) -> Result<Arc<LoadedModule>> {
     let module = Module::new(engine, STACKS).context("cannot make first-class stacks")?;
     Ok(module.loaded().clone())
 }
 
-/// Whether an import is that of the function that gives a stack.
 pub(crate) fn is_new_stack(import: &Import) -> bool {
     import.module == HOST && import.name == NEW_STACK
 }

@@ -115,7 +115,6 @@ impl ContRef {
         Ok(runtime.release(word).map_err(Trap::from_code)?)
     }
 
-    /// Whether it can be passed where this type is expected.
     pub(crate) fn fits(&self, runtime: &RuntimeStore, ty: RefType) -> bool {
         let word = self.handle.word(runtime, HeapType::Cont).unwrap_or(0);
         fits(runtime, word, self.heap, ty)

@@ -51,8 +51,8 @@ impl Handle {
     }
 }
 
-/// Fails unless a reference of the host has this kind. The types of references already say so. This
-/// checks it again, since WebAssembly trusts the references that it gets.
+/// Fails unless a reference of the host has this kind. The type of the reference should ensure that.
+/// This checks it again, since WebAssembly trusts the references that it gets.
 pub(crate) fn check_kind(runtime: &RuntimeStore, word: u64, kind: HeapType) -> Result<()> {
     let ty = RefType { nullable: false, heap: kind };
     // SAFETY: the word is a reference of the store. Functions have no handles.

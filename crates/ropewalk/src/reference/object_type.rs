@@ -72,7 +72,6 @@ struct Defined {
     ty: Arc<RegisteredType>,
 }
 
-/// How many fields a struct may have.
 const MAX_FIELDS: usize = 10_000;
 
 impl StructType {

@@ -140,7 +140,7 @@ impl Snapshot {
     /// # Safety
     ///
     /// A restored store trusts the addresses of code and the types of values in the bytes. They
-    /// must come from a snapshot, and nobody may have changed them, as for a
+    /// must come from a snapshot, unchanged, as for a
     /// [compiled module](Module::deserialize). The checksum finds accidents, not attacks.
     pub unsafe fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Snapshot> {
         Ok(Snapshot { bytes: Bytes::read(bytes.into())? })
@@ -194,7 +194,6 @@ impl Snapshot {
 
 type ReadValue = dyn Fn(&[u8]) -> Result<Box<dyn Any + Send + Sync>> + Send + Sync;
 
-/// The items of a restored store that have names.
 #[derive(Debug, Default)]
 struct NamedItems {
     instances: HashMap<String, Instance>,

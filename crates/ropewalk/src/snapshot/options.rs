@@ -65,14 +65,12 @@ pub struct SnapshotOptions {
 
 type WriteValue = dyn Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>> + Send + Sync;
 
-/// What a snapshot is based on.
 pub(crate) enum Base {
     Nothing,
     Snapshot(Bytes),
     Last,
 }
 
-/// An item with a name.
 pub(crate) enum NamedItem {
     Instance(Instance),
     Func(Func),
@@ -298,7 +296,6 @@ impl SnapshotOptions {
     }
 }
 
-/// The type of references to a heap type.
 fn reference_to(heap: HeapType) -> ValType {
     ValType::Ref(RefType { nullable: false, heap })
 }

@@ -223,7 +223,6 @@ impl RestoredCall {
         }
     }
 
-    /// Makes the pending host call ready, with these results.
     fn fulfill<T>(&mut self, store: &mut StoreContextMut<'_, T>, results: &[Val]) -> Result<()> {
         self.check(store)?;
         let runtime = &*store.0.runtime;
@@ -257,7 +256,6 @@ impl HostFuture for HostResults {
     }
 }
 
-/// What a call came back with.
 fn came_back<T>(
     store: &mut StoreContextMut<'_, T>,
     results: &[ValType],
@@ -279,7 +277,6 @@ fn came_back<T>(
     spent.came_back(store, Ok(back), ty, |store| results_of(store, ty))
 }
 
-/// The results of a call that must not suspend.
 fn returned(resumed: Resumed) -> Result<Vec<Val>> {
     match resumed {
         Resumed::Returned(results) => Ok(results),

@@ -127,7 +127,6 @@ impl KnownType {
     }
 }
 
-/// Why there is no type.
 #[cold]
 fn unusable(why: u32) -> Unusable {
     match why.checked_sub(1) {

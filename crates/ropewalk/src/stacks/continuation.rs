@@ -157,7 +157,6 @@ impl Continuation {
         self.into_word(runtime)
     }
 
-    /// The word of this continuation, which the host gives to WebAssembly.
     pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
         self.check_valid(runtime)?;
         Ok(self.stack.into_word(runtime))
@@ -295,7 +294,6 @@ impl Continuation {
         self.resume_for(&mut store, &handlers, arguments)
     }
 
-    /// Clauses as generated code reads them.
     fn clauses(&self, runtime: &RuntimeStore, clauses: &[Clause]) -> Result<List<Vec<u64>>> {
         self.stack.check(runtime)?;
         let ty = self.known_type()?;

@@ -166,7 +166,6 @@ impl Fiber {
 /// The events that the host expects.
 type Clauses = List<Vec<u64>>;
 
-/// The event that came back.
 fn came_back<T>(
     clauses: Clauses,
     store: &mut StoreContextMut<'_, T>,

@@ -27,7 +27,6 @@ impl LifetimeToken {
         Arc::downgrade(&shared)
     }
 
-    /// Makes the `Arc`, unless another thread has just done so.
     #[cold]
     fn share(&self) -> *mut () {
         let new = Arc::into_raw(Arc::new(())).cast_mut();

@@ -74,7 +74,6 @@ fn exported(engine: &Engine, runtime: &mut RuntimeStore, name: &str) -> Result<F
     Ok(Func::from_ref(runtime, runtime.instance(index).func_ref(function)))
 }
 
-/// The type of first-class stacks.
 pub(crate) fn stackref<T>(store: &mut StoreContextMut<'_, T>) -> Result<ValType> {
     let engine = store.engine().clone();
     let runtime = &mut *store.0.runtime;

@@ -89,7 +89,6 @@ macro_rules! shared_handle {
 
 pub(crate) use shared_handle;
 
-/// The heap type of a reference type.
 pub(crate) fn heap_of(ty: ropewalk_abi::ValType) -> ropewalk_abi::HeapType {
     match ty {
         ropewalk_abi::ValType::Ref(ty) => ty.heap,

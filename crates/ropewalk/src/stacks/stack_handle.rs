@@ -131,7 +131,7 @@ impl Drop for StackHandle {
     }
 }
 
-/// What is left of a handle whose stack the host has continued.
+/// A handle whose stack the host has continued.
 pub(crate) struct SpentHandle {
     pub reference: u64,
     released: Owner,

@@ -64,7 +64,6 @@ impl Suspension {
         Suspension { tag, values: values.to_vec() }
     }
 
-    /// Suspends the caller of a host function of this type.
     pub(crate) fn begin(&self, runtime: &mut RuntimeStore, ty: &FuncType) -> Result<Outcome> {
         let tag = self.tag.in_store(runtime)?;
         let tag_type = self.tag.ty_in(runtime)?;

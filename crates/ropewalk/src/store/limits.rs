@@ -239,7 +239,7 @@ impl StoreLimitsBuilder {
 }
 
 impl StoreLimits {
-    fn answer(&self, may: bool, what: &str, desired: usize) -> Result<bool> {
+    fn decision(&self, may: bool, what: &str, desired: usize) -> Result<bool> {
         if !may && self.fails_to_grow {
             bail!("{what} may not grow to {desired}");
         }
@@ -260,7 +260,7 @@ impl ResourceLimiter for StoreLimits {
         if may {
             self.memory_in_use = in_use;
         }
-        self.answer(may, "the bytes of a memory", desired)
+        self.decision(may, "the bytes of a memory", desired)
     }
 
     fn memory_grow_failed(&mut self, current: usize, desired: usize) {
@@ -274,7 +274,7 @@ impl ResourceLimiter for StoreLimits {
         maximum: Option<usize>,
     ) -> Result<bool> {
         let most = self.table_elements.min(maximum.unwrap_or(usize::MAX));
-        self.answer(desired <= most, "the elements of a table", desired)
+        self.decision(desired <= most, "the elements of a table", desired)
     }
 
     fn stacks_growing(&mut self, _current: usize, desired: usize, bytes: usize) -> bool {

@@ -79,7 +79,6 @@ pub unsafe trait WasmParams: Send {
         what: &str,
     ) -> Result<()>;
 
-    /// Whether the values fit where these types are expected.
     #[doc(hidden)]
     fn fit(types: &TypeRegistry, expected: &[ValType]) -> Fit {
         Fit::all(types, &Self::types(), expected)
@@ -123,7 +122,6 @@ pub unsafe trait WasmResults: WasmParams + Sized {
     unsafe fn load_of(runtime: &mut RuntimeStore, values: *const RawVal, types: &[ValType])
     -> Self;
 
-    /// Whether values of these types are accepted.
     #[doc(hidden)]
     fn accept(types: &TypeRegistry, found: &[ValType]) -> bool {
         let all = Self::types();

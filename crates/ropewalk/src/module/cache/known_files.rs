@@ -34,7 +34,6 @@ const SETTLED: Duration = Duration::from_secs(3);
 /// Older notes are removed, so that those of removed files do not accumulate.
 const OLD: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// The length of a note.
 const LENGTH: usize = 3 * 8 + HASH + 8;
 const HASH: usize = 32;
 
@@ -95,7 +94,6 @@ impl FileIdentity {
     }
 }
 
-/// The note of a file.
 pub(super) struct HashNote {
     path: PathBuf,
     observed: Observation,
@@ -149,7 +147,6 @@ impl HashNote {
     }
 }
 
-/// Removes old notes.
 pub(super) fn trim(cache: &Path, now: SystemTime) {
     let Ok(entries) = fs::read_dir(cache.join(FOLDER)) else { return };
     for entry in entries.flatten() {

@@ -50,7 +50,6 @@ pub struct Cache {
     max_bytes: u64,
 }
 
-/// The extension of its files.
 const EXTENSION: &str = "cwasm";
 /// The extension of unfinished files.
 const UNFINISHED: &str = "part";
@@ -155,7 +154,6 @@ impl Cache {
         found.ok()
     }
 
-    /// Stores a module, if possible.
     pub(crate) fn insert(&self, place: &Path, module: &Module) {
         let Ok(bytes) = module.serialize() else { return };
         if bytes.len() as u64 > self.max_bytes {
