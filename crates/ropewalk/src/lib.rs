@@ -71,7 +71,7 @@
 //! other signals with `SA_ONSTACK`, and do not run WebAssembly in them.
 
 #[macro_use]
-mod tuples;
+mod macros;
 
 mod engine;
 mod host;

@@ -28,7 +28,7 @@ const RUNTIME: Layers = Layers {
 const ROPEWALK: Layers = Layers {
     source: "src",
     order: &[
-        "tuples",
+        "macros",
         "misuse",
         "reexports",
         "engine",

@@ -79,11 +79,7 @@ unsafe impl<T: Send> Send for Accessor<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Accessor<T> {}
 
-impl<T> std::fmt::Debug for Accessor<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Accessor").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<T> Accessor<T>);
 
 /// Lets others use the store of a running host function, until this is dropped. The fields are
 /// dropped in this order.

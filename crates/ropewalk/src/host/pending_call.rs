@@ -204,11 +204,7 @@ pub(super) fn cannot_wait() -> anyhow::Error {
     anyhow!("a host function is not ready, and the call cannot wait for it: use `call_async`")
 }
 
-impl fmt::Debug for Later {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Later").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<> Later);
 
 impl fmt::Display for Later {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -47,11 +47,7 @@ impl<T> Clone for InstancePre<T> {
     }
 }
 
-impl<T> std::fmt::Debug for InstancePre<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("InstancePre").field("module", &self.module).finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<T> InstancePre<T> { module });
 
 impl<T> InstancePre<T> {
     /// Host functions among the definitions must be for stores with data of type `T`.

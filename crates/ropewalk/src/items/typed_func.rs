@@ -52,11 +52,7 @@ impl<Params, Results> Clone for TypedFunc<Params, Results> {
     }
 }
 
-impl<Params, Results> std::fmt::Debug for TypedFunc<Params, Results> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TypedFunc").field("func", &self.func).finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<Params, Results> TypedFunc<Params, Results> { func });
 
 impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
     /// Whether it is called with [a few words](ropewalk_abi::signature::in_registers).

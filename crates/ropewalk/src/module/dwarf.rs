@@ -7,7 +7,6 @@ use gimli::{EndianArcSlice, LittleEndian};
 use ropewalk_runtime::{Place, Source};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wasmparser::{Parser, Payload};
 
@@ -88,8 +87,4 @@ impl Source for Dwarf {
     }
 }
 
-impl fmt::Debug for Dwarf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dwarf").field("code", &self.code).finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<> Dwarf { code });

@@ -267,11 +267,7 @@ pub struct Restoring<T> {
     host_value: Option<Box<ReadValue>>,
 }
 
-impl<T> std::fmt::Debug for Restoring<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Restoring").field("engine", &self.engine).finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<T> Restoring<T> { engine });
 
 impl<T> Restoring<T> {
     /// Restores stores with these modules. Modules of other engines are ignored.

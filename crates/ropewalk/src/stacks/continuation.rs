@@ -21,7 +21,6 @@ use ropewalk_abi::stack::{ClauseKind, StackKind};
 use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
 use ropewalk_runtime::host::continuation::{self, CameBack};
 use ropewalk_runtime::{Backtrace, NOBODY, Poller, Stop, Store as RuntimeStore, Trap};
-use std::fmt;
 use std::ptr::NonNull;
 
 /// A continuation that the host owns: a computation of WebAssembly on stacks of its own, which
@@ -743,40 +742,21 @@ impl SpentHandle {
         ty: ContType,
         results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
     ) -> Result<Resumed<R>> {
-        match self.tag(store, back)? {
-            None => Ok(Resumed::Returned(results(store))),
-            Some((tag, stack)) => {
+        match back? {
+            CameBack::Returned => Ok(Resumed::Returned(results(store))),
+            CameBack::Suspended { tag, reference } => {
                 let runtime = &mut *store.0.runtime;
+                let tag = Tag::from_def(runtime, tag);
                 let number = tag.type_id(runtime)?;
                 let types = runtime.types().shared_func_type(number);
                 // SAFETY: it suspended with values of the tag.
                 let values = unsafe { transfer::values_of(runtime, types.params()) };
+                let stack = self.renew(reference);
                 let continuation = Continuation { stack, ty: ty.after(number).into() };
                 Ok(Resumed::Suspended { tag, values, continuation })
             }
         }
     }
-
-    /// The tag that it suspended with, and the rest of it.
-    #[inline]
-    fn tag<T>(
-        self,
-        store: &StoreContextMut<'_, T>,
-        back: Result<CameBack>,
-    ) -> Result<Option<(Tag, StackHandle)>> {
-        match back {
-            Ok(CameBack::Returned) => Ok(None),
-            Ok(CameBack::Suspended { tag, reference }) => {
-                let tag = Tag::from_def(&store.0.runtime, tag);
-                Ok(Some((tag, self.renew(reference))))
-            }
-            Err(error) => Err(error),
-        }
-    }
 }
 
-impl fmt::Debug for Continuation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Continuation").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<> Continuation);

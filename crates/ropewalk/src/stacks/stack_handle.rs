@@ -335,11 +335,7 @@ macro_rules! switch_stack {
             }
         }
 
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($name)).finish_non_exhaustive()
-            }
-        }
+        opaque_debug!(impl<> $name);
     };
 }
 

@@ -159,11 +159,7 @@ pub struct TypedTask<Params, Results> {
     _types: PhantomData<fn(Params) -> Results>,
 }
 
-impl<Params, Results> std::fmt::Debug for TypedTask<Params, Results> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TypedTask").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<Params, Results> TypedTask<Params, Results>);
 
 impl<Params, Results> Clone for TypedTask<Params, Results> {
     fn clone(&self) -> Self {

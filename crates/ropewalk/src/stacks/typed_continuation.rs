@@ -11,7 +11,6 @@ use crate::value::tag::TypedTag;
 use crate::value::wasm_values::{WasmParams, WasmResults};
 use anyhow::Result;
 use ropewalk_runtime::host::continuation;
-use std::fmt;
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
 
@@ -80,11 +79,7 @@ enum Checked {
     Yes,
 }
 
-impl<Params, Results> fmt::Debug for TypedContinuation<Params, Results> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TypedContinuation").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<Params, Results> TypedContinuation<Params, Results>);
 
 impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results> {
     /// A continuation that calls a function when it is first resumed.

@@ -133,11 +133,7 @@ impl<Values, Answer> Clone for TypedTag<Values, Answer> {
 
 impl<Values, Answer> Copy for TypedTag<Values, Answer> {}
 
-impl<Values, Answer> std::fmt::Debug for TypedTag<Values, Answer> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TypedTag").field("tag", &self.tag).finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<Values, Answer> TypedTag<Values, Answer> { tag });
 
 impl<Values, Answer> TypedTag<Values, Answer> {
     /// The tag without Rust's types.
