@@ -1,8 +1,8 @@
-//! Async functions on typed continuations, driven by a real event loop.
+//! Async functions on typed continuations, driven by an event loop.
 //!
-//! In `continuations_async.wat` three programs fetch pages at the same time. A
-//! promise is a number here: the host starts a request or a timer, and when that
-//! is over, resolves or rejects the promise by a call of the module.
+//! In `continuations_async.wat` three programs fetch pages at the same time. A promise is a number.
+//! The host starts a request or a timer. When that is over, it calls the module to resolve or reject
+//! the promise.
 //!
 //! ```text
 //! $ cargo run -p ropewalk --example continuations_async
@@ -17,7 +17,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 mod server;
 use server::{Arrived, Page};
 
-/// The text of the first page names the second; one of them is missing.
+/// The text of the first page is the name of the second. One page is missing.
 const PAGES: &[Page] = &[
     ("slow", 30, "slow.more"),
     ("fair", 20, "fair.more"),
@@ -26,7 +26,7 @@ const PAGES: &[Page] = &[
     ("fair.more", 10, "the end of the fair one"),
 ];
 
-/// What the host functions need, and what was said.
+/// The data of the host functions, and the lines that the programs said.
 struct Host {
     server: SocketAddr,
     settled: UnboundedSender<Arrived>,
@@ -40,13 +40,6 @@ impl Host {
         self.promises += 1;
         self.promises
     }
-}
-
-/// The string in a reference.
-fn text(store: impl AsContext, reference: Option<ExternRef>) -> Result<String> {
-    let reference = reference.ok_or_else(|| anyhow::anyhow!("null instead of a string"))?;
-    let data = reference.data(&store)?.downcast_ref::<String>();
-    data.cloned().ok_or_else(|| anyhow::anyhow!("something else than a string"))
 }
 
 fn linker(engine: &Engine) -> Result<Linker<Host>> {
@@ -68,7 +61,7 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
         "host",
         "fetch",
         |mut caller: Caller<'_, Host>, name: Option<ExternRef>| -> Result<i32> {
-            let name = text(&caller, name)?;
+            let name = server::text(&caller, name)?;
             let host = caller.data_mut();
             let promise = host.new_promise();
             server::fetch(host.server, promise, name, host.settled.clone());
@@ -79,7 +72,7 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
         "host",
         "say",
         |mut caller: Caller<'_, Host>, who: i32, said: Option<ExternRef>| -> Result<()> {
-            let said = text(&caller, said)?;
+            let said = server::text(&caller, said)?;
             caller.data_mut().said.push(format!("program {who} has: {said}"));
             Ok(())
         },
@@ -87,12 +80,12 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
     linker.func_wrap("host", "end", |mut caller: Caller<'_, Host>, who: i32| {
         let host = caller.data_mut();
         host.running -= 1;
-        host.said.push(format!("program {who} has ended, {} go on", host.running));
+        host.said.push(format!("program {who} has ended, {} continue", host.running));
     })?;
     Ok(linker)
 }
 
-/// Runs the programs, and answers what they said.
+/// Runs the programs. Returns what they said.
 pub async fn run(engine: &Engine) -> Result<Vec<String>> {
     let module = Module::new(engine, include_str!("continuations_async.wat"))?;
     let server = server::start(PAGES, 3).await?;

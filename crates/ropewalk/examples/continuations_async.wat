@@ -1,7 +1,7 @@
 ;; Async functions on typed continuations: `await` suspends the continuation
-;; that runs an async function, with the promise it waits for. Whoever settles
-;; the promise, the event loop of the host, resumes it: with the value, or by
-;; throwing an error where it waits.
+;; that runs an async function, with the promise it waits for. The event loop of
+;; the host settles the promise and resumes it: with the value, or by throwing an
+;; error where it waits.
 ;;
 ;; An async function is called like any other. What makes it asynchronous is
 ;; only the continuation that it runs on.
@@ -18,7 +18,7 @@
   (type $settle (func (param externref)))
   (type $waiting (cont $settle))
 
-  ;; Gives the promise, and gets the value.
+  ;; Suspends with the promise, and is resumed with the value.
   (tag $await (param i32) (result externref))
   (tag $rejected (param externref))
 
@@ -27,7 +27,7 @@
   (func $get (param $name externref) (result externref)
     (suspend $await (call $fetch (local.get $name))))
 
-  ;; Two pages one after the other, the first of which names the second.
+  ;; Two pages one after the other. The first has the name of the second.
   (func $follow (param $who i32) (param $name externref)
     (local $text externref)
     (local.set $text (call $get (local.get $name)))
@@ -35,7 +35,7 @@
     (drop (suspend $await (call $sleep (i32.const 1))))
     (call $say (local.get $who) (call $get (local.get $text))))
 
-  ;; An error is one where it is awaited.
+  ;; A rejected promise throws where it is awaited.
   (func $careful (param $who i32) (param $name externref)
     (local $error externref)
     (block $failed (result externref)
@@ -47,7 +47,7 @@
     (call $say (local.get $who) (local.get $error)))
   (elem declare func $careful)
 
-  ;; ---- promises and who waits for them
+  ;; ---- promises, and the continuations that wait for them
 
   (table $continuations 100 (ref null $waiting))
   (table $owners 100 i31ref)
@@ -63,7 +63,7 @@
   (func $owner (param $promise i32) (result i32)
     (i31.get_u (table.get $owners (local.get $promise))))
 
-  ;; ---- what the host calls: each goes on until the program awaits or ends
+  ;; ---- what the host calls: each runs until the program awaits or ends
 
   (func (export "start") (param $who i32) (param $name externref)
     (block $await (result i32 (ref $waiting))

@@ -1,9 +1,8 @@
-//! Several fibers wait for input at once, and a real event loop drives them.
+//! Fibers that wait for input, driven by an event loop.
 //!
-//! `fiber_async.wat` has three green threads that each fetch two pages, and
-//! their scheduler. Here is the host: requests are tasks of an event loop, and
-//! when one has its answer, the loop calls the module, which finds out who was
-//! waiting for it. Between the calls nothing of WebAssembly runs.
+//! `fiber_async.wat` has three green threads that each fetch two pages, and their scheduler. This is
+//! the host: requests are tasks of an event loop. When a page has arrived, the loop calls the module,
+//! which resumes the thread that waits for it. No WebAssembly runs between the calls.
 //!
 //! ```text
 //! $ cargo run -p ropewalk --example fiber_async
@@ -17,7 +16,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 mod server;
 use server::{Arrived, Page};
 
-/// The text of the first page names the second.
+/// The text of the first page is the name of the second.
 const PAGES: &[Page] = &[
     ("slow", 30, "slow.more"),
     ("fair", 20, "fair.more"),
@@ -27,18 +26,11 @@ const PAGES: &[Page] = &[
     ("fast.more", 20, "the end of the fast one"),
 ];
 
-/// What the host functions need, and what was said.
+/// The data of the host functions, and the lines that the threads said.
 struct Host {
     server: SocketAddr,
     arrived: UnboundedSender<Arrived>,
     said: Vec<String>,
-}
-
-/// The string in a reference.
-fn text(store: impl AsContext, reference: Option<ExternRef>) -> Result<String> {
-    let reference = reference.ok_or_else(|| anyhow::anyhow!("null instead of a string"))?;
-    let data = reference.data(&store)?.downcast_ref::<String>();
-    data.cloned().ok_or_else(|| anyhow::anyhow!("something else than a string"))
 }
 
 fn linker(engine: &Engine) -> Result<Linker<Host>> {
@@ -47,7 +39,7 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
         "host",
         "fetch",
         |mut caller: Caller<'_, Host>, request: i32, name: Option<ExternRef>| -> Result<()> {
-            let name = text(&caller, name)?;
+            let name = server::text(&caller, name)?;
             let host = caller.data_mut();
             host.said.push(format!("request {request}: {name}"));
             server::fetch(host.server, request, name, host.arrived.clone());
@@ -58,7 +50,7 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
         "host",
         "say",
         |mut caller: Caller<'_, Host>, thread: i32, said: Option<ExternRef>| -> Result<()> {
-            let said = text(&caller, said)?;
+            let said = server::text(&caller, said)?;
             caller.data_mut().said.push(format!("thread {thread} has: {said}"));
             Ok(())
         },
@@ -66,7 +58,7 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
     Ok(linker)
 }
 
-/// Runs the threads, and answers what they said.
+/// Runs the threads. Returns what they said.
 pub async fn run(engine: &Engine) -> Result<Vec<String>> {
     let module = Module::new(engine, include_str!("fiber_async.wat"))?;
     let server = server::start(PAGES, 3).await?;

@@ -1,35 +1,35 @@
 ;; Asynchronous input and output with fibers: green threads fetch pages, and a
-;; scheduler, a fiber too, runs those that can go on. When none can, the
-;; scheduler leaves to the host, whose event loop tells it later that a page has
-;; arrived, and for whom.
+;; scheduler, a fiber too, runs those that can run. When none can, the scheduler
+;; dismounts to the host, whose event loop mounts it again with each page that
+;; arrives, and with the request for it.
 ;;
 ;; The host never resumes a thread itself. All requests go out through the
-;; scheduler, and all answers come in through it.
+;; scheduler, and all pages come in through it.
 
 (module
-  ;; Starts a request. The host knows it by the number.
+  ;; Starts a request, which the number identifies.
   (import "host" "fetch" (func $fetch (param $request i32) (param $name externref)))
   (import "host" "say" (func $say (param $thread i32) (param $text externref)))
 
-  ;; What threads tell the scheduler, and what it tells them.
+  ;; Events between threads and the scheduler.
   (tag $pause)
   (tag $async-request (param i32))
   (tag $finished)
   (tag $go-ahead)
   (tag $io-result (param externref))
-  ;; What the scheduler tells the host, and what it is told.
+  ;; Events between the scheduler and the host.
   (tag $global-pause)
   (tag $all-finished)
   (tag $io-notify (param i32 externref))
 
   ;; ---- the threads
 
-  ;; Fetches a page, which says which one to fetch next.
+  ;; Fetches a page, whose text is the name of the next page.
   (func $fetcher (param $thread i32) (param $name externref) (param $this fiberref)
     (local $text externref)
     (local.set $text (call $simple-fetch (local.get $this) (local.get $name)))
     (call $say (local.get $thread) (local.get $text))
-    ;; The others may go first.
+    ;; Lets the other threads run first.
     (block $go-ahead
       (fiber.dismount $pause (on $go-ahead $go-ahead) (local.get $this))
       (unreachable))
@@ -48,7 +48,7 @@
 
   ;; ---- the scheduler
 
-  ;; A thread that can go on: with a text, if it waits for one.
+  ;; A thread that can run: with a text, if it waits for one.
   (type $ready (struct
     (field $thread (ref fiber))
     (field $waits i32)
@@ -72,7 +72,7 @@
     (global.set $first (struct.get $ready $next (local.get $first)))
     (local.get $first))
 
-  ;; Who waits for which request.
+  ;; The thread that waits for each request.
   (table $delayed 100 fiberref)
   (global $waiting (mut i32) (i32.const 0))
 
@@ -86,7 +86,7 @@
     (table.set $delayed (local.get $request) (ref.null fiber))
     (global.set $waiting (i32.sub (global.get $waiting) (i32.const 1))))
 
-  ;; Lets a thread go on until it pauses, waits, or has finished.
+  ;; Runs a thread until it pauses, waits, or has finished.
   (func $run (param $ready (ref $ready))
     (local $thread (ref fiber))
     (local.set $thread (struct.get $ready $thread (local.get $ready)))
@@ -130,7 +130,7 @@
       (fiber.new $finished (on $go-ahead $fetcher) (local.get $thread) (local.get $name))
       (i32.const 0) (ref.null extern)))
 
-  ;; Both answer how many requests are on their way; with none all is finished.
+  ;; Both return how many requests are on their way. With none all threads have finished.
   (func (export "main") (result i32)
     (block $paused (result (ref fiber))
       (fiber.mount_new $all-finished $scheduler (on $global-pause $paused))

@@ -1,11 +1,11 @@
-//! Measures what it costs to observe a program: tracing, kept and streamed, and profiling.
+//! Measures the costs of observing a program: tracing, kept and streamed, and profiling.
 //!
 //! ```sh
 //! cargo run --release --example observing
 //! ```
 //!
-//! Each is compared with the same program in the same run, several times in turn; the best of
-//! each is printed.
+//! Each is compared with the unobserved program in the same run, in turns. The best times are
+//! printed.
 
 use ropewalk::*;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// How often each is measured.
 const ROUNDS: usize = 5;
-/// How many round trips, of two events each, and how many steps of a loop.
+/// How many round trips, of two events each. How many steps of a loop.
 const TRIPS: i32 = 500_000;
 const STEPS: i32 = 100_000_000;
 
@@ -36,7 +36,7 @@ const PROGRAM: &str = r#"(module $m
       (local.set $x (i32.mul (i32.add (local.get $x) (local.get $n)) (i32.const 747796405)))
       (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))"#;
 
-/// Counts bytes, and forgets them.
+/// A writer that only counts bytes.
 #[derive(Clone, Default)]
 struct Counted(Arc<AtomicU64>);
 
@@ -51,7 +51,7 @@ impl Write for Counted {
     }
 }
 
-/// How long an export takes in a store that is prepared before and looked at after.
+/// The time that an export takes, between `prepare` and the end of `finish`.
 fn time(
     config: &Config,
     export: &str,
@@ -86,7 +86,7 @@ fn traces() -> Result<()> {
     for _ in 0..ROUNDS {
         plain.push(time(&Config::new(), "trips", TRIPS, nothing, nothing)?);
         ring.push(time(&traced, "trips", TRIPS, |s| s.set_trace_limit(100_000), nothing)?);
-        // With the end of the file, then without, as long as it is not behind.
+        // First the program waits for the writer, then it drops events.
         let to = |s: &mut Store<()>| s.stream_trace(bytes.clone(), "", WhenBehind::Wait);
         stream.push(time(&traced, "trips", TRIPS, to, |s| s.finish_trace().map(drop))?);
         let to = |s: &mut Store<()>| s.stream_trace(Counted::default(), "", WhenBehind::Drop);

@@ -1,8 +1,7 @@
 //! A host of plugins.
 //!
-//! Each plugin is a module that handles texts. It has a store of its own, so that what
-//! goes wrong in one leaves the others alone. The host gives it a log and settings, and
-//! fails calls of anything else that it imports.
+//! Each plugin is a module that handles texts. It has its own store, so that its failures do not
+//! affect other plugins. The host provides a log and settings. Calls of other imports fail.
 //!
 //! ```sh
 //! cargo run --release -p ropewalk --example plugins
@@ -11,7 +10,7 @@
 use ropewalk::*;
 use std::collections::HashMap;
 
-/// What the host knows of a plugin.
+/// The host's data of a plugin.
 struct State {
     name: String,
     settings: HashMap<String, i32>,
@@ -26,7 +25,7 @@ struct Plugin {
     handle: TypedFunc<(u32, u32), (u32, u32)>,
 }
 
-/// What plugins may use.
+/// The functions that plugins may use.
 fn host_functions(engine: &Engine) -> Result<Linker<State>> {
     let mut linker = Linker::new(engine);
     linker.func_wrap(
@@ -51,7 +50,7 @@ fn host_functions(engine: &Engine) -> Result<Linker<State>> {
     Ok(linker)
 }
 
-/// A text in the memory of whoever calls the host.
+/// A text in the memory of the calling plugin.
 fn text(caller: &mut Caller<'_, State>, at: u32, len: u32) -> Result<String> {
     let memory = caller.get_export("memory").and_then(Extern::into_memory);
     let memory = memory.ok_or_else(|| Error::msg("the plugin must export its memory"))?;
@@ -59,7 +58,7 @@ fn text(caller: &mut Caller<'_, State>, at: u32, len: u32) -> Result<String> {
 }
 
 fn read(memory: Memory, store: impl AsContext, at: u32, len: u32) -> Result<String> {
-    // The length is checked before anything of that size is made.
+    // The length is checked before anything of that size is allocated.
     let bytes = memory.data(&store)?.get(at as usize..).and_then(|rest| rest.get(..len as usize));
     let bytes = bytes.ok_or_else(|| Error::msg("the text exceeds the memory"))?;
     Ok(std::str::from_utf8(bytes)?.to_string())
@@ -90,11 +89,11 @@ impl Plugin {
     }
 }
 
-/// Runs some plugins; returns what they say.
+/// Runs some plugins. Returns what they say.
 pub fn run(engine: &Engine) -> Result<Vec<String>> {
     let module = Module::new(engine, include_str!("plugins.wat"))?;
     let mut linker = host_functions(engine)?;
-    // It imports something of another host, which it rarely calls.
+    // It imports a function of another host, which it rarely calls.
     linker.define_unknown_imports_as_traps(&module)?;
     let ready = linker.instantiate_pre(&module)?;
 

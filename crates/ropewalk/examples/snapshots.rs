@@ -1,4 +1,4 @@
-//! Measures snapshots: what they cost per stack and per megabyte, and what code for them costs.
+//! Measures snapshots: their costs per stack and per megabyte, and the costs of code for them.
 //!
 //! ```sh
 //! cargo run --release -p ropewalk --example snapshots
@@ -71,7 +71,7 @@ fn main() -> Result<()> {
     overhead(&module)
 }
 
-/// A store in which so many generators are suspended.
+/// A store with `count` suspended generators.
 fn store_with(module: &Module, count: i32) -> Result<(Store<()>, Instance)> {
     let mut store = Store::new(module.engine(), ());
     let instance = Instance::new(&mut store, module, &[])?;
@@ -79,7 +79,7 @@ fn store_with(module: &Module, count: i32) -> Result<(Store<()>, Instance)> {
     Ok((store, instance))
 }
 
-/// Writes a store down and reads it, some times; returns the best times and the size.
+/// Takes and restores a snapshot five times. Returns the best times and the size.
 fn measure(
     module: &Module,
     store: &mut Store<()>,
@@ -123,11 +123,10 @@ fn generators(module: &Module, count: i32) -> Result<()> {
     Ok(())
 }
 
-/// How often something changes.
+/// How often a change is measured.
 const TIMES: usize = 5;
 
-/// Writes down what has changed after something was done, some times; says the best time and the
-/// size. Returns all of it.
+/// Takes snapshots of changes, and prints the best time and the size. Returns the merged snapshot.
 fn changes(
     store: &mut Store<()>,
     instance: Instance,
@@ -175,7 +174,7 @@ fn memory(module: &Module, pages: i32) -> Result<()> {
     Ok(())
 }
 
-/// A heap of so many objects.
+/// Snapshots of a heap of `count` objects.
 fn objects(module: &Module, count: i32) -> Result<()> {
     let (mut store, instance) = store_with(module, 1)?;
     instance.get_typed_func::<i32, ()>(&mut store, "build")?.call(&mut store, count)?;
@@ -186,7 +185,7 @@ fn objects(module: &Module, count: i32) -> Result<()> {
     Ok(())
 }
 
-/// How much slower functions are that can be written down.
+/// How much slower functions are that support snapshots.
 fn overhead(with: &Module) -> Result<()> {
     let without = Module::new(&Engine::default(), GENERATORS)?;
     for (name, argument) in [("fib", 32), ("switch", 5_000_000)] {

@@ -1,7 +1,11 @@
-//! Ropewalk: a WebAssembly engine built around stack switching.
+//! Ropewalk runs WebAssembly in Rust programs. It is an engine built around stack switching: it
+//! compiles modules to machine code, and runs continuations, tasks, fibers and other stacks of
+//! WebAssembly next to ordinary calls.
 //!
-//! An [`Engine`] compiles [`Module`]s; a [`Store`] holds [`Instance`]s of them
-//! and the host's data; a [`Linker`] says what imports mean.
+//! # A first program
+//!
+//! An [`Engine`] compiles a [`Module`]. A [`Linker`] defines what the module imports. A [`Store`]
+//! owns its [`Instance`]s, and data of the host.
 //!
 //! ```
 //! use ropewalk::*;
@@ -24,52 +28,50 @@
 //! # }
 //! ```
 //!
+//! # Where to go next
+//!
+//! | to | see |
+//! | --- | --- |
+//! | define host functions | [`Linker`], [`Caller`], [`WasmTy`] |
+//! | pass strings through memory | [`Memory`] |
+//! | use structs and arrays of WebAssembly | [`StructType`], [`ArrayType`], [`RootScope`], [`Owned`] |
+//! | resume continuations, run generators as iterators | [`Continuation`], [`TypedContinuation`] |
+//! | run stacks of the other designs | [`Task`], [`Fiber`], [`BagStack`], [`FirstClassStack`] |
+//! | suspend WebAssembly in a host function | [`Suspension`] |
+//! | call async host functions | [`Linker::func_wrap_async`], [`TypedFunc::call_async`] |
+//! | run concurrent calls in one store | [`Store::run_concurrent`] |
+//! | use many threads | [`Engine`] |
+//! | limit memory, time and instructions | [`Store::limiter`], [`Store::set_timeout`], [`Store::set_fuel`] |
+//! | save a store, and restore it in another process | [`Snapshot`] |
+//! | instantiate one module in many stores | [`InstancePre`] |
+//! | list stacks, or dump them | [`Store::stacks`], [`Store::core_dump`] |
+//! | trace and profile programs | [`Store::take_trace`], [`Store::start_profile`] |
+//! | read a whole program | `examples/plugins.rs`, a host of plugins |
+//!
 //! # Errors
 //!
-//! Everything that can fail returns an [`Error`], which is `anyhow`'s. What it
-//! is can be asked with `downcast_ref`:
+//! Functions that can fail return an [`Error`], which is `anyhow`'s. `downcast_ref` tells what it
+//! is. Each type has an example.
 //!
-//! | | |
+//! | what failed | errors |
 //! | --- | --- |
-//! | the module | [`ModuleError`]: it is malformed, invalid, or too large |
-//! | | [`LinkError`]: an import is missing, or does not fit |
-//! | | [`OtherSettings`]: it was compiled with other settings than the engine has |
-//! | what ran | [`Trap`] |
-//! | | [`Exception`]: nothing caught it |
-//! | | [`HostError`]: a host function failed; what it returned can be asked for too |
-//! | misuse | [`WrongStore`], [`WrongEngine`], [`UnknownType`], [`WrongType`], [`WrongCount`], [`NoSuchExport`], [`WrongExport`], [`OutOfBounds`], [`Immutable`], [`ScopeEnded`], [`DefinedTwice`] |
+//! | compiling | [`ModuleError`]: the module is malformed, invalid, or too large |
+//! | loading | [`OtherSettings`]: the module was compiled with other settings |
+//! | instantiating | [`LinkError`]: an import is missing, or has a wrong type |
+//! | running | [`Trap`]; [`Exception`], if nothing catches it; [`HostError`], of a host function |
+//! | using the API | [`WrongStore`], [`WrongEngine`], [`UnknownType`], [`WrongType`], [`WrongCount`], [`NoSuchExport`], [`WrongExport`], [`OutOfBounds`], [`Immutable`], [`ScopeEnded`], [`DefinedTwice`] |
 //!
-//! Each has an example. A trap or an error ends the call, and the store can be used as
-//! before.
-//!
-//! # Where to begin
-//!
-//! | | |
-//! | --- | --- |
-//! | strings through memory | [`Memory`] |
-//! | host functions | [`Linker`], [`Caller`], [`WasmTy`] |
-//! | objects of WebAssembly | [`StructType`], [`ArrayType`], [`RootScope`], [`Owned`] |
-//! | generators as iterators | [`TypedContinuation`] |
-//! | host functions that suspend | [`Suspension`] |
-//! | async | [`TypedFunc::call_async`], [`Store::run_concurrent`] |
-//! | threads | [`Engine`] |
-//! | what the stacks have done | [`Config::trace`], [`Store::take_trace`] |
-//! | where time is spent | [`Store::start_profile`] |
-//! | stores that outlive their process | [`Snapshot`] |
-//! | what the stacks are doing | [`Store::stacks`], [`Store::core_dump`] |
-//! | one module, many stores | [`InstancePre`] |
-//! | a plugin host | `examples/plugins.rs` |
+//! A trap or an error ends the call. The store can be used as before.
 //!
 //! # Signals
 //!
-//! Traps are found by the hardware, so the engine handles `SIGSEGV`, `SIGBUS`,
-//! `SIGILL` and `SIGFPE`, and passes on what is not its own. A fault of generated
-//! code that is not exactly a trap aborts the process: it is a bug of the engine.
-//! WebAssembly runs on small stacks: handlers that an embedder installs for other
-//! signals must be installed with `SA_ONSTACK`, and must not run WebAssembly.
+//! The hardware detects traps, so the engine handles `SIGSEGV`, `SIGBUS`, `SIGILL` and `SIGFPE`. It
+//! passes on signals of other code. A fault of generated code that is not an expected trap is a bug
+//! of the engine, and aborts the process. WebAssembly runs on small stacks: install handlers for
+//! other signals with `SA_ONSTACK`, and do not run WebAssembly in them.
 
 #[macro_use]
-mod tuples;
+mod macros;
 
 mod engine;
 mod host;
@@ -97,7 +99,7 @@ pub use host::caller::Caller;
 pub use host::concurrent::Accessor;
 pub use host::deadlock::Deadlock;
 pub use host::interrupt::InterruptHandle;
-pub use host::later::Later;
+pub use host::pending_call::Later;
 pub use host::{IntoFunc, WasmRet};
 pub use items::exception::Exception;
 pub use items::export::Extern;

@@ -1,10 +1,8 @@
-//! What can be wrong with how the API is used.
-//!
-//! Each kind of misuse has an error of its own, so that it can be told from others by
-//! `downcast_ref`.
+//! Errors of wrong use of the API. Each kind of misuse has a type, for `downcast_ref`.
 
 use ropewalk_abi::ValType;
 use std::fmt;
+use std::ops::Range;
 use thiserror::Error;
 
 /// A value was used with a store that it does not belong to.
@@ -24,7 +22,7 @@ use thiserror::Error;
 pub struct WrongStore(pub(crate) &'static str);
 
 impl WrongStore {
-    /// What was used: a `"function"`, a `"memory"`, a `"reference"`, ...
+    /// What was used: a `"function"`, a `"memory"`, a `"reference"`, and so on.
     pub fn what(&self) -> &'static str {
         self.0
     }
@@ -46,7 +44,7 @@ impl WrongStore {
 #[error("the {0} and the {1} belong to different engines")]
 pub struct WrongEngine(pub(crate) &'static str, pub(crate) &'static str);
 
-/// A type names a defined type that the engine does not know: one of another engine, or none.
+/// A type refers to a defined type that the engine does not know, such as one of another engine.
 ///
 /// ```
 /// use ropewalk::*;
@@ -59,7 +57,7 @@ pub struct WrongEngine(pub(crate) &'static str, pub(crate) &'static str);
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the engine does not know {0}")]
+#[error("the engine does not know the type {0}: it must come from the same engine")]
 pub struct UnknownType(pub(crate) ValType);
 
 impl UnknownType {
@@ -69,7 +67,7 @@ impl UnknownType {
     }
 }
 
-/// Something has not the type that is expected.
+/// Something has another type than expected.
 ///
 /// ```
 /// use ropewalk::*;
@@ -108,17 +106,17 @@ impl WrongType {
         WrongType { what, expected: expected.to_string(), found: found.to_string() }
     }
 
-    /// What has another type: a `"value"`, a `"function"`, a `"tag"`, ...
+    /// What has another type: a `"value"`, a `"function"`, a `"tag"`, and so on.
     pub fn what(&self) -> &'static str {
         self.what
     }
 
-    /// The type that is expected.
+    /// The expected type.
     pub fn expected(&self) -> &str {
         &self.expected
     }
 
-    /// The type that it has.
+    /// The type that was found.
     pub fn found(&self) -> &str {
         &self.found
     }
@@ -128,7 +126,7 @@ fn article(word: &str) -> &'static str {
     if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
-/// An instance exports nothing under a name.
+/// An instance has no export of a name.
 ///
 /// ```
 /// use ropewalk::*;
@@ -155,12 +153,12 @@ impl NoSuchExport {
         NoSuchExport { name: name.to_string(), exports: exports.collect() }
     }
 
-    /// The name that was asked for.
+    /// The requested name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The names of what is exported, in order.
+    /// The names of the exports, in order.
     pub fn exports(&self) -> &[String] {
         &self.exports
     }
@@ -187,7 +185,7 @@ impl fmt::Display for NoSuchExport {
 
 impl std::error::Error for NoSuchExport {}
 
-/// An export is not what it is used as: a memory, and not a function.
+/// An export is of another kind than expected, such as a memory instead of a function.
 ///
 /// ```
 /// use ropewalk::*;
@@ -216,12 +214,12 @@ impl WrongExport {
         &self.name
     }
 
-    /// What it was used as: a `"function"`, a `"memory"`, ...
+    /// The expected kind: a `"function"`, a `"memory"`, and so on.
     pub fn expected(&self) -> &'static str {
         self.expected
     }
 
-    /// What it is: a `"function"`, a `"memory"`, ...
+    /// The kind that was found: a `"function"`, a `"memory"`, and so on.
     pub fn found(&self) -> &'static str {
         self.found
     }
@@ -240,17 +238,17 @@ impl WrongExport {
 /// assert_eq!(error.to_string(), "expected 1 argument, found 0");
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("expected {expected} {}, found {found}", if *expected == 1 { what.0 } else { what.1 })]
 pub struct WrongCount {
-    /// One of them, and many.
+    /// The singular and the plural.
     what: (&'static str, &'static str),
     expected: usize,
     found: usize,
 }
 
 impl WrongCount {
-    /// Fails unless there are as many as expected; `what` is what one of them is called,
-    /// and many.
+    /// Fails unless the numbers are equal. `what` is a singular and a plural.
     pub(crate) fn check(
         what: (&'static str, &'static str),
         expected: usize,
@@ -259,26 +257,16 @@ impl WrongCount {
         if expected == found { Ok(()) } else { Err(WrongCount { what, expected, found }) }
     }
 
-    /// How many are expected.
+    /// The expected number.
     pub fn expected(&self) -> usize {
         self.expected
     }
 
-    /// How many there are.
+    /// The number that was found.
     pub fn found(&self) -> usize {
         self.found
     }
 }
-
-impl fmt::Display for WrongCount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WrongCount { what: (one, many), expected, found } = self;
-        let what = if *expected == 1 { one } else { many };
-        write!(f, "expected {expected} {what}, found {found}")
-    }
-}
-
-impl std::error::Error for WrongCount {}
 
 /// An index is beyond the end of a memory, a table, an array or a struct.
 ///
@@ -294,14 +282,14 @@ impl std::error::Error for WrongCount {}
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfBounds {
-    pub(crate) what: Bounded,
-    pub(crate) index: u64,
-    /// How many are read or written from there on.
-    pub(crate) count: u64,
-    pub(crate) size: u64,
+    what: Bounded,
+    index: u64,
+    /// How many are read or written, from the index on.
+    count: u64,
+    size: u64,
 }
 
-/// What has an end.
+/// What an index was used with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bounded {
     Memory,
@@ -311,9 +299,22 @@ pub(crate) enum Bounded {
 }
 
 impl OutOfBounds {
-    /// Fails unless there is an element.
+    /// Fails unless there is an element at the index.
     pub(crate) fn check(what: Bounded, index: u64, size: u64) -> Result<(), OutOfBounds> {
-        if index < size { Ok(()) } else { Err(OutOfBounds { what, index, count: 1, size }) }
+        OutOfBounds::range(what, index, 1, size).map(drop)
+    }
+
+    /// The range of `count` elements at the index. Fails unless they are there.
+    pub(crate) fn range(
+        what: Bounded,
+        index: u64,
+        count: u64,
+        size: u64,
+    ) -> Result<Range<usize>, OutOfBounds> {
+        match index.checked_add(count).filter(|end| *end <= size) {
+            Some(end) => Ok(index as usize..end as usize),
+            None => Err(OutOfBounds { what, index, count, size }),
+        }
     }
 
     /// The index, or the offset in a memory.
@@ -346,8 +347,7 @@ impl fmt::Display for OutOfBounds {
 
 impl std::error::Error for OutOfBounds {}
 
-/// Something that cannot change was to be set: a global, a field of a struct, an
-/// element of an array.
+/// An attempt to set an immutable global, field of a struct, or element of an array.
 ///
 /// ```
 /// use ropewalk::*;
@@ -393,7 +393,7 @@ pub struct ScopeEnded;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{module:?} {name:?} is defined twice")]
+#[error("{module:?} {name:?} is defined twice: allow that with `Linker::allow_shadowing`")]
 pub struct DefinedTwice {
     pub(crate) module: String,
     pub(crate) name: String,

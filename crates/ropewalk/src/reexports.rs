@@ -1,6 +1,6 @@
-//! What an embedder sees of other crates, with examples, which those cannot have.
+//! Public items of the internal crates, with examples that use this crate.
 
-/// What a function takes and returns.
+/// The parameters and results of a function.
 ///
 /// ```
 /// use ropewalk::*;
@@ -18,7 +18,7 @@
 #[doc(inline)]
 pub use ropewalk_abi::FuncType;
 
-/// Which values there can be.
+/// The type of a value.
 ///
 /// ```
 /// use ropewalk::*;
@@ -29,7 +29,7 @@ pub use ropewalk_abi::FuncType;
 #[doc(inline)]
 pub use ropewalk_abi::ValType;
 
-/// Which references there can be: to what, and whether null is among them.
+/// The type of a reference: what it refers to, and whether it can be null.
 ///
 /// ```
 /// use ropewalk::*;
@@ -40,7 +40,7 @@ pub use ropewalk_abi::ValType;
 #[doc(inline)]
 pub use ropewalk_abi::RefType;
 
-/// What references refer to.
+/// The type that a reference refers to.
 ///
 /// ```
 /// use ropewalk::*;
@@ -55,7 +55,7 @@ pub use ropewalk_abi::RefType;
 #[doc(inline)]
 pub use ropewalk_abi::HeapType;
 
-/// What a field of a struct, or an element of an array, is.
+/// The type of a field of a struct, or of an element of an array.
 ///
 /// ```
 /// use ropewalk::*;
@@ -66,7 +66,7 @@ pub use ropewalk_abi::HeapType;
 #[doc(inline)]
 pub use ropewalk_abi::FieldType;
 
-/// How a field is stored. Small integers are read and written as `i32`.
+/// How a field is stored. Packed integers are read and written as `i32`.
 ///
 /// ```
 /// use ropewalk::*;
@@ -77,7 +77,7 @@ pub use ropewalk_abi::FieldType;
 #[doc(inline)]
 pub use ropewalk_abi::StorageType;
 
-/// How large a memory is, and may become.
+/// The size and the limit of a memory.
 ///
 /// ```
 /// use ropewalk::*;
@@ -92,7 +92,7 @@ pub use ropewalk_abi::StorageType;
 #[doc(inline)]
 pub use ropewalk_abi::MemoryType;
 
-/// What a table has, and how large it is, and may become.
+/// The elements, the size and the limit of a table.
 ///
 /// ```
 /// use ropewalk::*;
@@ -106,7 +106,7 @@ pub use ropewalk_abi::MemoryType;
 #[doc(inline)]
 pub use ropewalk_abi::TableType;
 
-/// Which values a global has, and whether it can be set.
+/// The values of a global, and whether it can be set.
 ///
 /// ```
 /// use ropewalk::*;
@@ -116,7 +116,7 @@ pub use ropewalk_abi::TableType;
 #[doc(inline)]
 pub use ropewalk_abi::GlobalType;
 
-/// Which values go with an exception or a suspension, and with which it is resumed.
+/// The values of an exception or a suspension, and the values that resume it.
 ///
 /// ```
 /// use ropewalk::*;
@@ -130,7 +130,7 @@ pub use ropewalk_abi::GlobalType;
 #[doc(inline)]
 pub use ropewalk_abi::TagType;
 
-/// What an import or an export is.
+/// The type of an import or an export.
 ///
 /// ```
 /// use ropewalk::*;
@@ -143,7 +143,7 @@ pub use ropewalk_abi::TagType;
 #[doc(inline)]
 pub use ropewalk_abi::ExternType;
 
-/// Which design a stack is of.
+/// The design of a stack.
 ///
 /// ```
 /// use ropewalk::*;
@@ -165,7 +165,7 @@ pub use ropewalk_abi::ExternType;
 #[doc(inline)]
 pub use ropewalk_abi::stack::StackKind;
 
-/// The reasons for which WebAssembly traps.
+/// The reason of a trap.
 ///
 /// ```
 /// use ropewalk::*;
@@ -176,7 +176,7 @@ pub use ropewalk_abi::stack::StackKind;
 #[doc(inline)]
 pub use ropewalk_abi::TrapCode;
 
-/// What a call that traps returns as its error.
+/// The error of a call that traps.
 ///
 /// ```
 /// use ropewalk::*;
@@ -200,7 +200,7 @@ pub use ropewalk_abi::TrapCode;
 #[doc(inline)]
 pub use ropewalk_runtime::Trap;
 
-/// What a call returns as its error if a host function has failed.
+/// The error of a call whose host function has failed.
 ///
 /// ```
 /// use ropewalk::*;
@@ -221,19 +221,19 @@ pub use ropewalk_runtime::Trap;
 /// let run = instance.get_typed_func::<(), ()>(&mut store, "run")?;
 /// let error = run.call(&mut store, ()).unwrap_err();
 ///
-/// // The message, and then where WebAssembly was.
+/// // The message, and then a backtrace of WebAssembly.
 /// assert_eq!(
 ///     error.to_string(),
 ///     "there is no such file\nwasm backtrace:\n   0: <text>:4:29: <module>!run"
 /// );
-/// // What the host function returned is there too.
+/// // It wraps the error of the host function.
 /// assert_eq!(error.downcast_ref::<io::Error>().unwrap().kind(), io::ErrorKind::NotFound);
 /// # Ok::<(), Error>(())
 /// ```
 #[doc(inline)]
 pub use ropewalk_runtime::HostError;
 
-/// What instantiating a module returns as its error if an import is missing or does not fit.
+/// The error of instantiating a module whose import is missing or has a wrong type.
 ///
 /// ```
 /// use ropewalk::*;
@@ -249,9 +249,9 @@ pub use ropewalk_runtime::HostError;
 #[doc(inline)]
 pub use ropewalk_runtime::LinkError;
 
-/// Where WebAssembly was. [`Trap`], [`HostError`] and [`Exception`](crate::Exception) have
-/// one, a suspended [`Continuation`](crate::Continuation) too, and a host function
-/// [gets one](crate::Caller::backtrace).
+/// The frames of WebAssembly. [`Trap`], [`HostError`] and [`Exception`](crate::Exception) have one.
+/// So have a suspended [`Continuation`](crate::Continuation), and the
+/// [caller](crate::Caller::backtrace) of a host function.
 ///
 /// ```
 /// use ropewalk::*;
@@ -276,7 +276,7 @@ pub use ropewalk_runtime::LinkError;
 #[doc(inline)]
 pub use ropewalk_runtime::Backtrace;
 
-/// A function of a [`Backtrace`], and where in it.
+/// A function of a [`Backtrace`], and the position in it.
 ///
 /// ```
 /// use ropewalk::*;
@@ -293,7 +293,7 @@ pub use ropewalk_runtime::Backtrace;
 #[doc(inline)]
 pub use ropewalk_runtime::Frame;
 
-/// A line of the source of a module, for a [`Frame`].
+/// A position in the source of a module, for a [`Frame`].
 ///
 /// ```
 /// use ropewalk::*;
@@ -309,7 +309,7 @@ pub use ropewalk_runtime::Frame;
 #[doc(inline)]
 pub use ropewalk_runtime::Place;
 
-/// What lies between two frames of a [`Backtrace`] that are on different stacks.
+/// What connects two frames of a [`Backtrace`] that are on different stacks.
 ///
 /// ```
 /// use ropewalk::*;
@@ -337,7 +337,7 @@ pub use ropewalk_runtime::Place;
 #[doc(inline)]
 pub use ropewalk_runtime::Boundary;
 
-/// How many stacks a [`Store`](crate::Store) has, and what they take.
+/// How many stacks a [`Store`](crate::Store) has, and how much memory they take.
 ///
 /// ```
 /// use ropewalk::*;
@@ -371,7 +371,7 @@ pub use ropewalk_runtime::StackStatistics;
 #[doc(inline)]
 pub use ropewalk_runtime::StackList;
 
-/// What a [`StackList`] says of a stack.
+/// A stack of a [`StackList`].
 ///
 /// ```
 /// use ropewalk::*;
@@ -386,7 +386,7 @@ pub use ropewalk_runtime::StackList;
 #[doc(inline)]
 pub use ropewalk_runtime::StackInfo;
 
-/// Who waits for whom, and in what: the report of [`StackList::waits`].
+/// Which stacks wait for which others, and where: the report of [`StackList::waits`].
 ///
 /// ```
 /// use ropewalk::*;
@@ -398,7 +398,7 @@ pub use ropewalk_runtime::StackInfo;
 #[doc(inline)]
 pub use ropewalk_runtime::Waits;
 
-/// The state of a stack. Only those of stacks that are in use are in a [`StackList`].
+/// The state of a stack. A [`StackList`] has only stacks that are in use.
 ///
 /// ```
 /// use ropewalk::*;
@@ -413,17 +413,17 @@ pub use ropewalk_runtime::Waits;
 #[doc(inline)]
 pub use ropewalk_abi::life::Life;
 
-/// How far a compilation is. [`Module::watched`](crate::Module::watched) has an example.
+/// The progress of a compilation. [`Module::watched`](crate::Module::watched) has an example.
 #[doc(inline)]
 pub use ropewalk_compile::Progress;
 
-/// What happens when the file of a trace is behind.
+/// What happens when the writer of a trace is too slow.
 /// [`Store::stream_trace`](crate::Store::stream_trace) has an example.
 #[doc(inline)]
 pub use ropewalk_runtime::observe::trace::WhenBehind;
 
-/// Where a program has spent its time. [`Store::start_profile`](crate::Store::start_profile) has
-/// an example that prints one; this is how it is read:
+/// A profile: where a program has spent its time.
+/// [`Store::start_profile`](crate::Store::start_profile) has an example that takes one. Its parts:
 ///
 /// ```
 /// use ropewalk::*;
@@ -440,7 +440,7 @@ pub use ropewalk_runtime::observe::trace::WhenBehind;
 #[doc(inline)]
 pub use ropewalk_runtime::Profile;
 
-/// Where a program was at some time. [`Profile`] has an example.
+/// A sample of a [`Profile`], which has an example.
 #[doc(inline)]
 pub use ropewalk_runtime::Sample;
 
@@ -477,25 +477,25 @@ pub use ropewalk_runtime::Sample;
 #[doc(inline)]
 pub use ropewalk_runtime::ResourceLimiter;
 
-/// A limiter that may wait. [`Store::limiter_async`](crate::Store::limiter_async) has an example.
+/// A limiter whose decisions may take time. [`Store::limiter_async`](crate::Store::limiter_async) has an example.
 #[doc(inline)]
 pub use ropewalk_runtime::ResourceLimiterAsync;
 
-/// What a limiter that may wait answers. [`Store::limiter_async`](crate::Store::limiter_async) has
-/// an example.
+/// The decision of an async limiter. [`Store::limiter_async`](crate::Store::limiter_async) has an
+/// example.
 #[doc(inline)]
 pub use ropewalk_runtime::Answer;
 
-/// Something that a limiter has refused. [`ResourceLimiter`] has an example.
+/// The error of something that a limiter has refused. [`ResourceLimiter`] has an example.
 #[doc(inline)]
 pub use ropewalk_runtime::Refused;
 
-/// A limiter that may wait has not decided, where nobody waits for it.
+/// The error of a call that cannot wait for the decision of an async limiter.
 /// [`Store::limiter_async`](crate::Store::limiter_async) has an example.
 #[doc(inline)]
 pub use ropewalk_runtime::Undecided;
 
-/// What becomes of a call that has used up all fuel.
+/// What happens to a call that has used up all fuel.
 /// [`Store::on_out_of_fuel`](crate::Store::on_out_of_fuel) has an example.
 #[doc(inline)]
 pub use ropewalk_runtime::OutOfFuel;

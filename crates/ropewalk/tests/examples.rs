@@ -58,11 +58,11 @@ fn async_functions_that_wait_for_the_host() {
         "program 2 has: fair.more",
         "program 1 has: slow.more",
         "program 3 has: an error: no such page",
-        "program 3 has ended, 2 go on",
+        "program 3 has ended, 2 continue",
         "program 2 has: the end of the fair one",
-        "program 2 has ended, 1 go on",
+        "program 2 has ended, 1 continue",
         "program 1 has: the end of the slow one",
-        "program 1 has ended, 0 go on",
+        "program 1 has ended, 0 continue",
     ];
     for engine in engines() {
         assert_eq!(lines(continuations_async::run(&engine)), expected);

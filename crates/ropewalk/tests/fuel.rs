@@ -476,5 +476,5 @@ fn fuel_is_refused_where_it_is_not_counted() {
     assert_eq!(asked.unwrap_err().to_string(), expected);
     let mut store = Store::new(&counting(DEFAULT), ());
     let error = store.fuel_async_yield_interval(Some(0)).unwrap_err();
-    assert_eq!(error.to_string(), "an interval has at least one unit of fuel");
+    assert_eq!(error.to_string(), "an interval must be at least one unit of fuel, found 0");
 }

@@ -294,7 +294,7 @@ fn a_rest_that_does_not_fit_is_refused() {
         };
         linker.func_wrap("host", "f", f).unwrap();
     });
-    assert!(error.contains("returned a rest whose results are of other types"), "{error}");
+    assert!(error.contains("whose future has results of other types"), "{error}");
 
     // A rest of another store, whose data may be of another type.
     let error = refused(|linker| {
@@ -316,7 +316,7 @@ fn a_rest_that_does_not_fit_is_refused() {
             })
             .unwrap();
     });
-    assert!(error.contains("only a function that is no future can return"), "{error}");
+    assert!(error.contains("only a host function that is not `async` can return"), "{error}");
 }
 
 fn rest_of_another_store() -> Error {

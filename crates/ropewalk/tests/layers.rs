@@ -46,7 +46,7 @@ const COMPILE: Layers = Layers {
 const ROPEWALK: Layers = Layers {
     source: "src",
     order: &[
-        "tuples",
+        "macros",
         "misuse",
         "reexports",
         "engine",

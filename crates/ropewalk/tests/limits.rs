@@ -288,16 +288,16 @@ fn where_bound_values_find_no_room_nothing_is_bound() {
 #[test]
 fn a_setting_that_cannot_be_is_an_error_that_says_the_range() {
     const LAST: u64 = stress::LAST_GENERATION;
-    let beyond = format!("Stress::first_generation is 0 to {LAST}, not {}", LAST + 1);
-    let largest = "a stack has at most 68719476736 bytes, not 68719476737";
-    let blocks = "Stress::max_blocks is 2 to 16777216, not";
+    let beyond = format!("Stress::first_generation must be 0 to {LAST}, found {}", LAST + 1);
+    let largest = "a stack has at most 68719476736 bytes, found 68719476737";
+    let blocks = "Stress::max_blocks must be 2 to 16777216, found";
     let [few, many] = [1, 16_777_217].map(|count| format!("{blocks} {count}"));
     for (config, expected) in [
         (Config::new().stress(|stress| stress.max_blocks = 1), &*few),
         (Config::new().stress(|stress| stress.max_blocks = 16_777_217), &*many),
-        (Config::new().max_activations(0), "Config::max_activations is at least 1, not 0"),
-        (Config::new().stack_pool(0), "Config::stack_pool is 1 to 65536, not 0"),
-        (Config::new().stack_pool(65537), "Config::stack_pool is 1 to 65536, not 65537"),
+        (Config::new().max_activations(0), "Config::max_activations must be at least 1, found 0"),
+        (Config::new().stack_pool(0), "Config::stack_pool must be 1 to 65536, found 0"),
+        (Config::new().stack_pool(65537), "Config::stack_pool must be 1 to 65536, found 65537"),
         (Config::new().stress(|stress| stress.first_generation = LAST + 1), &*beyond),
         (Config::new().stack_size((1 << 36) + 1), largest),
         (Config::new().max_wasm_stack((1 << 36) + 1), largest),

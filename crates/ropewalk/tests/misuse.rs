@@ -169,7 +169,10 @@ fn a_name_is_defined_once_unless_shadowing_is_allowed() {
     let mut linker = Linker::<()>::new(&engine);
     linker.func_wrap("a", "b", || 1i32).unwrap();
     let again = linker.func_wrap("a", "b", || 2i32).map(|_| ());
-    assert_eq!(message(again), "\"a\" \"b\" is defined twice");
+    assert_eq!(
+        message(again),
+        "\"a\" \"b\" is defined twice: allow that with `Linker::allow_shadowing`"
+    );
     linker.allow_shadowing(true).func_wrap("a", "b", || 2i32).unwrap();
 }
 
@@ -215,7 +218,10 @@ fn types_that_the_engine_does_not_know_are_refused() {
     for number in [12345, 1 << 31, u32::MAX] {
         let element = RefType { nullable: true, heap: HeapType::Concrete(number) };
         let unknown = ValType::Ref(element);
-        let expected = format!("the engine does not know (ref null type {number})");
+        let expected = format!(
+            "the engine does not know the type (ref null type {number}): it must come from the \
+             same engine"
+        );
         let func = Func::new(&mut store, FuncType::new([unknown], []), |_, _, _| Ok(()));
         assert_eq!(message(func), expected);
         assert_eq!(message(Tag::with_params(&mut store, [unknown])), expected);

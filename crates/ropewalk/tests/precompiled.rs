@@ -250,7 +250,7 @@ fn what_is_no_compiled_module_is_refused() {
     let short = refused(&bytes[..40]).to_string();
     assert_eq!(short, "it is damaged: it is too short");
     let error = Module::new(&engine, &bytes).unwrap_err().to_string();
-    assert!(error.starts_with("this is a precompiled module"), "{error}");
+    assert!(error.contains("found a precompiled module"), "{error}");
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn a_folder_that_others_may_write_to_is_no_cache() {
     let folder = folder("open-cache");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
     let error = Cache::open(&folder).unwrap_err().to_string();
-    assert!(error.ends_with("others may write to it"), "{error}");
+    assert!(error.ends_with("other users may write to it"), "{error}");
 }
 
 #[test]

@@ -280,7 +280,7 @@ fn settings_beyond_all_measure_are_errors_or_work() {
             match try_out(config) {
                 Ok(()) => assert!(size <= 1 << 36, "{size}"),
                 Err(error) => {
-                    let refused = format!("a stack has at most {} bytes, not {size}", 1u64 << 36);
+                    let refused = format!("a stack has at most {} bytes, found {size}", 1u64 << 36);
                     let is_trap = error.downcast_ref::<Trap>().is_some();
                     assert!(is_trap && size <= 1 << 36 || error.to_string() == refused, "{error}");
                 }

@@ -1,4 +1,4 @@
-//! How an engine behaves.
+//! The settings of an engine.
 
 use crate::engine::stress::LAST_GENERATION;
 use crate::module::cache::Cache;
@@ -13,7 +13,7 @@ use ropewalk_runtime::vm::table::TableLimits;
 use std::path::PathBuf;
 use wasmparser::WasmFeatures;
 
-/// What code is made for.
+/// How hard the compiler optimizes.
 ///
 /// ```
 /// use ropewalk::*;
@@ -65,14 +65,13 @@ pub struct Config {
     pub(crate) stress: Stress,
 }
 
-/// What the engine implements.
+/// The features that the engine implements.
 const IMPLEMENTED: WasmFeatures = WasmFeatures::WASM3
     .difference(WasmFeatures::THREADS)
     .union(WasmFeatures::WIDE_ARITHMETIC)
     .union(WasmFeatures::COMPACT_IMPORTS)
     .union(WasmFeatures::STACK_SWITCHING);
 
-/// How many stacks are made ready at a time at most.
 const MAX_POOL: u64 = 1 << 16;
 
 impl Default for Config {
@@ -103,78 +102,57 @@ impl Default for Config {
     }
 }
 
-impl Config {
-    /// The default settings: everything that is implemented is on.
-    pub fn new() -> Config {
-        Config::default()
-    }
+/// Defines the methods that set one field of [`Config`].
+macro_rules! config_settings {
+    ($($(#[$doc:meta])* $setting:ident($value:ident: $ty:ty) => $($field:ident).+;)*) => {
+        impl Config {
+            $(
+                $(#[$doc])*
+                pub fn $setting(&mut self, $value: $ty) -> &mut Config {
+                    self.$($field).+ = $value;
+                    self
+                }
+            )*
+        }
+    };
+}
 
-    /// Turns features of the language on or off. Turning on one that is not
-    /// implemented makes [`Engine::new`](crate::Engine::new) fail.
-    pub fn wasm_features(&mut self, features: WasmFeatures, enable: bool) -> &mut Config {
-        self.features.set(features, enable);
-        self
-    }
+config_settings! {
+    /// How hard the compiler optimizes.
+    opt_level(level: OptLevel) => opt_level;
 
-    /// How hard the compiler tries.
-    pub fn opt_level(&mut self, level: OptLevel) -> &mut Config {
-        self.opt_level = level;
-        self
-    }
-
-    /// Keeps compiled modules in a folder, and looks for them there. None by default.
-    pub fn cache(&mut self, cache: impl Into<Option<Cache>>) -> &mut Config {
-        self.cache = cache.into();
-        self
-    }
-
-    /// How many bytes a stack may have, be it that of a call from the host or of a
-    /// continuation. 64 MiB by default, and 64 GiB at most.
+    /// How many bytes a stack may have, for calls from the host as well as for continuations.
+    /// 64 MiB by default, and 64 GiB at most.
     ///
-    /// A stack begins with much less and grows: it gets address space when it needs it,
-    /// and memory page by page. What it does not need any more it gives back, some
-    /// calls or collections later. Beyond the limit, or where there is no more memory,
-    /// the trap is `call stack exhausted`.
-    pub fn max_wasm_stack(&mut self, bytes: usize) -> &mut Config {
-        self.stacks.limit = bytes;
-        self
-    }
+    /// A stack begins with much less and grows: it reserves address space when it needs it, and
+    /// uses memory page by page. Some calls or collections later it gives unused memory back.
+    /// Beyond the limit, or without memory, the trap is `call stack exhausted`.
+    max_wasm_stack(bytes: usize) => stacks.limit;
 
-    /// How deep calls from the host into WebAssembly may nest. Each uses some
-    /// of the host's stack too. 1000 by default, and at least 1.
-    pub fn max_activations(&mut self, count: usize) -> &mut Config {
-        self.max_activations = count;
-        self
-    }
+    /// How deep calls from the host into WebAssembly may nest. Each uses some of the host's stack
+    /// too. 1000 by default, and at least 1.
+    max_activations(count: usize) => max_activations;
 
     /// Compiles functions so that they can be interrupted: by an
     /// [`InterruptHandle`](crate::InterruptHandle), by a
-    /// [deadline](crate::Store::set_deadline), or to let others run after a
+    /// [deadline](crate::Store::set_deadline), or for a
     /// [time slice](crate::Store::set_time_slice). Off by default.
     ///
-    /// Functions then look at the head of every loop, and when they begin, whether they
-    /// are to stop, which is one comparison.
-    pub fn interruption(&mut self, enable: bool) -> &mut Config {
-        self.interruption = enable;
-        self
-    }
+    /// Functions then poll for interruption at their beginning and at the head of every loop, which
+    /// costs one comparison.
+    interruption(enable: bool) => interruption;
 
-    /// Counts what functions execute, so that it can be
-    /// [limited](crate::Store::set_fuel). Off by default; a store has no fuel until it
-    /// is given some.
+    /// Counts the instructions that functions execute, so that they can be
+    /// [limited](crate::Store::set_fuel). Off by default. A store begins without fuel.
     ///
-    /// Each instruction costs one unit, but `nop`, `drop`, `block`, `loop`, `try_table`,
-    /// `else` and `end`. Instructions that fill, copy or make many cost one more for each
-    /// 64 bytes of a memory, or 8 elements of a table or an array. What the same program
-    /// costs is always the same, on every machine.
-    pub fn consume_fuel(&mut self, enable: bool) -> &mut Config {
-        self.consume_fuel = enable;
-        self
-    }
+    /// Each instruction costs one unit, except `nop`, `drop`, `block`, `loop`, `try_table`, `else`
+    /// and `end`, which are free. Instructions that fill, copy or create ranges cost one more unit
+    /// for each 64 bytes of a memory, or 8 elements of a table or an array. The costs of a program
+    /// are the same on every machine.
+    consume_fuel(enable: bool) => consume_fuel;
 
-    /// How many bytes a linear memory may have. No limit by default, but that of its
-    /// type. A module with a larger one cannot be instantiated, and `memory.grow`
-    /// beyond that returns -1.
+    /// How many bytes a linear memory may have. By default only its type limits it. A module with a
+    /// larger memory cannot be instantiated, and `memory.grow` beyond the limit returns -1.
     ///
     /// ```
     /// use ropewalk::*;
@@ -187,15 +165,11 @@ impl Config {
     /// assert!(Instance::new(&mut store, &three_pages, &[]).is_err());
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn max_memory(&mut self, bytes: u64) -> &mut Config {
-        self.max_memory = bytes;
-        self
-    }
+    max_memory(bytes: u64) => max_memory;
 
-    /// How many bytes all linear memories of a store may have together. By default three
-    /// quarters of the memory that the machine has, or that its control group (cgroup) may
-    /// have. A module with more cannot be instantiated, and `memory.grow` beyond that returns
-    /// -1.
+    /// How many bytes all linear memories of a store may have together. By default three quarters
+    /// of the memory of the machine or of its control group (cgroup). A module with more cannot be
+    /// instantiated, and `memory.grow` beyond the limit returns -1.
     ///
     /// ```
     /// use ropewalk::*;
@@ -210,22 +184,17 @@ impl Config {
     /// assert!(memory.grow(&mut store, 1).is_err());
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn max_total_memory(&mut self, bytes: u64) -> &mut Config {
-        self.max_total_memory = bytes;
-        self
-    }
+    max_total_memory(bytes: u64) => max_total_memory;
 
-    /// How many bytes of address space each linear memory with 32-bit addresses reserves, if
-    /// it is not longer. 4 GiB by default, which is all that an index can reach: then
-    /// accesses need no check, and a memory never moves. With less, every access compares its
-    /// index with the length, as those of 64-bit memories do, and a memory moves when it
-    /// grows beyond what it reserves.
+    /// How many bytes of address space each linear memory with 32-bit addresses reserves, unless it
+    /// is larger. The default of 4 GiB is all that an index can reach: accesses need no check, and a
+    /// memory never moves. With less, every access compares its index with the length, as in
+    /// 64-bit memories, and a memory moves when it outgrows its reservation.
     ///
-    /// A process has 128 TiB of address space, and less where `ulimit -v` is set. Where there
-    /// is not enough, or half of it is taken by memories, new ones reserve less by
-    /// themselves, and their modules are compiled again for that. A
-    /// [precompiled](crate::Module::deserialize) module cannot be: what is to run in tens of
-    /// thousands of stores is better compiled with this setting.
+    /// A process has 128 TiB of address space, or less with `ulimit -v`. When there is not enough,
+    /// or when memories take half of it, new memories reserve less, and the engine compiles their
+    /// modules again. It cannot do that for a [precompiled](crate::Module::deserialize) module. Use
+    /// this setting for a module that runs in tens of thousands of stores.
     ///
     /// ```
     /// use ropewalk::*;
@@ -238,126 +207,164 @@ impl Config {
     /// assert_eq!(memory.grow(&mut store, 100)?, 1);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn memory_reservation(&mut self, bytes: u64) -> &mut Config {
-        self.memory_reservation = bytes;
-        self
-    }
+    memory_reservation(bytes: u64) => memory_reservation;
 
-    /// How many stacks of a store, of all designs, may be live at the same time.
-    /// Sixteen million by default. Beyond that, what makes one traps with `too many
-    /// stacks`.
-    pub fn max_stacks(&mut self, count: usize) -> &mut Config {
-        self.stacks.maximum = count;
-        self
-    }
+    /// How many stacks of all designs a store may have at the same time. Sixteen million by
+    /// default. Beyond the limit, creating a stack traps with `too many stacks`.
+    max_stacks(count: usize) => stacks.maximum;
 
-    /// How many bytes the stacks of a store may have all together: each continuation
-    /// counts with what it [begins with](Config::stack_size), whatever it uses of it, or
-    /// with what its frames take if it is [parked](crate::Store::park_idle), and every
-    /// stack with its record and what it has grown by. So they never take more memory than
-    /// this and what roots begin with. Near the limit all stacks are parked that can be.
+    /// How many bytes the stacks of a store may have together. A continuation counts with its
+    /// [initial size](Config::stack_size), or with its frames if it is
+    /// [parked](crate::Store::park_idle). Every stack counts with its record, and with what it has
+    /// grown by. Roots begin with memory that does not count. Near the limit the store parks all
+    /// stacks that it can.
     ///
-    /// By default half of the memory that the machine has, or that its control group (cgroup)
-    /// may have: that is room for millions of stacks that are parked. Beyond it, making a
-    /// stack or continuing one that is parked traps with `too many stacks`, and a stack that
-    /// would have to grow with `call stack exhausted`.
-    pub fn max_stack_memory(&mut self, bytes: usize) -> &mut Config {
-        self.stacks.memory = bytes;
-        self
-    }
+    /// By default half of the memory of the machine or of its control group (cgroup), which is
+    /// enough for millions of parked stacks. Beyond the limit, creating a stack or continuing a
+    /// parked one traps with `too many stacks`, and growing one with `call stack exhausted`.
+    max_stack_memory(bytes: usize) => stacks.memory;
 
-    /// How many bytes the stack of a continuation begins with. 112 KiB by default, of
-    /// which only the pages that are used take memory. One that needs more
-    /// [grows](Config::max_wasm_stack).
-    pub fn stack_size(&mut self, bytes: usize) -> &mut Config {
-        self.stacks.size = bytes;
-        self
-    }
+    /// How many bytes the stack of a continuation begins with. 112 KiB by default; only used pages
+    /// take memory. A stack that needs more [grows](Config::max_wasm_stack).
+    stack_size(bytes: usize) => stacks.size;
 
-    /// How many bytes the stack of a call from the host begins with. One mebibyte by
-    /// default, of which only the pages that are used take memory. One that needs more
-    /// [grows](Config::max_wasm_stack).
-    pub fn root_size(&mut self, bytes: usize) -> &mut Config {
-        self.root_size = bytes;
-        self
-    }
+    /// How many bytes the stack of a call from the host begins with. One mebibyte by default; only
+    /// used pages take memory. A stack that needs more [grows](Config::max_wasm_stack).
+    root_size(bytes: usize) => root_size;
 
-    /// How many stacks are made ready at a time, and kept ready
-    /// at least. 16 by default; 1 to 65,536.
-    pub fn stack_pool(&mut self, count: usize) -> &mut Config {
-        self.stacks.pool = count;
-        self
-    }
+    /// How many stacks the store creates at a time, and keeps ready at least. 16 by default;
+    /// 1 to 65,536.
+    stack_pool(count: usize) => stacks.pool;
 
-    /// Records what stacks do: each creation, resumption, suspension, switch, return,
-    /// exception that crosses stacks, trap, end, collection, growth and parking, and each
-    /// call of the host, in all designs. Off by default.
+    /// Records the events of stacks in all designs: each creation, resumption, suspension, switch,
+    /// return, exception that crosses stacks, trap, end, collection, growth and parking, and each
+    /// host call. Off by default.
     ///
-    /// Code for this differs from other code, so a module that was compiled by an engine of
-    /// one kind is not one for an engine of the other. What is recorded,
-    /// [`Store::take_trace`](crate::Store::take_trace) gives.
-    pub fn trace(&mut self, enable: bool) -> &mut Config {
-        self.trace = enable;
-        self
-    }
+    /// Traced code differs from other code, so engines with and without this setting cannot share
+    /// compiled modules. [`Store::take_trace`](crate::Store::take_trace) returns the record.
+    trace(enable: bool) => trace;
 
-    /// Lets stores be written down, with all their stacks, and read again
-    /// ([`Store::snapshot`](crate::Store::snapshot)). Off by default.
+    /// Allows [snapshots](crate::Store::snapshot) of stores with all their stacks. Off by default.
     ///
-    /// Functions then list every pointer that their frames have during calls, and keep nothing
-    /// in registers then, so they are a little slower. A module that was compiled by an engine
-    /// of one kind is not one for an engine of the other.
-    pub fn snapshots(&mut self, enable: bool) -> &mut Config {
-        self.snapshots = enable;
-        self
-    }
+    /// Functions then list all pointers in their frames during calls, and keep none in registers,
+    /// so they are a little slower. Engines with and without this setting cannot share compiled
+    /// modules.
+    snapshots(enable: bool) => snapshots;
 
-    /// Has the kernel note, after a snapshot, which pages of memory are written, so that one of
-    /// what has changed since ([`SnapshotOptions::since`](crate::SnapshotOptions::since)) costs
-    /// what has changed. On by default.
+    /// After a snapshot, has the kernel track dirty pages, so that the cost of a snapshot of
+    /// [changes](crate::SnapshotOptions::since) depends on their size. On by default.
     ///
-    /// It needs Linux 6.7, and that the process may use `userfaultfd` and read
-    /// `/proc/self/pagemap`; otherwise, and if this is off, everything is compared. Each page is
-    /// written for the first time after a snapshot a little more slowly, by about a microsecond.
-    /// For single snapshots, [`SnapshotOptions::is_base`](crate::SnapshotOptions::is_base) says it.
-    pub fn watch_written_pages(&mut self, enable: bool) -> &mut Config {
-        self.watch_written_pages = enable;
+    /// This needs Linux 6.7, `userfaultfd`, and read access to `/proc/self/pagemap`. Otherwise, and
+    /// if it is off, everything is compared. The first write to a page after a snapshot takes about
+    /// a microsecond longer. [`SnapshotOptions::is_base`](crate::SnapshotOptions::is_base) sets it
+    /// for single snapshots.
+    watch_written_pages(enable: bool) => watch_written_pages;
+
+    /// Adds the functions of each loaded module to `/tmp/perf-PID.map`, where `perf report` finds
+    /// their names. Off by default. Loading fails if the file cannot be written.
+    perf_map(enable: bool) => perf_map;
+
+    /// Shows compiled code to native debuggers, such as gdb. Their backtraces then lead from a host
+    /// function through WebAssembly, across stacks, to the host again, with names and source lines.
+    /// Off by default. It does not change the code.
+    native_debug(enable: bool) => native_debug;
+
+    /// How many bytes the objects of a store's heap may take. 4 GiB by default, or a quarter of the
+    /// machine's memory if that is less. During a collection a heap takes up to twice as much.
+    /// Beyond the limit an allocation traps with `out of memory`.
+    max_heap(bytes: usize) => heap.maximum;
+
+    /// How many elements a table may have. Ten million by default. A module with a larger table
+    /// cannot be instantiated, and `table.grow` beyond the limit returns -1. Elements that were
+    /// never written take no memory.
+    max_table_elements(count: u64) => tables.elements;
+
+    /// How many elements all tables of a store may have together. By default they take at most a
+    /// quarter of the machine's memory, at eight bytes each. A module with more cannot be
+    /// instantiated, and `table.grow` beyond the limit returns -1.
+    max_total_table_elements(count: u64) => tables.total;
+
+    /// How many elements of its tables an instance may begin with that are not null, since
+    /// instantiation writes them. Twenty million by default.
+    max_filled_elements(count: u64) => tables.filled;
+
+    /// How deep the blocks of a function may nest. 20,000 by default. Beyond that, a module is too
+    /// large.
+    max_nesting(count: u64) => limits.nesting;
+
+    /// How many instructions of a function may switch between stacks. 5,000 by default: compiling
+    /// one takes some tens of kilobytes. Beyond that, a module is too large.
+    max_switches(count: u64) => limits.switches;
+
+    /// How many *pieces of work* a function may cost the compiler, for each of its bytes, in
+    /// addition to a million. Four by default. All functions of a module together may cost four
+    /// times as many. Beyond that, a module is too large.
+    ///
+    /// A piece of work is a value that a call, a branch or a block passes, an edge from a call to a
+    /// clause of a `try_table` around it, or a field of a new structure. An instruction that
+    /// switches between stacks counts as 64.
+    max_work(per_byte: u64) => limits.work;
+
+    /// How many *steps* compiling a function may take, for each of its bytes, in addition to four
+    /// hundred million. A thousand by default. All functions of a module together may take as many
+    /// for each byte, and 1.6 billion. Beyond that, a module is too large.
+    ///
+    /// A step is about ten nanoseconds. Steps are counted before the work is done, so the same
+    /// module is always refused or never.
+    max_steps(per_byte: u64) => limits.steps;
+
+    /// How many bytes of memory compiling a function may take, for each of its bytes, in addition
+    /// to 512 MiB. 4096 by default. The number is estimated before. Beyond that, a module is too
+    /// large.
+    ///
+    /// Functions that are compiled at the same time take 512 MiB together. A function that takes
+    /// more is compiled alone.
+    max_compile_memory(per_byte: u64) => limits.memory;
+
+    /// How many locals a function may use, times its blocks, for each of its bytes, in addition to
+    /// 300,000. 16 by default. Beyond that its locals are kept in memory, so that compiling takes
+    /// linear time; the code is slow. Zero keeps all locals in memory, for testing.
+    max_local_blocks(per_byte: u64) => limits.local_blocks;
+
+    /// After how many steps the register allocator is replaced by a faster one, whose code is worse
+    /// and has larger frames. Fifty million by default. Zero always uses the faster one, for
+    /// testing.
+    max_backtracking(steps: u64) => limits.backtracking;
+}
+
+impl Config {
+    /// The default settings: all implemented features are on.
+    pub fn new() -> Config {
+        Config::default()
+    }
+
+    /// Turns WebAssembly features on or off. If one is on that is not implemented,
+    /// [`Engine::new`](crate::Engine::new) fails.
+    pub fn wasm_features(&mut self, features: WasmFeatures, enable: bool) -> &mut Config {
+        self.features.set(features, enable);
         self
     }
 
-    /// Tells `perf` the names of functions: each module that is loaded adds its own to
-    /// `/tmp/perf-PID.map`, where `perf report` looks for them. Off by default. Loading fails if
-    /// the file cannot be written.
-    pub fn perf_map(&mut self, enable: bool) -> &mut Config {
-        self.perf_map = enable;
+    /// Caches compiled modules in a folder. No cache by default.
+    pub fn cache(&mut self, cache: impl Into<Option<Cache>>) -> &mut Config {
+        self.cache = cache.into();
         self
     }
 
-    /// Tells `perf` of functions, with their code and their source lines: each module that is
-    /// loaded adds its own to `jit-PID.dump` in a folder, out of which `perf inject --jit` takes
-    /// them. None by default. [`Engine::new`](crate::Engine::new) fails if there can be no such
-    /// file, and loading a module if it cannot be written. The file has an end when the last engine
-    /// that uses it has been dropped.
+    /// Writes the functions of each loaded module, with code and source lines, to `jit-PID.dump` in
+    /// a folder, for `perf inject --jit`. Off by default. [`Engine::new`](crate::Engine::new) fails
+    /// if the file cannot be created, and loading a module if it cannot be written. The file is
+    /// complete when the last engine that uses it was dropped.
     pub fn jitdump(&mut self, folder: impl Into<Option<PathBuf>>) -> &mut Config {
         self.jitdump = folder.into();
         self
     }
 
-    /// Tells native debuggers, such as gdb, of compiled code: their backtraces then go from a
-    /// function of the host through those of WebAssembly, from stack to stack, to the host again,
-    /// with names and source lines. Off by default. Code is the same with it and without.
-    pub fn native_debug(&mut self, enable: bool) -> &mut Config {
-        self.native_debug = enable;
-        self
-    }
-
-    /// Puts a bug back. For showing that [`Stress::check_stacks`]
-    /// finds it.
+    /// Puts a bug back, to show that [`Stress::check_stacks`] finds it.
     ///
     /// # Safety
     ///
-    /// The engine is broken then: nothing may run in it that the bug leads to
-    /// memory which is not its own.
+    /// This breaks the engine. Nothing may run in it that the bug leads to memory of others.
     #[cfg(feature = "mutations")]
     #[doc(hidden)]
     pub unsafe fn mutation(&mut self, mutation: Mutation) -> &mut Config {
@@ -365,106 +372,7 @@ impl Config {
         self
     }
 
-    /// How many bytes the objects of a store's heap may take. 4 GiB by default, or a quarter
-    /// of the memory that the machine has if that is less. While it is collected, a heap takes
-    /// up to twice as much. Beyond that an allocation traps with `out of memory`.
-    pub fn max_heap(&mut self, bytes: usize) -> &mut Config {
-        self.heap.maximum = bytes;
-        self
-    }
-
-    /// How many elements a table may have. Ten million by default. A module with
-    /// a larger one cannot be instantiated, and `table.grow` beyond that returns
-    /// -1. Elements that nobody has written take no memory.
-    pub fn max_table_elements(&mut self, count: u64) -> &mut Config {
-        self.tables.elements = count;
-        self
-    }
-
-    /// How many elements all tables of a store may have together. By default as many as take a
-    /// quarter of the memory that the machine has, at eight bytes each. A module with more
-    /// cannot be instantiated, and `table.grow` beyond that returns -1.
-    pub fn max_total_table_elements(&mut self, count: u64) -> &mut Config {
-        self.tables.total = count;
-        self
-    }
-
-    /// How many elements the tables of an instance may begin with that are not
-    /// null, all together: those are written when it is made. Twenty million by
-    /// default.
-    pub fn max_filled_elements(&mut self, count: u64) -> &mut Config {
-        self.tables.filled = count;
-        self
-    }
-
-    /// How deep the blocks of a function may nest. 20,000 by default. Beyond
-    /// that, a module is too large.
-    pub fn max_nesting(&mut self, count: u64) -> &mut Config {
-        self.limits.nesting = count;
-        self
-    }
-
-    /// How many instructions of a function may switch between stacks. 5,000 by
-    /// default: each takes some tens of kilobytes while the function is compiled.
-    /// Beyond that, a module is too large.
-    pub fn max_switches(&mut self, count: u64) -> &mut Config {
-        self.limits.switches = count;
-        self
-    }
-
-    /// How many *pieces of work* a function may ask the compiler for, for each byte
-    /// of it, in addition to a million that are free. Four by default. All functions
-    /// of a module together may ask for four times as many. Beyond that, a module is
-    /// too large.
-    ///
-    /// A piece of work is a value that a call, a branch or a block passes, an edge
-    /// from a call to a clause of a `try_table` around it, a field of a new
-    /// structure. An instruction that switches between stacks is 64 of them.
-    pub fn max_work(&mut self, per_byte: u64) -> &mut Config {
-        self.limits.work = per_byte;
-        self
-    }
-
-    /// How many *steps* compiling a function may take, for each byte of it, in addition to
-    /// four hundred million that are free. A thousand by default. All functions of a module together
-    /// may take that for each byte, and 1.6 billion. Beyond that, a module is too large.
-    ///
-    /// A step is about ten nanoseconds. Steps are counted before the work is done, so that
-    /// the same module is always refused or never.
-    pub fn max_steps(&mut self, per_byte: u64) -> &mut Config {
-        self.limits.steps = per_byte;
-        self
-    }
-
-    /// How many bytes of memory compiling a function may take, for each byte of it, in
-    /// addition to 512 MiB that are free. 4096 by default. The number is estimated before
-    /// the function is compiled. Beyond that, a module is too large.
-    ///
-    /// Functions that are compiled at the same time take 512 MiB together, or one of them
-    /// is compiled alone.
-    pub fn max_compile_memory(&mut self, per_byte: u64) -> &mut Config {
-        self.limits.memory = per_byte;
-        self
-    }
-
-    /// How many locals a function may use, times its blocks, for each byte of it, in addition
-    /// to 300,000 that are free, before its locals are kept in memory. 16 by default. Such a
-    /// function is compiled in linear time, and is slow. With zero all functions are compiled
-    /// so, for testing.
-    pub fn max_local_blocks(&mut self, per_byte: u64) -> &mut Config {
-        self.limits.local_blocks = per_byte;
-        self
-    }
-
-    /// How many steps of looking for registers make the compiler look for a faster way, whose
-    /// code is worse and has larger frames. Fifty million by default. With zero it always
-    /// goes that way, for testing.
-    pub fn max_backtracking(&mut self, steps: u64) -> &mut Config {
-        self.limits.backtracking = steps;
-        self
-    }
-
-    /// Sets in which ways the engine is tested. Every program must do the same in all of them:
+    /// Sets stress modes, which test the engine. Every program must do the same in all of them:
     ///
     /// ```
     /// use ropewalk::*;
@@ -479,7 +387,7 @@ impl Config {
         self
     }
 
-    /// The settings with what the ways of testing change in them.
+    /// The settings, with those that the stress modes change.
     pub(crate) fn resolved(&self) -> Config {
         let mut config = self.clone();
         let stress = self.stress;
@@ -494,7 +402,7 @@ impl Config {
         config
     }
 
-    /// Fails if a setting has a value that it cannot have.
+    /// Fails if a setting has a value out of its range.
     pub(crate) fn check(&self) -> Result<()> {
         let unimplemented = self.unimplemented();
         if !unimplemented.is_empty() {
@@ -511,8 +419,8 @@ impl Config {
             if !range.contains(&value) {
                 let (least, most) = (range.start(), range.end());
                 match *most {
-                    u64::MAX => bail!("{name} is at least {least}, not {value}"),
-                    _ => bail!("{name} is {least} to {most}, not {value}"),
+                    u64::MAX => bail!("{name} must be at least {least}, found {value}"),
+                    _ => bail!("{name} must be {least} to {most}, found {value}"),
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The engine: what all modules and stores share.
+//! The engine, which modules and stores share.
 
 pub(crate) mod config;
 pub(crate) mod native_tools;
@@ -22,11 +22,10 @@ use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-/// Compiles modules, and has what their instances share: types, trampolines
-/// and the memory of stacks. A cheap handle; clones are the same engine.
+/// Compiles modules, and owns what their instances share: types, trampolines, and memory of stacks.
+/// Cloning it is cheap, and gives the same engine.
 ///
-/// Engines, modules and linkers can be shared by threads; each thread has a store of its
-/// own:
+/// Threads can share engines, modules and linkers. Each thread has its own store:
 ///
 /// ```
 /// use ropewalk::*;
@@ -64,28 +63,23 @@ struct EngineInner {
     arena: Arc<Arena>,
     memories: Arc<MemoryPool>,
     trampolines: Trampolines,
-    /// The module that makes first-class stacks.
     stacks_module: OnceLock<Arc<LoadedModule>>,
-    /// What `perf` is told by, if it is.
     jitdump: Option<JitDump>,
-    /// What the files of its modules say of its settings.
+    /// The settings, as in the files of its modules.
     settings: OnceLock<Vec<u8>>,
 }
 
 /// How many parameters or results a function may have.
 const MAX_VALUES: usize = 1000;
 
-/// How many bytes a stack may have: beyond all need, and so little that some
-/// hundreds of them are less than the address space.
+/// How many bytes a stack may have. Hundreds of stacks of this size fit into the address space.
 const LARGEST_STACK: usize = 1 << 36;
 
-/// Fails unless a stack may have this many bytes.
 pub(crate) fn check_stack_size(bytes: usize) -> Result<()> {
-    ensure!(bytes <= LARGEST_STACK, "a stack has at most {LARGEST_STACK} bytes, not {bytes}");
+    ensure!(bytes <= LARGEST_STACK, "a stack has at most {LARGEST_STACK} bytes, found {bytes}");
     Ok(())
 }
 
-/// Fails unless a function type that an embedder made can be one.
 pub(crate) fn check_func_type(types: &TypeRegistry, ty: &FuncType) -> Result<()> {
     let most = ty.params().len().max(ty.results().len());
     ensure!(
@@ -95,7 +89,7 @@ pub(crate) fn check_func_type(types: &TypeRegistry, ty: &FuncType) -> Result<()>
     ty.params().iter().chain(ty.results()).try_for_each(|ty| check_type(types, *ty))
 }
 
-/// Fails unless the type that a type names is one of the engine.
+/// Fails unless the engine knows the defined type that a type names.
 pub(crate) fn check_type(types: &TypeRegistry, ty: ValType) -> Result<()> {
     if types.knows(ty) { Ok(()) } else { Err(UnknownType(ty).into()) }
 }
@@ -123,8 +117,7 @@ impl Engine {
         let config = &config.resolved();
         config.check()?;
         check_stack_size(config.stacks.limit.max(config.stacks.size))?;
-        ropewalk_runtime::install_signal_handlers()
-            .context("cannot install the handlers of signals")?;
+        ropewalk_runtime::install_signal_handlers().context("cannot install signal handlers")?;
         let root_size = config.root_size.min(config.stacks.limit);
         let arena = ArenaOptions { root_size, ..ArenaOptions::default() };
         let target = Target::host(config.opt_level)?
@@ -162,7 +155,6 @@ impl Engine {
         Arc::ptr_eq(&a.inner, &b.inner)
     }
 
-    /// Fails unless what belongs to this engine may be used with what belongs to the other.
     pub(crate) fn check(
         &self,
         what: &'static str,
@@ -172,8 +164,8 @@ impl Engine {
         if Engine::same(self, other) { Ok(()) } else { Err(WrongEngine(what, with)) }
     }
 
-    /// The most general type of the references that a type is about: `func`, `extern`,
-    /// `any`, `exn` or `cont`. Of a type of another engine, `any`.
+    /// The top type of a heap type: `func`, `extern`, `any`, `exn` or `cont`. For a defined type of
+    /// another engine, `any`.
     ///
     /// ```
     /// use ropewalk::*;
@@ -243,7 +235,7 @@ impl Engine {
         }
     }
 
-    /// What the files of its modules say of its settings, which is found out once.
+    /// The settings, as in the files of its modules.
     pub(crate) fn settings_bytes(&self) -> &[u8] {
         self.inner.settings.get_or_init(|| precompiled::settings_bytes(self))
     }
@@ -252,19 +244,18 @@ impl Engine {
         &self.inner.trampolines
     }
 
-    /// How many trampolines it has compiled, for tests that modules out of files bring
-    /// theirs along.
+    /// How many trampolines it has compiled, for tests: compiled modules bring their own.
     #[doc(hidden)]
     pub fn compiled_trampolines(&self) -> usize {
         self.trampolines().count_compiled()
     }
 
-    /// The code by which the host calls functions of a type.
+    /// The code that calls functions of a type from the host.
     pub(crate) fn entry_trampoline(&self, type_id: u32) -> Result<*const c_void> {
         self.trampoline(TrampolineKind::Entry, type_id)
     }
 
-    /// The code by which functions of a type call the host.
+    /// The code that calls host functions of a type.
     pub(crate) fn host_trampoline(&self, type_id: u32) -> Result<*const c_void> {
         if in_registers(&self.types().func_type(type_id)) {
             return Ok(host_words(self.config().stress.move_stacks, self.config().trace));
@@ -272,7 +263,7 @@ impl Engine {
         self.trampoline(TrampolineKind::Host, type_id)
     }
 
-    /// Lets continuations be made of functions of a type.
+    /// Compiles what new continuations of functions of a type need.
     pub(crate) fn prepare_continuations(&self, type_id: u32) -> Result<()> {
         let code = self.trampoline(TrampolineKind::Stack, type_id)?;
         let info = self.types().get(type_id).info();
@@ -281,12 +272,11 @@ impl Engine {
         Ok(())
     }
 
-    /// The same, if it was needed before.
+    /// The module that creates first-class stacks, if it was used before.
     pub(crate) fn own_module(&self) -> Option<Arc<LoadedModule>> {
         self.inner.stacks_module.get().cloned()
     }
 
-    /// The module that makes first-class stacks.
     pub(crate) fn stacks_module(&self) -> Result<Arc<LoadedModule>> {
         if let Some(module) = self.inner.stacks_module.get() {
             return Ok(module.clone());

@@ -1,4 +1,4 @@
-//! What other tools are told of code that is loaded.
+//! Shows loaded code to native tools: perf and debuggers.
 
 use crate::engine::Engine;
 use anyhow::{Context as _, Result};
@@ -6,7 +6,7 @@ use ropewalk_runtime::code::perf_map;
 use ropewalk_runtime::{CodeMemory, LoadedModule};
 use std::ops::Range;
 
-/// Tells of a module, whose source is known by now if it ever is.
+/// Shows a module. Its source must be set before.
 pub(crate) fn tell(engine: &Engine, module: &mut LoadedModule) -> Result<()> {
     let config = engine.config();
     if config.perf_map {
@@ -24,8 +24,7 @@ pub(crate) fn tell(engine: &Engine, module: &mut LoadedModule) -> Result<()> {
     Ok(())
 }
 
-/// Tells of trampolines: code that stands between functions and the host, or where a stack begins.
-/// If there are several, their parts are given.
+/// Shows trampolines, which are these parts of the code, or all of it.
 pub(crate) fn tell_of_trampolines(
     engine: &Engine,
     code: &mut CodeMemory,

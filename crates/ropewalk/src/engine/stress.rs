@@ -1,13 +1,12 @@
-//! The modes in which every program must do the same: ways to make code, and
-//! ways to make stacks and heaps misbehave if they can. All tests choose from
-//! this list.
+//! Test modes: settings that change how code is made, and how stacks and heaps behave. Every program
+//! must do the same in all of them.
 
 use crate::engine::config::{Config, OptLevel};
 
-/// A way to run programs, which can be added to any other settings.
+/// A test mode, which can be added to other settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Mode {
-    /// What it is called in reports.
+    /// Its name in reports.
     pub name: &'static str,
     set: fn(&mut Config) -> &mut Config,
 }
@@ -17,7 +16,7 @@ impl Mode {
         Mode { name, set }
     }
 
-    /// The settings of the mode, and no others.
+    /// The default settings with this mode.
     pub fn config(self) -> Config {
         let mut config = Config::new();
         self.apply(&mut config);
@@ -33,69 +32,69 @@ impl Mode {
 /// References to stacks have generations of 34 bits.
 pub const LAST_GENERATION: u64 = (1 << 34) - 1;
 
-/// Nothing is different.
+/// The default settings.
 pub const DEFAULT: Mode = Mode::new("default", |config| config);
-/// How large a stack may become that moves all the time. A program that fills one, and
-/// switches or calls the host at each step, copies the square of this.
+/// The stack limit where stacks move all the time. A program that fills a stack, and switches at
+/// each step, copies the square of this.
 const MOVED: usize = 256 << 10;
-/// Stacks move all the time.
+/// Stacks move at every switch and host call.
 pub const MOVE: Mode = Mode::new("move stacks", |config| {
     config.stress(|stress| stress.move_stacks = true).max_wasm_stack(MOVED)
 });
-/// Every allocation collects. The stacks that it visits do not become too large either.
+/// Every allocation collects. Stacks are small, since each collection visits them.
 pub const COLLECT: Mode = Mode::new("collect always", |config| {
     config.stress(|stress| stress.collect_always = true).max_wasm_stack(1 << 20)
 });
-/// Both of these.
+/// [`COLLECT`] and [`MOVE`].
 pub const COLLECT_AND_MOVE: Mode = Mode::new("collect always, move stacks", |config| {
     config
         .stress(|stress| stress.collect_always = true)
         .stress(|stress| stress.move_stacks = true)
         .max_wasm_stack(MOVED)
 });
-/// Every stack is parked as soon as it is suspended.
+/// Every suspended stack is parked at once.
 pub const PARK: Mode = Mode::new("park always", |config| {
     config.stress(|stress| stress.park_always = true).max_wasm_stack(MOVED)
 });
-/// The records of stacks are checked all the time. The frames that this visits do not
-/// become too many either.
+/// The records of stacks are checked all the time. Stacks are small, since each check visits their
+/// frames.
 pub const CHECK: Mode = Mode::new("check stacks", |config| {
     config.stress(|stress| stress.check_stacks = true).max_wasm_stack(1 << 20)
 });
-/// Frames list all their pointers, so that stores can be written down.
+/// Frames list all their pointers, as for snapshots.
 pub const SNAPSHOTS: Mode = Mode::new("snapshots", |config| config.snapshots(true));
-/// The same, and after a snapshot the kernel notes everything that is written.
+/// As [`SNAPSHOTS`], and the kernel tracks all dirty pages.
 pub const WATCH: Mode = Mode::new("watch written pages", |config| {
     config.snapshots(true).stress(|stress| stress.watch_always = true)
 });
-/// Functions stop wherever they could be interrupted.
+/// Functions stop at every safepoint.
 pub const STOP: Mode =
     Mode::new("stop always", |config| config.stress(|stress| stress.stop_always = true));
 /// Stacks are made one at a time.
 pub const POOL_OF_ONE: Mode = Mode::new("a pool of one stack", |config| config.stack_pool(1));
-/// Stacks have room for few frames, and never get more.
+/// Stacks have room for few frames, and never grow.
 pub const SMALL_STACKS: Mode = Mode::new("small stacks that do not grow", |config| {
     config.stack_size(16 << 10).stress(|stress| stress.fail_to_grow = true)
 });
-/// Stacks have no room, and grow all the time.
+/// Stacks begin as small as possible, and grow all the time.
 pub const MINIMAL_STACKS: Mode =
     Mode::new("minimal stacks", |config| config.stress(|stress| stress.minimal_stacks = true));
-/// Memories reserve nothing but their guards, and move whenever they grow.
+/// Memories reserve only their guards, and move whenever they grow.
 pub const SMALL_MEMORIES: Mode =
     Mode::new("small reservations of memories", |config| config.memory_reservation(0));
-/// Registers are allocated in a single pass, which makes larger frames.
+/// Registers are allocated in a single pass, with larger frames.
 pub const SINGLE_PASS: Mode =
     Mode::new("registers in a single pass", |config| config.max_backtracking(0));
 /// Locals are kept in memory.
 pub const LOCALS_IN_MEMORY: Mode =
     Mode::new("locals in memory", |config| config.max_local_blocks(0));
-/// Code is not optimised.
+/// Code is not optimized.
 pub const NOT_OPTIMISED: Mode =
-    Mode::new("no optimisation", |config| config.opt_level(OptLevel::None));
-/// Code is optimised for its size as well.
+    Mode::new("no optimization", |config| config.opt_level(OptLevel::None));
+/// Code is optimized for size too.
 pub const SMALL_CODE: Mode =
-    Mode::new("optimised for size too", |config| config.opt_level(OptLevel::SpeedAndSize));
-/// References to stacks begin with the last generation, or near it.
+    Mode::new("optimized for size too", |config| config.opt_level(OptLevel::SpeedAndSize));
+/// References to stacks begin at or near the last generation.
 pub const GENERATIONS_LEFT: [Mode; 4] = [
     Mode::new("0 generations left", |config| {
         config.stress(|stress| stress.first_generation = LAST_GENERATION)

@@ -1,5 +1,5 @@
-//! The trampolines of an engine: one for each kind and type, compiled when it is needed
-//! first, or out of the file of a module that needs it.
+//! The trampolines of an engine: one for each kind and type. It is compiled on first use, or loaded
+//! from the file of a compiled module.
 
 use anyhow::{Context, Result};
 use ropewalk_abi::code::{CodeImage, TrampolineCode, TrampolineKind};
@@ -15,18 +15,17 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
-/// Where trampolines in a file begin: at multiples of this, since they may have constants.
+/// The alignment of trampolines in a file, since they may have constants.
 const ALIGNMENT: usize = 64;
 
-/// The trampolines that are there. They stay as long as the engine, which has the types.
+/// The loaded trampolines. They live as long as the engine, which owns the types.
 #[derive(Default)]
 pub(crate) struct Trampolines {
     /// For each kind, by the number of the type in the engine.
-    known: [RwLock<HashMap<u32, Trampoline>>; TrampolineKind::ALL.len()],
+    loaded: [RwLock<HashMap<u32, Trampoline>>; TrampolineKind::ALL.len()],
     compiled: AtomicUsize,
 }
 
-/// A part of some code.
 #[derive(Clone)]
 struct Trampoline {
     code: Arc<CodeMemory>,
@@ -52,12 +51,12 @@ fn compile(
 }
 
 impl Trampolines {
-    /// How many were compiled, and did not come out of files.
+    /// How many were compiled, and not loaded from files.
     pub fn count_compiled(&self) -> usize {
         self.compiled.load(Ordering::Relaxed)
     }
 
-    /// The trampoline for a type, which is compiled, and told of, if it is not there.
+    /// The trampoline for a type. Compiles it if necessary, and tells native tools.
     pub fn get(
         &self,
         kind: TrampolineKind,
@@ -66,24 +65,24 @@ impl Trampolines {
         type_id: u32,
         tell: impl FnOnce(&mut CodeMemory) -> Result<()>,
     ) -> Result<*const c_void> {
-        if let Some(known) = self.find(kind, type_id) {
-            return Ok(known.address());
+        if let Some(loaded) = self.find(kind, type_id) {
+            return Ok(loaded.address());
         }
         let mut code = CodeMemory::load(self.compile(kind, target, &types.func_type(type_id))?)
             .context("cannot load code")?;
         tell(&mut code)?;
         let part = 0..code.len();
         let new = Trampoline { code: Arc::new(code), part };
-        let mut known = self.known[kind as usize].write().expect("never poisoned");
-        Ok(known.entry(type_id).or_insert(new).address())
+        let mut loaded = self.loaded[kind as usize].write().expect("never poisoned");
+        Ok(loaded.entry(type_id).or_insert(new).address())
     }
 
-    /// All that there are, each with code of its own.
+    /// All trampolines, each with its own code.
     pub fn all(&self) -> Vec<LoadedTrampoline> {
         let mut all = Vec::new();
         for kind in TrampolineKind::ALL {
-            let known = self.known[kind as usize].read().expect("never poisoned");
-            all.extend(known.iter().map(|(&type_id, trampoline)| LoadedTrampoline {
+            let loaded = self.loaded[kind as usize].read().expect("never poisoned");
+            all.extend(loaded.iter().map(|(&type_id, trampoline)| LoadedTrampoline {
                 kind,
                 type_id,
                 code: trampoline.code.clone(),
@@ -93,7 +92,7 @@ impl Trampolines {
     }
 
     fn find(&self, kind: TrampolineKind, type_id: u32) -> Option<Trampoline> {
-        self.known[kind as usize].read().expect("never poisoned").get(&type_id).cloned()
+        self.loaded[kind as usize].read().expect("never poisoned").get(&type_id).cloned()
     }
 
     fn compile(&self, kind: TrampolineKind, target: &Target, ty: &FuncType) -> Result<CodeImage> {
@@ -101,13 +100,13 @@ impl Trampolines {
         Ok(compile(kind, target, ty)?)
     }
 
-    /// Takes those out of a file that are not there yet. `type_ids` are the engine's numbers
-    /// for the types of its module. They are told of, with the parts that they are in.
+    /// Loads the missing trampolines from the file of a module. `type_ids` are the engine's numbers
+    /// for the types of the module. `tell` shows them to native tools.
     ///
     /// # Safety
     ///
     /// As for [`CodeMemory::of_precompiled`].
-    pub unsafe fn take(
+    pub unsafe fn load(
         &self,
         file: &Precompiled,
         type_ids: &[u32],
@@ -125,7 +124,7 @@ impl Trampolines {
         if new.is_empty() {
             return Ok(());
         }
-        // SAFETY: the caller promises it.
+        // SAFETY: the caller's promise.
         let mut code = unsafe { file.trampoline_code() }?;
         let mut parts: Vec<Range<usize>> = new.iter().map(|(.., part)| part.clone()).collect();
         parts.sort_by_key(|part| part.start);
@@ -134,13 +133,13 @@ impl Trampolines {
         tell(&mut code, &parts)?;
         let code = Arc::new(code);
         for (kind, type_id, part) in new {
-            let mut known = self.known[kind as usize].write().expect("never poisoned");
-            known.entry(type_id).or_insert(Trampoline { code: code.clone(), part });
+            let mut loaded = self.loaded[kind as usize].write().expect("never poisoned");
+            loaded.entry(type_id).or_insert(Trampoline { code: code.clone(), part });
         }
         Ok(())
     }
 
-    /// Those that a module needs, for its file: their records and their code.
+    /// The trampolines that a module needs, for its file: their records and their code.
     pub fn of_module(
         &self,
         target: &Target,
@@ -153,8 +152,8 @@ impl Trampolines {
             code.resize(usize::next_multiple_of(code.len(), ALIGNMENT), 0);
             let start = code.len() as u32;
             match self.find(kind, type_id) {
-                Some(Trampoline { code: known, part }) => {
-                    code.extend_from_slice(&known.bytes()[part]);
+                Some(Trampoline { code: loaded, part }) => {
+                    code.extend_from_slice(&loaded.bytes()[part]);
                 }
                 None => {
                     let image = self.compile(kind, target, &types.func_type(type_id))?;
@@ -168,9 +167,8 @@ impl Trampolines {
     }
 }
 
-/// Which trampolines a module needs, each once, by the index of one of its types: to call
-/// the functions that can become values, for those that it imports, and for its
-/// continuations.
+/// The trampolines that a module needs, each once, by the index of one of its types: for functions
+/// that can become values, for imported functions, and for continuations.
 fn needed(module: &LoadedModule) -> Vec<(TrampolineKind, u32)> {
     let info = &module.info;
     let functions = info.functions.iter().zip(&info.func_refs);

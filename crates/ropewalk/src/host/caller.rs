@@ -1,10 +1,10 @@
-//! What a host function gets to see of whoever called it.
+//! The caller of a host function, as the function sees it.
 
 use crate::engine::Engine;
 use crate::items::export::Extern;
 use crate::items::instance::Instance;
 use crate::module::ModuleExport;
-use crate::store::{AsContext, AsContextMut, StoreContext, StoreContextMut};
+use crate::store::{AsContext, AsContextMut, StoreContext, StoreContextMut, StoreInner};
 use anyhow::Result;
 use ropewalk_abi::HostContext;
 use ropewalk_runtime::{Backtrace, Store as RuntimeStore};
@@ -45,12 +45,12 @@ use std::ptr;
 #[derive(Debug)]
 pub struct Caller<'a, T> {
     pub(crate) store: StoreContextMut<'a, T>,
-    pub(crate) importer: Option<Instance>,
+    importer: Option<Instance>,
     pub(crate) called: Called,
 }
 
-/// With which context a host function was called, and in which activation. The context lives as
-/// long as the store.
+/// The context that a host function was called with, and its activation. The context lives as long
+/// as the store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Called {
     context: usize,
@@ -58,15 +58,9 @@ pub(crate) struct Called {
 }
 
 impl Called {
-    /// A host function of the newest activation.
-    #[inline]
-    pub fn with(context: *const HostContext, runtime: &RuntimeStore) -> Called {
-        Called { context: context as usize, depth: runtime.depth() }
-    }
-
-    /// The context, if the function runs in the newest activation of the store that it has; else
-    /// null. One that has waited does not: its activation is set aside. What polls it has begun
-    /// the call further out, and so runs in an activation further out, if in any.
+    /// The context, if the function runs in the newest activation of its store, and otherwise
+    /// null. A function that has waited does not: its activation is set aside. The task that polls
+    /// it began the call, so it runs in an outer activation, if in any.
     pub fn running(self, runtime: &RuntimeStore) -> *const HostContext {
         match self.depth == runtime.depth() {
             true => self.context as *const HostContext,
@@ -75,9 +69,28 @@ impl Called {
     }
 }
 
+impl<'a, T> Caller<'a, T> {
+    /// The caller of a host function of the newest activation.
+    ///
+    /// # Safety
+    ///
+    /// The context must belong to the function and to the store, which nothing else may use.
+    #[inline(always)]
+    pub(super) unsafe fn new(store: *mut StoreInner<T>, context: &HostContext) -> Caller<'a, T> {
+        // SAFETY: the caller's promise. Instances live as long as their store.
+        unsafe {
+            let store = StoreContextMut(&mut *store);
+            let runtime = &store.0.runtime;
+            let importer = context.importer.as_ref();
+            let importer = importer.map(|header| Instance::from_index(runtime, header.index));
+            let called = Called { context: ptr::from_ref(context).addr(), depth: runtime.depth() };
+            Caller { store, importer, called }
+        }
+    }
+}
+
 impl<T> Caller<'_, T> {
-    /// The instance that imported the function. Nothing if it was called otherwise than
-    /// through an import.
+    /// The instance that imported the function, or `None` if it was not called through an import.
     ///
     /// ```
     /// use ropewalk::*;
@@ -100,14 +113,14 @@ impl<T> Caller<'_, T> {
         self.importer
     }
 
-    /// An export of the instance that imported the function. Nothing if it was
-    /// called otherwise than through an import.
+    /// An export of the instance that imported the function, or `None` if it was not called
+    /// through an import.
     pub fn get_export(&mut self, name: &str) -> Option<Extern> {
         self.importer?.get_export(&mut self.store, name)
     }
 
-    /// What an export of its module is in the instance that imported the function.
-    /// Nothing if it is of another module.
+    /// An export of the instance that imported the function, by its index. `None` if the index is
+    /// for another module.
     pub fn get_module_export(&mut self, export: &ModuleExport) -> Option<Extern> {
         self.importer?.get_module_export(&mut self.store, export)
     }
@@ -117,7 +130,7 @@ impl<T> Caller<'_, T> {
         self.store.data()
     }
 
-    /// The host's data, to change it.
+    /// The host's data, mutably.
     pub fn data_mut(&mut self) -> &mut T {
         self.store.data_mut()
     }

@@ -1,35 +1,36 @@
-//! Many calls at once in one store.
+//! Concurrent calls in one store.
 
 use crate::Func;
-use crate::host::admission::{Admission, Turn};
+use crate::host::async_call::{AsyncCall, polling};
+use crate::host::call_limit::{CallLimit, Permit};
 use crate::host::deadlock::Guests;
-use crate::host::polled_call::{AsyncCall, polling};
 use crate::host::store_lock::{Opened, StoreLock, Using};
+use crate::items::func::take_results;
 use crate::items::typed_func::TypedFunc;
 use crate::store::{AsContextMut, Store, StoreContextMut, StoreInner};
 use crate::value::val::Val;
 use crate::value::wasm_values::{Places, WasmParams, WasmResults};
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use ropewalk_abi::HostContext;
 use ropewalk_runtime::embedder::{guarded, resume};
 use ropewalk_runtime::run::pending;
-use ropewalk_runtime::{PendingCall, Stop, Store as RuntimeStore};
+use ropewalk_runtime::{PendingCall, Poller, Stop, Store as RuntimeStore};
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
 use std::ptr::{self, NonNull};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::task::{Context, Poll};
 
-/// Access to a store in which several calls wait at the same time.
+/// Access to a store in which several calls can wait at the same time.
 ///
 /// [`Store::run_concurrent`] and host functions of
 /// [`Linker::func_wrap_concurrent`](crate::Linker::func_wrap_concurrent) get one. The
 /// store can be used inside of [`with`](Accessor::with), and not across an `await`.
 ///
-/// Threads can share an accessor. One that needs the store waits as long as another uses it, and
-/// as long as another runs a host function that was called and has not waited yet. Such a
-/// function must not wait for another thread by blocking its own.
+/// Threads can share an accessor. A thread that needs the store waits as long as another thread
+/// uses it, or runs a host function that has not waited yet. Such a function must not block its
+/// thread to wait for another one.
 ///
 /// ```
 /// use ropewalk::*;
@@ -64,54 +65,46 @@ use std::task::{Context, Poll};
 pub struct Accessor<T> {
     owner: *mut StoreInner<T>,
     runtime: NonNull<RuntimeStore>,
-    /// Which thread uses the store.
     lock: StoreLock,
-    /// What the host function was called with that runs, and lets others use the store; or null.
+    /// The context of the host function that runs and lets others use the store, or null.
     pub(crate) called: AtomicPtr<HostContext>,
-    /// Calls that were dropped while somebody used the store.
-    given_up: Mutex<Vec<PendingCall>>,
-    admission: Admission,
-    /// Who waits for others.
+    /// Calls that were dropped while the store was in use.
+    cancelled: Mutex<Vec<PendingCall>>,
+    limit: CallLimit,
     pub(crate) guests: Guests,
 }
 
-// SAFETY: only one thread uses the store at a time, and its data can be sent there.
+// SAFETY: one thread uses the store at a time, and its data can be sent to that thread.
 unsafe impl<T: Send> Send for Accessor<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Accessor<T> {}
 
-impl<T> std::fmt::Debug for Accessor<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Accessor").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<T> Accessor<T>);
 
-/// A host function, whose caller uses the store, lets others use it.
+/// Lets others use the store of a running host function, until this is dropped. The fields are
+/// dropped in this order.
 pub(crate) struct Open<'a> {
-    // Dropped in this order.
-    _calls: Calls<'a>,
+    _running: RunningFunction<'a>,
     _opened: Opened<'a>,
     _using: Option<Using<'a>>,
 }
 
-/// A host function runs that has an accessor, until this is dropped.
-struct Calls<'a> {
+/// A host function with an accessor runs, until this is dropped.
+struct RunningFunction<'a> {
     called: &'a AtomicPtr<HostContext>,
     before: *mut HostContext,
 }
 
-impl Drop for Calls<'_> {
+impl Drop for RunningFunction<'_> {
     fn drop(&mut self) {
         self.called.store(self.before, Ordering::Relaxed);
     }
 }
 
 impl<T> Accessor<T> {
-    /// An accessor to a store.
-    ///
     /// # Safety
     ///
-    /// Nobody else may use the store as long as this lives.
+    /// Nothing else may use the store as long as this lives.
     pub(crate) unsafe fn new(owner: *mut StoreInner<T>) -> Accessor<T> {
         // SAFETY: the caller's promise.
         let runtime = unsafe { StoreContextMut(&mut *owner).enter() };
@@ -120,72 +113,75 @@ impl<T> Accessor<T> {
             runtime,
             lock: StoreLock::default(),
             called: AtomicPtr::new(ptr::null_mut()),
-            given_up: Mutex::default(),
-            admission: Admission::default(),
+            cancelled: Mutex::default(),
+            limit: CallLimit::default(),
             guests: Guests::default(),
         }
     }
 
-    /// Lets others use the store that run on this thread, while a host function runs that was
-    /// called with a context.
+    /// Lets other code on this thread use the store, while the host function with this context
+    /// runs.
     pub(crate) fn open(&self, context: &HostContext) -> Open<'_> {
-        // If the accessor is that of the call, this thread has it already.
+        // This thread has the lock already, unless the function has an accessor of its own.
         let using = self.lock.lock();
         let opened = self.lock.open();
         let called = ptr::from_ref(context).cast_mut();
         let before = self.called.swap(called, Ordering::Relaxed);
-        let calls = Calls { called: &self.called, before };
-        Open { _calls: calls, _opened: opened, _using: using }
+        let running = RunningFunction { called: &self.called, before };
+        Open { _running: running, _opened: opened, _using: using }
     }
 
     fn try_lock(&self) -> Option<Using<'_>> {
         let using = self.lock.lock()?;
-        let given_up = std::mem::take(&mut *self.given_up.lock().expect("nobody panics with it"));
-        for pending in given_up {
-            // SAFETY: this thread has the store.
+        let cancelled = std::mem::take(&mut *self.cancelled());
+        for pending in cancelled {
+            // SAFETY: this thread has locked the store.
             unsafe { pending::cancel(self.runtime, pending) };
         }
         Some(using)
+    }
+
+    fn cancelled(&self) -> MutexGuard<'_, Vec<PendingCall>> {
+        self.cancelled.lock().expect("nothing panics while it is locked")
     }
 
     fn lock(&self) -> Using<'_> {
         self.try_lock().expect("the store is in use: `Accessor::with` was called inside of itself")
     }
 
-    /// Uses the store. References that are made meanwhile end with it; an
-    /// [`Owned`](crate::Owned) one lasts.
+    /// Uses the store. References that the function makes end with it, unless they are
+    /// [`Owned`](crate::Owned).
     ///
     /// # Panics
     ///
     /// If it is called inside of itself.
     pub fn with<R>(&self, f: impl FnOnce(StoreContextMut<'_, T>) -> R) -> R {
         let _using = self.lock();
-        // SAFETY: this thread has the store.
+        // SAFETY: this thread has locked the store.
         let mut scope = crate::RootScope::new(unsafe { self.store() });
         f(scope.as_context_mut())
     }
 
-    /// Uses the store. References that are made meanwhile last as long as the accessor.
+    /// Uses the store. References that the function makes last as long as the accessor.
     pub(crate) fn use_store<R>(&self, f: impl FnOnce(StoreContextMut<'_, T>) -> R) -> R {
         let _using = self.lock();
-        // SAFETY: this thread has the store.
+        // SAFETY: this thread has locked the store.
         f(unsafe { self.store() })
     }
 
-    /// The store.
-    ///
     /// # Safety
     ///
-    /// This thread must have it, and use it by nothing else meanwhile.
+    /// This thread must have locked the store, and must not use it otherwise as long as the result
+    /// lives.
     pub(crate) unsafe fn store(&self) -> StoreContextMut<'_, T> {
         // SAFETY: the caller's promise.
         StoreContextMut(unsafe { &mut *self.owner })
     }
 
-    /// Has at most so many calls of this accessor run or wait at the same time. Others
-    /// wait for their turn, in the order in which they were first polled.
+    /// Limits how many calls of this accessor run or wait at the same time. The others begin
+    /// later, in the order in which they were first polled.
     pub fn set_limit(&self, limit: usize) {
-        self.admission.set_limit(limit);
+        self.limit.set(limit);
     }
 }
 
@@ -196,10 +192,9 @@ impl<T> Drop for Accessor<T> {
 }
 
 impl<T: Send + 'static> Store<T> {
-    /// Runs many calls at once. Each waits for its own host functions; meanwhile the
-    /// others run. They take turns on this store without locks, so a call that computes
-    /// and never waits keeps the others from running, unless it has a
-    /// [time slice](Store::set_time_slice): then calls that compute take turns too.
+    /// Runs concurrent calls. While one of them waits for its host functions, the others run. A
+    /// call that computes and never waits keeps the others from running, unless there is a
+    /// [time slice](Store::set_time_slice).
     ///
     /// ```
     /// use ropewalk::*;
@@ -231,13 +226,13 @@ impl<T: Send + 'static> Store<T> {
     /// # Ok(()) }
     /// ```
     ///
-    /// A call that is dropped is given up, and its stacks are freed. A trap or an error
-    /// of one call ends that one. References among results last until this ends.
+    /// Dropping a call cancels it, and frees its stacks. A trap or an error ends only its own
+    /// call. References among results last until this future ends.
     pub async fn run_concurrent<R>(&mut self, f: impl AsyncFnOnce(&Accessor<T>) -> R) -> R {
         let mut scope = crate::RootScope::new(self);
         let accessor = {
             let store = scope.as_context_mut();
-            // SAFETY: this future has the store.
+            // SAFETY: this future borrows the store.
             unsafe { Accessor::new(store.0) }
         };
         let mut body = pin!(f(&accessor));
@@ -252,30 +247,27 @@ impl<T: Send + 'static> Store<T> {
     }
 }
 
-/// A call that waits while others run.
-pub(crate) struct ConcurrentCall<'a, T> {
+struct ConcurrentCall<'a, T> {
     accessor: &'a Accessor<T>,
     call: AsyncCall,
 }
 
 impl<'a, T> ConcurrentCall<'a, T> {
-    pub fn new(accessor: &'a Accessor<T>) -> ConcurrentCall<'a, T> {
-        // SAFETY: who has the lock uses the store.
+    fn new(accessor: &'a Accessor<T>) -> ConcurrentCall<'a, T> {
+        // SAFETY: the call uses the store only while its thread has locked it.
         let call = unsafe { AsyncCall::new(accessor.runtime) };
         accessor.guests.begin_call();
         ConcurrentCall { accessor, call }
     }
 
-    /// Begins the call. If it has ended, this thread has the store until its results are taken:
-    /// they are known to nobody else, and whoever uses the store next may collect.
-    pub fn begin(
+    fn begin(
         &mut self,
         context: &mut Context<'_>,
-        begin: impl FnOnce(StoreContextMut<'_, T>, ropewalk_runtime::Poller) -> Result<u64, Stop>,
+        begin: impl FnOnce(StoreContextMut<'_, T>, Poller) -> Result<u64, Stop>,
     ) -> Poll<Result<(u64, Using<'a>)>> {
         let using = self.accessor.lock();
         let mut polling = polling(context, ptr::from_ref(self.accessor).cast());
-        // SAFETY: this thread has the store.
+        // SAFETY: this thread has locked the store.
         let began = begin(unsafe { self.accessor.store() }, &mut polling);
         let ended = match began {
             Ok(word) => Poll::Ready(Ok(word)),
@@ -284,7 +276,7 @@ impl<'a, T> ConcurrentCall<'a, T> {
         self.ended(ended, using, context)
     }
 
-    /// The result of the call, with the store. Without a result others use the store.
+    /// Keeps the store locked if the call has results. Otherwise others can use it.
     fn ended(
         &mut self,
         ended: Poll<Result<u64>>,
@@ -302,17 +294,16 @@ impl<'a, T> ConcurrentCall<'a, T> {
         }
     }
 
-    /// Continues the call when what it waits for is ready. If it has ended, as for
-    /// [`begin`](Self::begin).
-    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(u64, Using<'a>)>> {
-        // Others may use the store meanwhile.
-        if self.call.poll_rest(context).is_pending() {
+    /// Continues the call if its pending host call is ready.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(u64, Using<'a>)>> {
+        // Others can use the store while the host call is polled.
+        if self.call.poll_pending(context).is_pending() {
             return Poll::Pending;
         }
         let using = self.accessor.lock();
         let mut polling = polling(context, ptr::from_ref(self.accessor).cast());
-        // SAFETY: this thread has the store.
-        let ended = unsafe { self.call.go_on(&mut polling) };
+        // SAFETY: this thread has locked the store.
+        let ended = unsafe { self.call.resume(&mut polling) };
         self.ended(ended, using, context)
     }
 }
@@ -321,43 +312,60 @@ impl<T> Drop for ConcurrentCall<'_, T> {
     fn drop(&mut self) {
         self.accessor.guests.end_call();
         let Some(mut pending) = self.call.take_pending() else { return };
-        // What it waits for may use the store when it is dropped.
-        let rest = pending.give_up();
-        let dropped = guarded(|| drop(rest));
+        // The future may use the store when it is dropped.
+        let future = pending.give_up();
+        let dropped = guarded(|| drop(future));
         match self.accessor.try_lock() {
-            // SAFETY: this thread has the store.
+            // SAFETY: this thread has locked the store.
             Some(_using) => unsafe { pending::cancel(self.accessor.runtime, pending) },
-            None => self.accessor.given_up.lock().expect("nobody panics with it").push(pending),
+            None => self.accessor.cancelled().push(pending),
         }
         dropped.unwrap_or_else(resume);
     }
 }
 
+impl<T> Accessor<T> {
+    /// Runs a call to its end while others run. Returns the word that the function returned, if it
+    /// returns one. The store stays locked until the results are read: another user of the store
+    /// could collect, and the collector does not know the results.
+    pub(crate) async fn run_call(
+        &self,
+        begin: impl FnOnce(StoreContextMut<'_, T>, Poller) -> Result<u64, Stop>,
+    ) -> Result<(u64, Using<'_>)> {
+        let mut call = ConcurrentCall::new(self);
+        let mut begin = Some(begin);
+        poll_fn(|context| match begin.take() {
+            Some(begin) => call.begin(context, begin),
+            None => call.poll(context),
+        })
+        .await
+    }
+
+    /// Waits until the [limit](Self::set_limit) admits one more call.
+    async fn permit(&self) -> Permit<'_> {
+        let mut permit = Permit::new(&self.limit);
+        poll_fn(|context| permit.poll(context)).await;
+        permit
+    }
+}
+
 impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
-    /// Calls it. Other calls run in the same store while it waits for host functions.
+    /// Calls the function. Other calls run in the same store while it waits for host functions.
     /// [`Store::run_concurrent`](crate::Store::run_concurrent) has an example.
     pub async fn call_concurrent<T: Send>(
         &self,
         accessor: &Accessor<T>,
         params: Params,
     ) -> Result<Results> {
-        let mut turn = Turn::new(&accessor.admission);
-        poll_fn(|context| turn.poll(context)).await;
+        let _permit = accessor.permit().await;
         let mut values = Places::<Params, Results>::EMPTY;
-        let mut call = ConcurrentCall::new(accessor);
-        let mut params = Some(params);
-        let (word, _using) = poll_fn(|context| {
-            if let Some(params) = params.take() {
-                return call.begin(context, |store, poller| {
-                    // SAFETY: the places are pinned with the future.
-                    unsafe { self.begin(store, params, values.as_mut_ptr(), poller) }
-                });
-            }
-            call.poll(context)
-        })
-        .await?;
-        // SAFETY: this thread has the store since the call has ended, and the results are in
-        // their places.
+        // SAFETY: the places are pinned with the future.
+        let begin = |store: StoreContextMut<'_, T>, poller| unsafe {
+            self.begin(store, params, values.as_mut_ptr(), poller)
+        };
+        let (word, _using) = accessor.run_call(begin).await?;
+        // SAFETY: the store is locked since the call has ended, and the call has written its
+        // results.
         unsafe {
             let runtime = &mut (*accessor.owner).runtime;
             Ok(self.results(runtime, values.as_mut_ptr(), word))
@@ -366,32 +374,24 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
 }
 
 impl Func {
-    /// Calls it. Other calls run in the same store while it waits for host functions.
+    /// Calls the function. Other calls run in the same store while it waits for host functions.
     pub async fn call_concurrent<T: Send>(
         &self,
         accessor: &Accessor<T>,
         arguments: &[Val],
         results: &mut [Val],
     ) -> Result<()> {
-        let mut turn = Turn::new(&accessor.admission);
-        poll_fn(|context| turn.poll(context)).await;
-        let mut call = ConcurrentCall::new(accessor);
-        let mut values = None;
-        let (_, _using) = poll_fn(|context| {
-            if values.is_none() {
-                return call.begin(context, |mut store, poller| {
-                    let values = values.insert(self.places(&mut store, arguments, results)?);
-                    // SAFETY: the places are on the heap, and live as long as the call.
-                    unsafe { self.begin(store, values, poller) }
-                });
-            }
-            call.poll(context)
-        })
-        .await?;
-        let values = values.expect("the call has begun");
-        // SAFETY: this thread has the store since the call has ended.
-        let store = unsafe { accessor.store() };
-        ensure!(values.len() >= results.len(), "the results are in their places");
-        self.take_results(store, &values, results)
+        let _permit = accessor.permit().await;
+        let mut places = None;
+        let begin = |store: StoreContextMut<'_, T>, poller| {
+            let (_, values) = places.insert(self.places(&store, arguments, results)?);
+            // SAFETY: the places are pinned with the future.
+            unsafe { self.begin(store, values, poller) }
+        };
+        let (_, _using) = accessor.run_call(begin).await?;
+        let (ty, values) = places.expect("the call has begun");
+        // SAFETY: the store is locked since the call has ended.
+        take_results(&mut unsafe { accessor.store() }, &ty, &values, results);
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Calls of which each waits for another.
+//! Deadlocks: concurrent calls that all wait for each other.
 
 use crate::host::concurrent::Accessor;
 use crate::store::AsContext as _;
@@ -11,15 +11,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Every call of an [`Accessor`] waits for what only another one could do.
+/// The error of calls of an [`Accessor`] that all wait for each other.
 ///
-/// [`Accessor::wait_for_guest`] finds it out, and has an example. It prints as a list of the calls and of all other
-/// stacks: where each is, and for whom it waits.
+/// [`Accessor::wait_for_guest`] detects it, and has an example. It prints as a list of the calls and
+/// of all other stacks: where each of them is, and what it waits for.
 #[derive(Clone, Debug)]
 pub struct Deadlock(Arc<StackList>);
 
 impl Deadlock {
-    /// The stacks when it was found.
+    /// The stacks at the time of the deadlock.
     pub fn stacks(&self) -> &StackList {
         &self.0
     }
@@ -33,62 +33,59 @@ impl fmt::Display for Deadlock {
 
 impl std::error::Error for Deadlock {}
 
-/// The calls of an accessor, and which of them wait for others.
+/// The calls of an accessor, and those of them that wait for other calls.
 #[derive(Debug, Default)]
 pub(crate) struct Guests(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many calls have begun and not ended.
+    /// How many calls are running or waiting.
     calls: usize,
     next: u64,
     waits: HashMap<u64, Arc<Waiting>>,
 }
 
-/// A call that waits for others.
+/// A call that waits for another one.
 #[derive(Debug)]
 struct Waiting {
-    /// Whether somebody has said that it can go on.
+    /// Whether it was woken since it was last polled.
     is_woken: AtomicBool,
-    /// Shared, so that the lock is not held while it is cloned, woken or dropped.
+    /// Shared, so that the embedder's waker is never cloned, woken or dropped under the lock.
     waker: Mutex<Arc<Waker>>,
-    /// Why it never will.
+    /// The deadlock, once it is found.
     deadlock: Mutex<Option<Deadlock>>,
 }
 
 impl Wake for Waiting {
     fn wake(self: Arc<Self>) {
         self.is_woken.store(true, Ordering::Release);
-        let waker = self.waker.lock().expect("nobody panics with it").clone();
+        let waker = self.waker.lock().expect("nothing panics while it is locked").clone();
         waker.wake_by_ref();
     }
 }
 
 impl Guests {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("nobody panics with it")
+        self.0.lock().expect("nothing panics while it is locked")
     }
 
-    /// A call begins.
     pub(crate) fn begin_call(&self) {
         self.state().calls += 1;
     }
 
-    /// A call has ended, or was given up.
     pub(crate) fn end_call(&self) {
         self.state().calls -= 1;
     }
 }
 
 impl State {
-    /// Whether every call waits for another, and none was woken.
     fn is_stuck(&self) -> bool {
         let sleeps = |waiting: &Arc<Waiting>| !waiting.is_woken.load(Ordering::Acquire);
         self.calls > 0 && self.waits.len() >= self.calls && self.waits.values().all(sleeps)
     }
 }
 
-/// Is among those that wait, until it is dropped.
+/// Registers a call as waiting, until this is dropped.
 struct Entry<'a> {
     guests: &'a Guests,
     number: u64,
@@ -105,13 +102,12 @@ impl Drop for Entry<'_> {
 }
 
 impl<T> Accessor<T> {
-    /// Waits in a host function for what only another call of this accessor can do, such as a
-    /// message from it. If every call that has begun waits like that, and nobody has woken one of
-    /// them, each of these waits fails with the same [`Deadlock`]: a program that would wait for
-    /// ever ends with a report.
+    /// Waits in a host function for something that only another call of this accessor can do, such
+    /// as sending a message. If every call waits like this, and none was woken, each wait fails
+    /// with the same [`Deadlock`]: the program ends with a report instead of waiting for ever.
     ///
-    /// The future has to be woken when it can go on, as every future. What the embedder itself
-    /// ends, or a clock, or a connection, is not to be waited for by this.
+    /// Do not use this to wait for the embedder, a timer, or a connection: these can wake the
+    /// future at any time, so waiting for them is no deadlock.
     ///
     /// ```
     /// use ropewalk::*;
@@ -176,7 +172,7 @@ impl<T> Accessor<T> {
 
     fn enter_wait(&self, waker: &Waker) -> Entry<'_> {
         let waiting = Arc::new(Waiting {
-            is_woken: AtomicBool::new(true), // until it has been polled
+            is_woken: AtomicBool::new(true), // until its first poll
             waker: Mutex::new(Arc::new(waker.clone())),
             deadlock: Mutex::new(None),
         });
@@ -187,7 +183,7 @@ impl<T> Accessor<T> {
         Entry { guests: &self.guests, number, waiting }
     }
 
-    /// Tells everybody who waits, if nobody can go on. Called when all calls have been polled.
+    /// Fails all waits if there is a deadlock. Called after all calls were polled.
     pub(crate) fn find_deadlock(&self) {
         let waits: Vec<Arc<Waiting>> = {
             let state = self.guests.state();

@@ -1,4 +1,4 @@
-//! Stopping what runs in a store.
+//! Interruption of calls: handles, deadlines, time slices, fuel.
 
 use crate::host::caller::Caller;
 use crate::store::{AsContext as _, AsContextMut, Store, StoreContext, StoreContextMut};
@@ -35,18 +35,18 @@ use std::time::{Duration, Instant};
 pub struct InterruptHandle(Arc<Interrupts>);
 
 impl InterruptHandle {
-    /// Ends what runs in the store with the trap [`Interrupt`](crate::TrapCode::Interrupt),
-    /// in all calls that are within each other; if nothing runs, a call that waits for a
-    /// function of the host, or else the next call. A function of the host that runs is
-    /// not interrupted, but what it returns to is; one that is waited for is dropped. The
-    /// store can be used afterwards. Does nothing if the store is gone.
+    /// Ends all nested calls that run in the store with the trap
+    /// [`Interrupt`](crate::TrapCode::Interrupt). If none is running, ends a call that waits for a
+    /// pending host call, or else the next call. A running host function is not interrupted, but its
+    /// caller is when it returns. A pending host call is dropped. The store can be used afterwards.
+    /// Does nothing if the store was dropped.
     pub fn interrupt(&self) {
         self.0.interrupt();
     }
 }
 
 impl<T> Store<T> {
-    /// What interrupts the calls of this store from another thread. Fails without
+    /// A handle to interrupt the calls of this store, from any thread. Fails without
     /// [`Config::interruption`](crate::Config::interruption).
     pub fn interrupt_handle(&self) -> Result<InterruptHandle> {
         check(self.engine().config().interruption)?;
@@ -54,15 +54,15 @@ impl<T> Store<T> {
     }
 
     /// Ends calls that run at this time, or begin later, with the trap
-    /// [`Interrupt`](crate::TrapCode::Interrupt). None takes the last deadline back.
-    /// Fails without [`Config::interruption`](crate::Config::interruption).
+    /// [`Interrupt`](crate::TrapCode::Interrupt). `None` removes the deadline. Fails without
+    /// [`Config::interruption`](crate::Config::interruption).
     ///
-    /// Calls that wait for host functions then end too, and what they wait for is dropped.
+    /// Calls that wait end too, and their pending host calls are dropped.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) -> Result<()> {
         self.as_context_mut().set_deadline(deadline)
     }
 
-    /// As [`set_deadline`](Self::set_deadline), so long from now.
+    /// Sets a [deadline](Self::set_deadline) this long from now.
     ///
     /// ```
     /// use ropewalk::*;
@@ -89,12 +89,12 @@ impl<T> Store<T> {
         self.set_deadline(Instant::now().checked_add(timeout))
     }
 
-    /// Has calls that can wait ([`call_async`](crate::Func::call_async),
-    /// [`call_concurrent`](crate::Func::call_concurrent)) let others run when they have
-    /// run for so long: the future is then pending, has woken its task, and continues
-    /// when it is polled again. Other calls are not sliced, nor is what a host function
-    /// calls without waiting. None lets calls run as long as they want, as at first.
-    /// Fails without [`Config::interruption`](crate::Config::interruption).
+    /// Lets other tasks run whenever a call has run for this long. It applies to calls that can wait
+    /// ([`call_async`](crate::Func::call_async),
+    /// [`call_concurrent`](crate::Func::call_concurrent)): the future returns pending, has woken its
+    /// task, and continues when it is polled again. Sync calls have no time slices, also those in
+    /// host functions. `None`, the default, removes the limit. Fails without
+    /// [`Config::interruption`](crate::Config::interruption).
     ///
     /// ```
     /// use ropewalk::*;
@@ -151,30 +151,30 @@ impl<T> Store<T> {
         Ok(self.inner.runtime.fuel())
     }
 
-    /// Sets how much fuel there is. Calls that have used it up end with the trap
-    /// [`OutOfFuel`](crate::TrapCode::OutOfFuel), at the head of the next loop or the
-    /// beginning of the next function, unless [somebody](Self::on_out_of_fuel) gives more.
-    /// Fails without [`Config::consume_fuel`](crate::Config::consume_fuel).
+    /// Sets how much fuel there is. A call that has used it up ends with the trap
+    /// [`OutOfFuel`](crate::TrapCode::OutOfFuel), at the head of the next loop or the beginning of
+    /// the next function, unless a [hook](Self::on_out_of_fuel) gives more. Fails without
+    /// [`Config::consume_fuel`](crate::Config::consume_fuel).
     pub fn set_fuel(&mut self, fuel: u64) -> Result<()> {
         self.as_context_mut().set_fuel(fuel)
     }
 
-    /// Has calls that can wait let others run whenever they have used so much fuel, as
-    /// after a [time slice](Self::set_time_slice), but always at the same places. None
-    /// lets them run until the fuel is used up, as at first. Fails for zero, and without
+    /// Lets other tasks run whenever a call has used this much fuel, as after a
+    /// [time slice](Self::set_time_slice), but always at the same places. `None`, the default, lets
+    /// calls run until the fuel is used up. Fails for zero, and without
     /// [`Config::consume_fuel`](crate::Config::consume_fuel).
     pub fn fuel_async_yield_interval(&mut self, interval: Option<u64>) -> Result<()> {
         check_fuel(self.engine().config().consume_fuel)?;
-        ensure!(interval != Some(0), "an interval has at least one unit of fuel");
+        ensure!(interval != Some(0), "an interval must be at least one unit of fuel, found 0");
         self.inner.runtime.set_fuel_interval(interval);
         Ok(())
     }
 }
 
 impl<T: 'static> Store<T> {
-    /// Has a function asked whenever a call has used up all fuel: whether the call ends, or
-    /// goes on where it is with more, at once or after others have run. It is asked at the same
-    /// places in every run. If it fails, the call ends with its error. Fails without
+    /// Sets a hook that runs whenever a call has used up all fuel. It decides whether the call ends,
+    /// or continues with more fuel, at once or after other tasks. It runs at the same places in
+    /// every run. If the hook fails, the call ends with its error. Fails without
     /// [`Config::consume_fuel`](crate::Config::consume_fuel).
     ///
     /// ```
@@ -189,7 +189,7 @@ impl<T: 'static> Store<T> {
     ///         (br_if $next (i32.lt_u (local.get $i) (local.get $n))))
     ///       (local.get $i))
     /// "#)?;
-    /// // The data is how much the user may still buy.
+    /// // The data is how much fuel the user may still buy.
     /// let mut store = Store::new(&engine, 10_000);
     /// store.on_out_of_fuel(|mut store| {
     ///     let budget = store.data_mut();
@@ -213,8 +213,8 @@ impl<T: 'static> Store<T> {
     ) -> Result<()> {
         check_fuel(self.engine().config().consume_fuel)?;
         self.inner.runtime.set_fuel_hook(Foreign::new(Box::new(move |runtime| {
-            // SAFETY: whoever called WebAssembly has set the owner, which is a store of this
-            // very type, and uses it no more than the function that has stopped.
+            // SAFETY: the call into WebAssembly has set the owner, a store of this exact type. While
+            // the function is stopped, the caller does not use it.
             ask(StoreContextMut(unsafe { &mut *runtime.owner().cast() }))
         })));
         Ok(())
@@ -257,10 +257,9 @@ impl<T> StoreContextMut<'_, T> {
 }
 
 impl<T> Caller<'_, T> {
-    /// Fails with the trap [`Interrupt`](crate::TrapCode::Interrupt) if what runs in the store
-    /// must end: a handle has interrupted it, or its deadline has passed. A host function that
-    /// works for long calls this between pieces of its work, and returns the error. It reads
-    /// one word of memory.
+    /// Fails with the trap [`Interrupt`](crate::TrapCode::Interrupt) if the running calls must end: a
+    /// handle has interrupted them, or their deadline has passed. A host function with much work
+    /// calls this between pieces of the work, and returns the error. It reads one word of memory.
     ///
     /// ```
     /// use ropewalk::*;
@@ -293,7 +292,6 @@ impl<T> Caller<'_, T> {
     }
 }
 
-/// Fails unless functions are compiled so that they can be interrupted.
 fn check(enabled: bool) -> Result<()> {
     ensure!(
         enabled,
@@ -302,7 +300,6 @@ fn check(enabled: bool) -> Result<()> {
     Ok(())
 }
 
-/// Fails unless what functions execute is counted.
 fn check_fuel(enabled: bool) -> Result<()> {
     ensure!(enabled, "this engine does not count fuel: set `Config::consume_fuel`");
     Ok(())

@@ -1,4 +1,4 @@
-//! Which thread uses the store of an accessor.
+//! The lock of an accessor's store.
 //!
 //! ```text
 //!            lock                 open                    lock
@@ -6,49 +6,48 @@
 //!         <---------             <------             <-----------
 //! ```
 //!
-//! One thread uses the store at a time. A host function with an accessor lets others use it
-//! before it has waited. Its activation still lies on its thread's stack then, so the store is
-//! open to that thread only: activations end in the opposite order in which they began. Other
-//! threads wait until the store is free.
+//! One thread uses the store at a time. A host function with an accessor lets other code use the
+//! store before it waits. Its activation is still on its thread's stack then, and activations end
+//! in reverse order. So the store is open to that thread only. Other threads wait until it is free.
 
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// Who uses a store.
+/// A lock that its owner can open for its own thread.
 #[derive(Debug, Default)]
 pub(crate) struct StoreLock {
-    /// [`FREE`], or the thread that has the store, perhaps with [`OPEN`].
+    /// [`FREE`], or the thread that uses the store, maybe with [`OPEN`].
     state: AtomicUsize,
-    /// How many threads wait until it is free.
+    /// How many threads wait until the store is free.
     waiting: AtomicUsize,
     sleep: Mutex<()>,
     is_free: Condvar,
 }
 
 const FREE: usize = 0;
-/// The thread lets others use the store that run on it.
+/// Other code on the thread may use the store.
 const OPEN: usize = 1;
 
-/// Something that tells this thread from others: even, and not zero.
+/// Identifies this thread: even, and not zero.
 fn this_thread() -> usize {
     thread_local!(static HERE: u64 = const { 0 });
     HERE.with(|here| ptr::from_ref(here) as usize)
 }
 
-/// This thread uses the store, until this is dropped.
+/// This thread uses the store until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Using<'a> {
     lock: &'a StoreLock,
     before: usize,
 }
 
-/// This thread, which uses the store, lets others use it that run on it, until this is dropped.
+/// Other code on this thread may use the store until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Opened<'a>(&'a StoreLock);
 
 impl StoreLock {
-    /// Uses the store. Nothing if this thread uses it already, and has not opened it.
+    /// Locks the store. `None` if this thread uses it and has not opened it.
     pub fn lock(&self) -> Option<Using<'_>> {
         let me = this_thread();
         for before in [FREE, me | OPEN] {
@@ -56,7 +55,7 @@ impl StoreLock {
                 return Some(Using { lock: self, before });
             }
         }
-        // Only this thread could have made it so.
+        // Only this thread can have set it.
         if self.state.load(Ordering::Relaxed) == me {
             return None;
         }
@@ -64,10 +63,10 @@ impl StoreLock {
         Some(Using { lock: self, before: FREE })
     }
 
-    /// Lets others use the store, which this thread does.
+    /// Opens the store for other code on this thread, which must use the store.
     pub fn open(&self) -> Opened<'_> {
         let me = this_thread();
-        assert!(self.change(me, me | OPEN), "only who uses a store opens it");
+        assert!(self.change(me, me | OPEN), "only the thread that uses a store opens it");
         Opened(self)
     }
 
@@ -78,10 +77,10 @@ impl StoreLock {
     #[cold]
     fn wait_until_free(&self, me: usize) {
         let mut sleep = self.sleep();
-        // Whoever frees the store either sees this, or has freed it before it is looked at.
+        // The thread that frees the store either sees this count, or has freed it before the loop.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         while !self.change(FREE, me) {
-            sleep = self.is_free.wait(sleep).expect("nobody panics with it");
+            sleep = self.is_free.wait(sleep).expect("nothing panics while it is locked");
         }
         self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
@@ -95,7 +94,7 @@ impl StoreLock {
     }
 
     fn sleep(&self) -> MutexGuard<'_, ()> {
-        self.sleep.lock().expect("nobody panics with it")
+        self.sleep.lock().expect("nothing panics while it is locked")
     }
 }
 
@@ -108,7 +107,7 @@ impl Drop for Using<'_> {
 impl Drop for Opened<'_> {
     fn drop(&mut self) {
         let me = this_thread();
-        assert!(self.0.change(me | OPEN, me), "whoever ran on this thread has ended");
+        assert!(self.0.change(me | OPEN, me), "the code that used the open store has ended");
     }
 }
 
@@ -117,7 +116,7 @@ mod tests {
     use super::*;
     use std::cell::UnsafeCell;
 
-    /// Something that only the thread that has the lock may use.
+    /// A counter that only the thread with the lock may use.
     #[derive(Default)]
     struct Counter(StoreLock, UnsafeCell<u64>);
 

@@ -12,10 +12,10 @@ use wasm_encoder::{
     Ieee32, Ieee64, MemorySection, Module, RefType,
 };
 
-/// How many zeroes between two pieces of a memory make them two segments.
+/// The size of the pieces of a memory. Pieces of zeros are left out.
 const GAP: usize = 4096;
 
-/// A dump of a program with these stacks, and with the memories and globals as they are.
+/// Writes a dump of a program with these stacks, and with the current memories and globals.
 pub(crate) fn write(store: &Store, program: &str, stacks: &StackList) -> Vec<u8> {
     let mut dump = Module::new();
     dump.section(&CoreDumpSection::new(program));
@@ -35,7 +35,7 @@ pub(crate) fn write(store: &Store, program: &str, stacks: &StackList) -> Vec<u8>
     dump.finish()
 }
 
-/// The modules, each once, and their numbers by the address of their code.
+/// The modules, each once, and their numbers by code address.
 fn modules(store: &Store) -> (CoreDumpModulesSection, HashMap<usize, u32>) {
     let (mut section, mut numbers) = (CoreDumpModulesSection::new(), HashMap::new());
     for instance in store.instances() {
@@ -48,7 +48,6 @@ fn modules(store: &Store) -> (CoreDumpModulesSection, HashMap<usize, u32>) {
     (section, numbers)
 }
 
-/// All globals, each once, and the number of each.
 fn globals(store: &Store) -> (GlobalSection, HashMap<GlobalPlace, u32>) {
     let (mut section, mut numbers) = (GlobalSection::new(), HashMap::new());
     for global in store.instances().iter().flat_map(globals_of) {
@@ -67,7 +66,8 @@ fn globals_of(instance: &Instance) -> impl Iterator<Item = GlobalItem> {
     (0..count).map(|index| instance.global(index))
 }
 
-/// The type and the value of a global. A reference has no meaning outside of its store.
+/// The type and the value of a global. References are null, since they mean nothing outside of the
+/// store.
 fn global_value(store: &Store, global: GlobalItem) -> (wasm_encoder::ValType, ConstExpr) {
     use wasm_encoder::ValType as Encoded;
     // SAFETY: the global is of an instance of the store.
@@ -86,7 +86,6 @@ fn global_value(store: &Store, global: GlobalItem) -> (wasm_encoder::ValType, Co
     }
 }
 
-/// The type that all references of a kind have.
 fn top(store: &Store, heap: HeapType) -> AbstractHeapType {
     use HeapType::*;
     match heap {
@@ -119,7 +118,7 @@ fn instances(
     section
 }
 
-/// The memories, and what of them is not zero.
+/// The memories, and their contents without pieces of zeros.
 fn memories(store: &Store) -> (MemorySection, DataSection) {
     let (mut section, mut data) = (MemorySection::new(), DataSection::new());
     for (number, memory) in (0..).zip(store.memories()) {
@@ -159,7 +158,6 @@ fn pieces(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// The frames of a stack.
 fn stack_section(store: &Store, stack: &StackInfo) -> CoreDumpStackSection {
     let name = format!("stack {}: {}, {}", stack.number, stack.kind_name(), stack.life_name());
     let mut section = CoreDumpStackSection::new(name);
@@ -170,13 +168,13 @@ fn stack_section(store: &Store, stack: &StackInfo) -> CoreDumpStackSection {
     section
 }
 
-/// The first instance of a module: a frame does not say of which it is.
+/// The first instance of a module, since a frame does not say which one it belongs to.
 fn instance_of(store: &Store, module: &Arc<LoadedModule>) -> u32 {
     let of_module = |instance: &Instance| Arc::ptr_eq(instance.module(), module);
     store.instances().iter().position(of_module).unwrap_or(0) as u32
 }
 
-/// How far an instruction is from the beginning of the body of its function.
+/// The offset of an instruction from the beginning of its function's body.
 fn code_offset(frame: &Frame) -> u32 {
     let module = frame.module();
     let number = frame.function_index().checked_sub(module.info.imported_functions);

@@ -1,4 +1,4 @@
-//! What the stacks of a store do: traces, profiles, lists and dumps.
+//! Inspection of stores: traces, profiles, lists of stacks, core dumps.
 
 pub(crate) mod core_dump;
 pub(crate) mod profile;

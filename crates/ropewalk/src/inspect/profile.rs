@@ -1,4 +1,4 @@
-//! Where a program spends its time.
+//! Profiles of stores.
 
 use crate::store::Store;
 use anyhow::{Context, Result, ensure};
@@ -6,13 +6,12 @@ use ropewalk_runtime::Profile;
 use std::time::Duration;
 
 impl<T> Store<T> {
-    /// Notes where WebAssembly is, at each such time from now on, until
-    /// [`take_profile`](Self::take_profile). Fails without
-    /// [`Config::interruption`](crate::Config::interruption): functions are sampled at the
-    /// places where they could be interrupted, loops and calls.
+    /// Samples running functions at this interval, until [`take_profile`](Self::take_profile).
+    /// Functions are sampled at safepoints, so this fails without
+    /// [`Config::interruption`](crate::Config::interruption).
     ///
-    /// A sample has the functions of the running stack and of all that wait for it, across
-    /// designs and calls of the host. Time in the host is not sampled.
+    /// A sample has the functions of the running stack and of all stacks that wait for it, across
+    /// designs and host calls. Time in the host is not sampled.
     ///
     /// ```
     /// use ropewalk::*;
@@ -37,16 +36,15 @@ impl<T> Store<T> {
     pub fn start_profile(&mut self, interval: Duration) -> Result<()> {
         ensure!(
             self.engine().config().interruption,
-            "a profile is taken where functions can be interrupted, and the engine was made \
-             without Config::interruption"
+            "profiles sample functions where they can be interrupted: set `Config::interruption`"
         );
-        ensure!(!interval.is_zero(), "the time between two samples must be more than zero");
+        ensure!(!interval.is_zero(), "the interval between samples must be longer than zero");
         self.inner.runtime.set_profile(Some(interval)).context("there is no timer")
     }
 
-    /// What was sampled since [`start_profile`](Self::start_profile). Nothing more is.
+    /// Ends sampling. Returns the samples since [`start_profile`](Self::start_profile).
     pub fn take_profile(&mut self) -> Result<Profile> {
         let profile = self.inner.runtime.take_profile().context("there is no timer")?;
-        profile.context("no profile was started in this store")
+        profile.context("no profile was started in this store: use `start_profile`")
     }
 }

@@ -1,4 +1,4 @@
-//! What the stacks of a store are doing, and dumps of that.
+//! Lists of the stacks of a store, and core dumps.
 
 use crate::inspect::core_dump;
 use crate::store::{Store, StoreContext};
@@ -6,13 +6,11 @@ use anyhow::Result;
 use ropewalk_runtime::StackList;
 
 impl<T> Store<T> {
-    /// All stacks that are in use: the state of each, its design, who waits for it, where
-    /// it is, and how much memory it has. It prints as a tree, and [as
-    /// JSON](StackList::to_json).
+    /// Lists all stacks in use: state, design, which stack waits for it, backtrace, and memory. The
+    /// list prints as a tree, and [as JSON](StackList::to_json).
     ///
-    /// A host function asks its caller: `caller.as_context().stacks()`. Fails only if there is no
-    /// memory for the list, or if the records of the stacks do not agree, which would be a bug of
-    /// the engine.
+    /// In a host function, use `caller.as_context().stacks()`. Fails only without memory for the
+    /// list, or if the records of stacks contradict each other, which is a bug of the engine.
     ///
     /// ```
     /// use ropewalk::*;
@@ -43,28 +41,28 @@ impl<T> Store<T> {
         self.inner.runtime.list_stacks()
     }
 
-    /// Lists the stacks whenever a call fails, before they are freed: at most so many that run or
-    /// wait for them, the innermost and the outermost, and at most as many others. The list says
-    /// how many it [leaves out](StackList::omitted). It has fewer where there is no memory. With
-    /// 0, which is the default, there is no list. The last one is
-    /// [kept](Self::take_stacks_of_failure).
+    /// Lists the stacks whenever a call fails, before they are freed, and keeps the
+    /// [last list](Self::take_stacks_of_failure). It has at most `most` running stacks and stacks that
+    /// wait for these, the innermost and the outermost, and at most as many others.
+    /// [`StackList::omitted`] says how many it leaves out. It has fewer without memory. The default
+    /// of 0 turns this off.
     pub fn keep_stacks_of_failure(&mut self, most: usize) {
         self.inner.runtime.set_keep_stacks(most);
     }
 
-    /// The stacks when the last call failed, by a trap, an exception or an error of a host
-    /// function, if [they were to be listed](Self::keep_stacks_of_failure). The innermost
-    /// call counts.
+    /// Takes the list of the stacks when the last call failed, by a trap, an exception or an error
+    /// of a host function, if it was [kept](Self::keep_stacks_of_failure). For nested calls it is
+    /// the list of the innermost call.
     pub fn take_stacks_of_failure(&mut self) -> Option<StackList> {
         self.inner.runtime.take_kept_stacks()
     }
 
-    /// A core dump of a program of this name: a file in the [format of the WebAssembly tool
-    /// conventions][format], with the frames of each of these stacks, and the memories and
-    /// the globals as they are now.
+    /// A core dump of a program of this name, in the [format of the WebAssembly tool
+    /// conventions][format]. It has the frames of these stacks, and the current memories and
+    /// globals.
     ///
-    /// Each stack is a thread of the dump; those that run come first. Locals are not in it,
-    /// and of globals that are references only the type: they are null.
+    /// Each stack is a thread of the dump. Running stacks come first. Locals are not in it. Globals
+    /// that are references are null.
     ///
     /// [format]: https://github.com/WebAssembly/tool-conventions/blob/main/Coredump.md
     ///

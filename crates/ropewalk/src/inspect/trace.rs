@@ -1,4 +1,4 @@
-//! What the stacks of a store have done.
+//! Traces of stacks: recorded, streamed to a file, or passed to a listener.
 
 use crate::store::Store;
 use anyhow::{Context as _, Result, ensure};
@@ -9,9 +9,9 @@ use ropewalk_trace::{Event, Trace};
 use std::io::{BufWriter, Write};
 
 impl<T> Store<T> {
-    /// What was recorded since the last time, in a store of an engine that
-    /// [traces](crate::Config::trace). Stacks, tags and frames have the same numbers in all
-    /// traces of a store.
+    /// Takes the events since the last time, in a store of an engine that
+    /// [traces](crate::Config::trace). Stacks, tags and frames have the same numbers in all traces
+    /// of a store.
     ///
     /// ```
     /// use ropewalk::traces::What;
@@ -41,19 +41,19 @@ impl<T> Store<T> {
         Ok(self.inner.runtime.take_trace().expect("it is recorded"))
     }
 
-    /// How many events are kept until they are taken: 1,048,576 if nothing is said, of 64
-    /// bytes each. When there are more, the oldest are dropped, and the trace says how many.
+    /// Limits how many events are kept until they are taken. The default is 1,048,576, of 64 bytes
+    /// each. Beyond the limit the oldest events are dropped, and the trace says how many.
     pub fn set_trace_limit(&mut self, events: usize) -> Result<()> {
         self.check_traced()?;
         self.inner.runtime.set_trace_limit(events);
         Ok(())
     }
 
-    /// Has a function be told of each event when it happens, and nobody before it any more.
-    /// The numbers in an event are those that it has in the [trace](Self::take_trace).
+    /// Sets the listener, which gets each event when it happens. It replaces the previous listener.
+    /// An event has the same numbers as in the [trace](Self::take_trace).
     ///
-    /// The function runs in the middle of a switch and cannot use the store. If it panics, it
-    /// is told of nothing more, and the panic continues where WebAssembly was called.
+    /// The listener runs in the middle of a switch and cannot use the store. If it panics, it gets
+    /// no more events, and the panic continues where WebAssembly was called.
     ///
     /// ```
     /// use ropewalk::*;
@@ -80,14 +80,14 @@ impl<T> Store<T> {
         Ok(())
     }
 
-    /// Writes what is recorded from now on to a file or anything like it, while the program runs,
-    /// from another thread. Nothing is kept for [`take_trace`](Self::take_trace) then, and there is
-    /// no limit. [`finish_trace`](Self::finish_trace) ends the file; one without an end, because the
-    /// process was killed, can be read up to there, but for what happened in the last moment.
+    /// Streams events to a file, or any other writer, from another thread while the program runs.
+    /// Nothing is kept for [`take_trace`](Self::take_trace), and there is no limit.
+    /// [`finish_trace`](Self::finish_trace) ends the file. If the process was killed, the file can
+    /// be read too, except for the last moment.
     ///
-    /// What is written has names and places, as `ropewalk trace` reads it. The name is that of
-    /// the program. If the file is behind by a quarter of a million events, the program waits for
-    /// it, or events are dropped.
+    /// The file has names and source positions, for `ropewalk trace`. `name` is the name of the
+    /// program. If the writer is a quarter of a million events behind, the program waits for it, or
+    /// events are dropped.
     ///
     /// ```
     /// use ropewalk::traces::Trace;
@@ -115,23 +115,23 @@ impl<T> Store<T> {
         Ok(self.inner.runtime.stream_trace(BufWriter::new(to), name, when_behind)?)
     }
 
-    /// Ends what is [streamed](Self::stream_trace); returns how many events were dropped. Fails if
-    /// it could not be written, if nothing is streamed, and where it is called by what writes the
-    /// trace. A store that is dropped does the same.
+    /// Ends [streaming](Self::stream_trace). Returns how many events were dropped. Fails if writing
+    /// has failed, if nothing is streamed, or if the writer itself calls this. Dropping the store
+    /// does the same.
     pub fn finish_trace(&mut self) -> Result<u64> {
         self.check_traced()?;
         let finished = self.inner.runtime.finish_trace();
-        Ok(finished.context("no trace is streamed")??)
+        Ok(finished.context("no trace is streamed: use `stream_trace`")??)
     }
 
-    /// Has a function be called at the event of a number, which counts from 1 and from now on,
-    /// with a list of all stacks as they are after it; or after the next one, if it is something
-    /// that the engine did by itself: that a stack was dropped, parked, unparked, or grew. Every
-    /// run of a program that gets the same from its host has the same stacks there. What is
-    /// [streamed](Self::stream_trace) ends with the event after which the function is called.
+    /// Calls a function after the event of this number, counted from 1 from now on, with a list of
+    /// all stacks. If the engine caused that event itself, by dropping, parking, unparking or
+    /// growing a stack, it calls the function after the next event. If a program gets the same
+    /// inputs from its host, every run has the same stacks there. A
+    /// [streamed](Self::stream_trace) trace ends with that event.
     ///
-    /// The function runs in the middle of a switch, and cannot use the store. If it panics, that
-    /// panic continues where WebAssembly was called.
+    /// The function runs in the middle of a switch and cannot use the store. If it panics, the panic
+    /// continues where WebAssembly was called.
     ///
     /// ```
     /// use ropewalk::*;
@@ -159,7 +159,7 @@ impl<T> Store<T> {
         then: impl FnOnce(Result<StackList>) + Send + Sync + 'static,
     ) -> Result<()> {
         self.check_traced()?;
-        ensure!(number > 0, "events are counted from 1");
+        ensure!(number > 0, "events are numbered from 1, found 0");
         self.inner.runtime.at_event(number - 1, Foreign::new(Box::new(then)));
         Ok(())
     }
@@ -167,7 +167,7 @@ impl<T> Store<T> {
     fn check_traced(&self) -> Result<()> {
         ensure!(
             self.inner.runtime.is_traced(),
-            "nothing is recorded in this store: its engine was made without Config::trace"
+            "this engine records no traces: set `Config::trace`"
         );
         Ok(())
     }

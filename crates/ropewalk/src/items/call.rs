@@ -1,36 +1,16 @@
-//! Calls into WebAssembly.
+//! The ends of calls into WebAssembly.
 
 use crate::items::exception::Exception;
 use anyhow::Result;
-use ropewalk_abi::{FuncRef, RawVal};
-use ropewalk_runtime::{Stop, Store as RuntimeStore, UncaughtException};
-use std::ffi::c_void;
-use std::ptr::NonNull;
+use ropewalk_runtime::{Stop, UncaughtException};
 
-/// Calls a function, as [`ropewalk_runtime::call`] does; an exception that
-/// nothing caught becomes an [`Exception`].
-///
-/// # Safety
-///
-/// As there.
-#[inline]
-pub(crate) unsafe fn call(
-    runtime: NonNull<RuntimeStore>,
-    function: NonNull<FuncRef>,
-    trampoline: *const c_void,
-    values: *mut RawVal,
-) -> Result<()> {
-    // SAFETY: the caller's promise.
-    let result = unsafe { ropewalk_runtime::call(runtime, function, trampoline, values) };
-    result.map_err(public_error)
-}
-
-/// The end of an activation that nobody polls.
+/// The end of an activation that cannot wait.
 #[inline]
 pub(crate) fn ended<R>(stop: Result<R, Stop>) -> Result<R> {
     stop.map_err(|stop| public_error(stop.into_error()))
 }
 
+/// The error of a call for the embedder: an uncaught exception becomes an [`Exception`].
 #[cold]
 pub(crate) fn public_error(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<UncaughtException>() {

@@ -1,4 +1,4 @@
-//! Exceptions as errors.
+//! Exceptions of WebAssembly, as errors.
 
 use crate::reference::{ExnRef, Owned, Reference};
 use crate::store::AsContextMut;
@@ -8,8 +8,8 @@ use anyhow::Result;
 use ropewalk_runtime::{Backtrace, UncaughtException};
 use std::fmt;
 
-/// An exception as an error: what a call returns if WebAssembly did not catch
-/// it, and what a host function returns to throw it.
+/// An exception as an error. A call returns an uncaught exception as its error. A host function
+/// returns one to throw it.
 ///
 /// ```
 /// use ropewalk::*;
@@ -33,7 +33,7 @@ use std::fmt;
 #[derive(Clone)]
 pub struct Exception {
     reference: Owned<ExnRef>,
-    /// Its tag and its values, in words, once nothing has caught it.
+    /// Its tag and its values as text, if it was not caught.
     description: Option<String>,
     backtrace: Backtrace,
 }
@@ -45,7 +45,7 @@ impl Exception {
         Exception::from_ref(store, reference)
     }
 
-    /// An exception that exists already.
+    /// The exception that a reference refers to.
     pub fn from_ref(store: impl AsContextMut, reference: ExnRef) -> Result<Exception> {
         let reference = reference.own(store)?;
         Ok(Exception { reference, description: None, backtrace: Backtrace::default() })

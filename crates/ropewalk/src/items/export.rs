@@ -1,4 +1,4 @@
-//! What can be imported and exported.
+//! Items that modules import and export.
 
 use crate::items::global::Global;
 use crate::items::memory::Memory;
@@ -42,32 +42,7 @@ pub enum Extern {
 }
 
 impl Extern {
-    /// The function, if it is one.
-    pub fn into_func(self) -> Option<Func> {
-        if let Extern::Func(func) = self { Some(func) } else { None }
-    }
-
-    /// The table, if it is one.
-    pub fn into_table(self) -> Option<Table> {
-        if let Extern::Table(table) = self { Some(table) } else { None }
-    }
-
-    /// The memory, if it is one.
-    pub fn into_memory(self) -> Option<Memory> {
-        if let Extern::Memory(memory) = self { Some(memory) } else { None }
-    }
-
-    /// The global, if it is one.
-    pub fn into_global(self) -> Option<Global> {
-        if let Extern::Global(global) = self { Some(global) } else { None }
-    }
-
-    /// The tag, if it is one.
-    pub fn into_tag(self) -> Option<Tag> {
-        if let Extern::Tag(tag) = self { Some(tag) } else { None }
-    }
-
-    /// The word for what it is: `"function"`, `"table"`, `"memory"`, `"global"` or `"tag"`.
+    /// What it is: `"function"`, `"table"`, `"memory"`, `"global"` or `"tag"`.
     pub fn kind(&self) -> &'static str {
         match self {
             Extern::Func(_) => "function",
@@ -100,14 +75,31 @@ impl Extern {
     }
 }
 
-macro_rules! from {
-    ($($ty:ident)*) => {
-        $(impl From<$ty> for Extern {
-            fn from(item: $ty) -> Extern {
-                Extern::$ty(item)
+macro_rules! kinds {
+    ($($variant:ident: $into:ident, $what:literal;)*) => {
+        impl Extern {
+            $(
+                #[doc = concat!("The ", $what, ", if it is one.")]
+                pub fn $into(self) -> Option<$variant> {
+                    if let Extern::$variant(item) = self { Some(item) } else { None }
+                }
+            )*
+        }
+
+        $(
+            impl From<$variant> for Extern {
+                fn from(item: $variant) -> Extern {
+                    Extern::$variant(item)
+                }
             }
-        })*
+        )*
     };
 }
 
-from! { Func Table Memory Global Tag }
+kinds! {
+    Func: into_func, "function";
+    Table: into_table, "table";
+    Memory: into_memory, "memory";
+    Global: into_global, "global";
+    Tag: into_tag, "tag";
+}

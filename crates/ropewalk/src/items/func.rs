@@ -1,8 +1,10 @@
-//! Functions.
+//! Functions of a store: making them from closures, and calling them.
 
-use crate::host::async_func::{self, AsyncFunc};
-use crate::host::polled_call::AsyncCall;
-use crate::host::{self, IntoFunc, WasmRet};
+use crate::host::async_call::entered;
+use crate::host::async_func::{Async, AsyncFunc, AsyncTyped, Unboxed, WithCaller, WithSlices};
+use crate::host::signature::Dynamic;
+use crate::host::{self, HostClosure, IntoFunc, WasmRet};
+use crate::items::call::ended;
 use crate::items::typed_func::TypedFunc;
 use crate::misuse::WrongCount;
 use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
@@ -11,14 +13,13 @@ use crate::value::val::Val;
 use crate::value::wasm_values::{WasmParams, WasmResults};
 use anyhow::{Context, Result};
 use ropewalk_abi::{FuncRef, FuncType, HostContext, RawVal, ValType};
-use ropewalk_runtime::{HostFunction, Poller, Stop, Store as RuntimeStore, call_by};
+use ropewalk_runtime::{NOBODY, Poller, SharedFuncType, Stop, Store as RuntimeStore, call_by};
 use smallvec::SmallVec;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 impl Func {
-    /// A function that calls a closure, whose type says that of the function.
+    /// A function that calls a closure, with the type of the closure.
     ///
     /// ```
     /// use ropewalk::*;
@@ -29,31 +30,25 @@ impl Func {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn wrap<T, Params, Results>(
-        mut store: impl AsContextMut<Data = T>,
+        store: impl AsContextMut<Data = T>,
         func: impl IntoFunc<T, Params, Results>,
     ) -> Func {
-        let store = store.as_context_mut();
-        let host = host::wrap(store.engine(), func);
-        Func::of_host(store, host)
+        Func::of_closure(store, func.into_closure()).expect(TYPED)
     }
 
-    /// A function of a type that is known only at run time. The closure gets
-    /// the arguments and fills in the results.
+    /// A function of a type that is known only at run time. The closure gets the arguments and
+    /// fills in the results.
     pub fn new<T: 'static>(
-        mut store: impl AsContextMut<Data = T>,
+        store: impl AsContextMut<Data = T>,
         ty: FuncType,
         func: impl Fn(crate::Caller<'_, T>, &[Val], &mut [Val]) -> Result<()> + Send + Sync + 'static,
     ) -> Result<Func> {
-        let store = store.as_context_mut();
-        let host = host::new(store.engine(), ty, func)?;
-        host::ready(store.engine(), &host)?;
-        let func_ref = store.0.runtime.add_host_function(host);
-        Ok(Func::from_ref(&store.0.runtime, func_ref))
+        Func::of_closure(store, HostClosure::dynamic(ty, Box::new(func)))
     }
 
     /// A function that calls a closure which returns a future, as
     /// [`Linker::func_wrap_async`](crate::Linker::func_wrap_async).
-    pub fn wrap_async<T, F, Params, Ret>(mut store: impl AsContextMut<Data = T>, func: F) -> Func
+    pub fn wrap_async<T, F, Params, Ret>(store: impl AsContextMut<Data = T>, func: F) -> Func
     where
         T: Send + 'static,
         F: for<'a> Fn(crate::Caller<'a, T>, Params) -> Box<dyn Future<Output = Ret> + Send + 'a>,
@@ -62,14 +57,13 @@ impl Func {
         Ret: WasmRet + 'static,
         Ret::Values: 'static,
     {
-        let store = store.as_context_mut();
-        let host = async_func::wrap(store.engine(), func);
-        Func::of_host(store, host)
+        let closure = HostClosure::new::<AsyncTyped<T, WithCaller, F, Params, Ret>>((), func);
+        Func::of_closure(store, closure).expect(TYPED)
     }
 
     /// A function that is an `async` function, or an `async` closure that captures nothing, as
     /// [`Linker::func_wrap_async_fn`](crate::Linker::func_wrap_async_fn).
-    pub fn wrap_async_fn<T, F, Params, Ret>(mut store: impl AsContextMut<Data = T>, func: F) -> Func
+    pub fn wrap_async_fn<T, F, Params, Ret>(store: impl AsContextMut<Data = T>, func: F) -> Func
     where
         T: Send + 'static,
         F: for<'a> AsyncFunc<'a, T, Params, Output = Ret> + 'static,
@@ -77,26 +71,14 @@ impl Func {
         Ret: WasmRet + 'static,
         Ret::Values: 'static,
     {
-        let store = store.as_context_mut();
-        let host = async_func::wrap_unboxed(store.engine(), func);
-        Func::of_host(store, host)
-    }
-
-    /// A function of the host with Rust's types, in a store.
-    fn of_host<T>(store: StoreContextMut<'_, T>, host: Result<Arc<HostFunction>>) -> Func {
-        let host = host.and_then(|host| {
-            host::ready(store.engine(), &host)?;
-            Ok(host)
-        });
-        let host = host.expect("a trampoline for a type that Rust can write compiles");
-        let func_ref = store.0.runtime.add_host_function(host);
-        Func::from_ref(&store.0.runtime, func_ref)
+        let closure = HostClosure::new::<AsyncTyped<T, Unboxed, F, Params, Ret>>((), func);
+        Func::of_closure(store, closure).expect(TYPED)
     }
 
     /// A function of a type that is known only at run time, as
     /// [`Linker::func_new_async`](crate::Linker::func_new_async).
     pub fn new_async<T, F>(
-        mut store: impl AsContextMut<Data = T>,
+        store: impl AsContextMut<Data = T>,
         ty: FuncType,
         func: F,
     ) -> Result<Func>
@@ -109,8 +91,13 @@ impl Func {
         ) -> Box<dyn Future<Output = Result<()>> + Send + 'a>,
         F: Send + Sync + 'static,
     {
+        Func::of_closure(store, HostClosure::new::<Async<T, WithSlices, F, Dynamic, _>>(ty, func))
+    }
+
+    /// A host function in a store whose data the closure expects.
+    fn of_closure(mut store: impl AsContextMut, closure: HostClosure) -> Result<Func> {
         let store = store.as_context_mut();
-        let host = async_func::new(store.engine(), ty, func)?;
+        let host = closure.into_function(store.engine())?;
         host::ready(store.engine(), &host)?;
         let func_ref = store.0.runtime.add_host_function(host);
         Ok(Func::from_ref(&store.0.runtime, func_ref))
@@ -120,7 +107,7 @@ impl Func {
         Func { store: runtime.id(), func_ref }
     }
 
-    /// The function that a word of the store stands for, unless it is null.
+    /// The function in a word, unless it is null.
     ///
     /// # Safety
     ///
@@ -145,9 +132,8 @@ impl Func {
         Ok(unsafe { (*func_ref.as_ref().ty).id })
     }
 
-    /// Which function it is: the same however it was reached, by an export, an import or
-    /// a reference. Functions of the host that close over nothing may have the same if they
-    /// do the same.
+    /// Identifies the function: the result is the same for an export, an import or a reference.
+    /// Host functions that capture nothing and do the same may have the same identity.
     pub fn id(&self, store: impl AsContext) -> Result<FuncId> {
         let func_ref = self.in_store(store.as_context().runtime())?;
         // SAFETY: it belongs to the store, which is alive.
@@ -179,8 +165,8 @@ impl Func {
         TypedFunc::new(store.as_context(), *self)
     }
 
-    /// Calls it. The arguments must have the types of its parameters, and
-    /// there must be as many places as it has results.
+    /// Calls the function. The arguments must have the types of its parameters, and `results` must
+    /// have as many places as it has results.
     pub fn call(
         &self,
         mut store: impl AsContextMut,
@@ -188,24 +174,17 @@ impl Func {
         results: &mut [Val],
     ) -> Result<()> {
         let mut store = store.as_context_mut();
-        let number = self.type_id(&store.0.runtime)?;
-        let ty = store.engine().types().shared_func_type(number);
-        let mut values = places(&store.0.runtime, &ty, arguments, results)?;
-        let trampoline = store.engine().entry_trampoline(number)?;
-        let runtime = store.enter();
-        // SAFETY: the function belongs to the store, the trampoline to its
-        // type, and the values are its arguments with room for its results.
-        unsafe {
-            crate::items::call::call(runtime, self.func_ref, trampoline, values.as_mut_ptr())?;
-        }
+        let (ty, mut values) = self.places(&store, arguments, results)?;
+        // SAFETY: the places live as long as the call.
+        ended(unsafe { self.begin(StoreContextMut(&mut *store.0), &mut values, NOBODY) })?;
         take_results(&mut store, &ty, &values, results);
         Ok(())
     }
 
-    /// Calls it in a future, which waits for host functions that are not ready.
+    /// Calls the function in a future, which waits for pending host calls.
     ///
-    /// Dropping the future gives the call up: its stacks are freed, and the store can be
-    /// used again. [`TypedFunc::call_async`] has an example.
+    /// Dropping the future cancels the call: its stacks are freed, and the store can be used
+    /// again. [`TypedFunc::call_async`] has an example.
     pub async fn call_async(
         &self,
         mut store: impl AsContextMut<Data: Send>,
@@ -213,40 +192,44 @@ impl Func {
         results: &mut [Val],
     ) -> Result<()> {
         let mut store = store.as_context_mut();
-        let mut values = self.places(&mut store, arguments, results)?;
-        // SAFETY: this future has the store.
-        let mut call = unsafe { AsyncCall::new(store.enter()) };
-        poll_fn(|context| {
-            // SAFETY: the places are on the heap, and live as long as the call.
-            unsafe {
-                call.poll(context, |_, poller| {
-                    self.begin(StoreContextMut(&mut *store.0), &mut values, poller)
-                })
-            }
-        })
-        .await?;
-        drop(call);
-        self.take_results(store, &values, results)
+        let (ty, mut values) = self.places(&store, arguments, results)?;
+        // SAFETY: the places are pinned with the future.
+        let begin = |store: StoreContextMut<'_, _>, poller| unsafe {
+            self.begin(store, &mut values, poller)
+        };
+        // SAFETY: as above.
+        unsafe { entered(&mut store, begin) }.await?;
+        take_results(&mut store, &ty, &values, results);
+        Ok(())
     }
 
-    /// Places for arguments and results of a call, with the arguments in them. They stay where
-    /// they are.
+    /// The type of the function, and places for arguments and results, which hold the arguments.
+    #[inline]
     pub(crate) fn places<T>(
         &self,
-        store: &mut StoreContextMut<'_, T>,
+        store: &StoreContextMut<'_, T>,
         arguments: &[Val],
         results: &[Val],
-    ) -> Result<Vec<RawVal>> {
-        let ty = store.engine().types().shared_func_type(self.type_id(&store.0.runtime)?);
-        Ok(places(&store.0.runtime, &ty, arguments, results)?.into_vec())
+    ) -> Result<(SharedFuncType, SmallVec<[RawVal; FEW]>)> {
+        let runtime = &store.0.runtime;
+        let ty = runtime.types().shared_func_type(self.type_id(runtime)?);
+        check_count(ty.params(), arguments)?;
+        let count = ty.results().len();
+        WrongCount::check(("place for results", "places for results"), count, results.len())?;
+        let mut values = SmallVec::with_capacity(arguments.len().max(count));
+        for (i, argument) in arguments.iter().enumerate() {
+            values.push(raw_value(runtime, ty.params(), i, argument)?);
+        }
+        values.resize(values.len().max(count), RawVal::ZERO);
+        Ok((ty, values))
     }
 
     /// Begins a call that may wait.
     ///
     /// # Safety
     ///
-    /// The values must be places of this function, which stay where they are as long as
-    /// the call waits, and the poller be valid until this returns.
+    /// The values must be places of this function, which do not move as long as the call waits.
+    /// The poller must be valid until this returns.
     pub(crate) unsafe fn begin<T>(
         &self,
         mut store: StoreContextMut<'_, T>,
@@ -255,58 +238,31 @@ impl Func {
     ) -> Result<u64, Stop> {
         let trampoline = store.engine().entry_trampoline(self.type_id(&store.0.runtime)?)?;
         let runtime = store.enter();
-        // SAFETY: the function belongs to the store; the rest is the caller's promise.
+        // SAFETY: the function belongs to the store. The caller promises the rest.
         unsafe { call_by(runtime, self.func_ref, trampoline, values.as_mut_ptr(), poller) }
     }
-
-    /// Takes the results of a call out of their places.
-    pub(crate) fn take_results<T>(
-        &self,
-        mut store: StoreContextMut<'_, T>,
-        values: &[RawVal],
-        results: &mut [Val],
-    ) -> Result<()> {
-        let ty = store.engine().types().shared_func_type(self.type_id(&store.0.runtime)?);
-        take_results(&mut store, &ty, values, results);
-        Ok(())
-    }
 }
 
-/// Places for arguments and results of a function of a type, with the arguments in them.
-fn places(
-    runtime: &RuntimeStore,
-    ty: &FuncType,
-    arguments: &[Val],
-    results: &[Val],
-) -> Result<SmallVec<[RawVal; FEW]>> {
-    check_count(ty.params(), arguments)?;
-    let count = ty.results().len();
-    WrongCount::check(("place for results", "places for results"), count, results.len())?;
-    let mut values = SmallVec::with_capacity(arguments.len().max(count));
-    for (i, argument) in arguments.iter().enumerate() {
-        values.push(raw_value(runtime, ty.params(), i, argument)?);
-    }
-    values.resize(values.len().max(count), RawVal::ZERO);
-    Ok(values)
-}
-
-/// How many values need no memory of the heap in a call.
+/// A call of this many values allocates nothing.
 const FEW: usize = 8;
 
-/// Takes the results of a function of a type out of their places.
-fn take_results<T>(
+/// Why making a function with Rust's types does not fail.
+const TYPED: &str = "a trampoline for a type that Rust can write compiles";
+
+/// Reads the results of a function from their places.
+pub(crate) fn take_results<T>(
     store: &mut StoreContextMut<'_, T>,
     ty: &FuncType,
     values: &[RawVal],
     results: &mut [Val],
 ) {
     for ((result, value), ty) in results.iter_mut().zip(values).zip(ty.results()) {
-        // SAFETY: the function has put values of these types there.
+        // SAFETY: the function has written values of these types.
         *result = unsafe { Val::from_raw(&mut store.0.runtime, value, *ty) };
     }
 }
 
-/// Arguments as a store keeps them, checked to have the types of the parameters.
+/// Arguments as a store keeps them. Checks that they have the types of the parameters.
 pub(crate) fn raw_values(
     runtime: &RuntimeStore,
     params: &[ValType],
@@ -317,12 +273,11 @@ pub(crate) fn raw_values(
     arguments.map(|(i, value)| raw_value(runtime, params, i, value)).collect()
 }
 
-/// Fails unless there are as many arguments as parameters.
 pub(crate) fn check_count(params: &[ValType], arguments: &[Val]) -> Result<(), WrongCount> {
     WrongCount::check(("argument", "arguments"), params.len(), arguments.len())
 }
 
-/// An argument as a store keeps it, checked to have the type of the parameter with its number.
+/// Argument `i` as a store keeps it. Checks that it has the type of its parameter.
 pub(crate) fn raw_value(
     runtime: &RuntimeStore,
     params: &[ValType],

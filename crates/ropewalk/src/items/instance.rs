@@ -1,4 +1,4 @@
-//! Instances.
+//! Instances of modules, and their exports.
 
 use crate::engine::Engine;
 use crate::items::export::Extern;
@@ -47,9 +47,8 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Instantiates a module with these imports, in order, and runs its start
-    /// function. Either all imports are given, or all but `"host" "new_stack"`, which
-    /// gives blank first-class stacks then.
+    /// Instantiates a module with these imports, in order, and runs its start function. The import
+    /// `"host" "new_stack"` may be left out. Then it gives blank first-class stacks.
     pub fn new(
         mut store: impl AsContextMut,
         module: &Module,
@@ -60,7 +59,6 @@ impl Instance {
         Instance::instantiate(store, module, &imports)
     }
 
-    /// What is given for the imports of a module.
     fn import_values<T>(
         store: &mut StoreContextMut<'_, T>,
         module: &Module,
@@ -92,7 +90,6 @@ impl Instance {
         Ok(instance)
     }
 
-    /// An instance, and its start function.
     pub(crate) fn make<T>(
         store: &mut StoreContextMut<'_, T>,
         module: &Module,
@@ -113,8 +110,8 @@ impl Instance {
         Ok((instance, start.map(|start| Func::from_ref(runtime, start))))
     }
 
-    /// The same where a limiter may wait, which is asked about all of it first; then runs
-    /// the start function.
+    /// Instantiates a module, and runs its start function. Asks an async limiter first, about all
+    /// that the instance needs.
     pub(crate) async fn instantiate_async<T: Send>(
         store: &mut StoreContextMut<'_, T>,
         module: &Module,
@@ -133,7 +130,6 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Its number in a store, which must be its own.
     pub(crate) fn in_store(self, runtime: &RuntimeStore) -> Result<usize> {
         store::check(runtime, self.store, "instance")?;
         Ok(self.index)
@@ -143,8 +139,8 @@ impl Instance {
         Instance { store: runtime.id(), index }
     }
 
-    /// The same in a future, which waits for host functions that are not ready, and for a
-    /// [limiter](crate::Store::limiter_async) that has not decided.
+    /// As [`new`](Self::new), in a future, which waits for pending host calls, and for the decisions
+    /// of an async [limiter](crate::Store::limiter_async).
     pub async fn new_async(
         mut store: impl AsContextMut<Data: Send>,
         module: &Module,
@@ -157,7 +153,7 @@ impl Instance {
         .await
     }
 
-    /// The module that it is an instance of.
+    /// Its module.
     pub fn module(&self, store: impl AsContext) -> Result<Module> {
         let store = store.as_context();
         store::check(store.runtime(), self.store, "instance")?;
@@ -165,9 +161,8 @@ impl Instance {
         Ok(Module::from_loaded(store.engine(), loaded))
     }
 
-    /// The instance that the function of a frame belongs to. Nothing if the frame is of
-    /// another store, or the store had several instances of the module by then: frames do
-    /// not say of which of them they are.
+    /// The instance of the function of a frame. `None` if the frame belongs to another store, or if
+    /// the store had several instances of the module, since a frame does not say which one.
     ///
     /// ```
     /// use ropewalk::*;
@@ -187,7 +182,7 @@ impl Instance {
         Some(Instance::from_index(runtime, frame.instance_in(runtime.id())?))
     }
 
-    /// What an export of its module is. Nothing if that is of another module, or it
+    /// An export, by its index. `None` if the index is for another module, or if the instance
     /// belongs to another store.
     pub fn get_module_export(
         &self,
@@ -200,7 +195,7 @@ impl Instance {
         Some(self.item(runtime, item))
     }
 
-    /// What it exports under a name. Nothing if it belongs to another store.
+    /// The export of a name. `None` if there is none, or if the instance belongs to another store.
     pub fn get_export(&self, mut store: impl AsContextMut, name: &str) -> Option<Extern> {
         let runtime = &store.as_context_mut().0.runtime;
         store::check(runtime, self.store, "instance").ok()?;
@@ -208,7 +203,7 @@ impl Instance {
         Some(self.item(runtime, item))
     }
 
-    /// What it exports under a name.
+    /// The export of a name.
     fn export(&self, runtime: &RuntimeStore, name: &str) -> Result<Extern> {
         store::check(runtime, self.store, "instance")?;
         let info = &runtime.instance(self.index).module().info;
@@ -221,7 +216,7 @@ impl Instance {
         }
     }
 
-    /// Everything it exports, in order.
+    /// All exports, in order.
     pub fn exports(&self, mut store: impl AsContextMut) -> Result<Vec<(String, Extern)>> {
         let runtime = &store.as_context_mut().0.runtime;
         store::check(runtime, self.store, "instance")?;
@@ -241,33 +236,32 @@ impl Instance {
         }
     }
 
-    /// The function that it exports under a name.
+    /// The exported function of a name.
     pub fn get_func(&self, store: impl AsContextMut, name: &str) -> Option<Func> {
         self.get_export(store, name)?.into_func()
     }
 
-    /// The memory that it exports under a name.
+    /// The exported memory of a name.
     pub fn get_memory(&self, store: impl AsContextMut, name: &str) -> Option<Memory> {
         self.get_export(store, name)?.into_memory()
     }
 
-    /// The table that it exports under a name.
+    /// The exported table of a name.
     pub fn get_table(&self, store: impl AsContextMut, name: &str) -> Option<Table> {
         self.get_export(store, name)?.into_table()
     }
 
-    /// The global that it exports under a name.
+    /// The exported global of a name.
     pub fn get_global(&self, store: impl AsContextMut, name: &str) -> Option<Global> {
         self.get_export(store, name)?.into_global()
     }
 
-    /// The tag that it exports under a name.
+    /// The exported tag of a name.
     pub fn get_tag(&self, store: impl AsContextMut, name: &str) -> Option<Tag> {
         self.get_export(store, name)?.into_tag()
     }
 
-    /// The function that it exports under a name, to be called with Rust's
-    /// types.
+    /// The exported function of a name, to be called with Rust's types.
     pub fn get_typed_func<Params: WasmParams, Results: WasmResults>(
         &self,
         mut store: impl AsContextMut,
@@ -284,7 +278,7 @@ impl Instance {
     }
 }
 
-/// Errors are what they wrap, so that embedders find them.
+/// Unwraps the error, so that embedders can downcast it.
 pub(crate) fn instantiate_error(error: InstantiateError) -> anyhow::Error {
     match error {
         InstantiateError::Link(error) => (*error).into(),

@@ -1,4 +1,4 @@
-//! Modules whose imports were looked up.
+//! Modules with resolved imports.
 
 use crate::items::instance::Instance;
 use crate::items::linker::Definition;
@@ -9,8 +9,8 @@ use ropewalk_runtime::ImportValue;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A module with what its imports mean, to be instantiated many times: the names are
-/// looked up once. A cheap handle; clones are the same.
+/// A module with resolved imports, which can be instantiated many times without looking up names.
+/// Cloning it is cheap.
 ///
 /// A host that runs each request in a store of its own:
 ///
@@ -47,14 +47,10 @@ impl<T> Clone for InstancePre<T> {
     }
 }
 
-impl<T> std::fmt::Debug for InstancePre<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("InstancePre").field("module", &self.module).finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<T> InstancePre<T> { module });
 
 impl<T> InstancePre<T> {
-    /// Functions among the definitions must be for stores with data of this type.
+    /// Host functions among the definitions must be for stores with data of type `T`.
     pub(crate) fn new(module: Module, imports: Arc<[Definition]>) -> InstancePre<T> {
         InstancePre { module, imports, _data: PhantomData }
     }
@@ -71,8 +67,8 @@ impl<T> InstancePre<T> {
         Instance::instantiate(store, &self.module, &imports)
     }
 
-    /// The same in a future, which waits for host functions that are not ready, and for a
-    /// [limiter](crate::Store::limiter_async) that has not decided.
+    /// As [`instantiate`](Self::instantiate), in a future, which waits for pending host calls, and
+    /// for the decisions of an async [limiter](crate::Store::limiter_async).
     pub async fn instantiate_async(
         &self,
         mut store: impl AsContextMut<Data = T>,

@@ -1,11 +1,14 @@
-//! What imports mean.
+//! Linkers: definitions for the imports of modules.
 
 use crate::Caller;
 use crate::Val;
 use crate::engine::Engine;
-use crate::host::async_func::{self, AsyncFunc};
+use crate::host::async_func::{
+    Async, AsyncFunc, AsyncTyped, Unboxed, WithAccessor, WithCaller, WithSlices,
+};
 use crate::host::concurrent::Accessor;
-use crate::host::{self, IntoFunc, WasmRet};
+use crate::host::signature::Dynamic;
+use crate::host::{self, HostClosure, IntoFunc, WasmRet};
 use crate::items::export::Extern;
 use crate::items::instance::Instance;
 use crate::items::instance_pre::InstancePre;
@@ -27,10 +30,10 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Names for things that modules import.
+/// Defines by name what modules import.
 ///
-/// Host functions in it can be used with any store of the engine; other
-/// things belong to one store.
+/// Its host functions can be used with any store of the engine. Other definitions belong to one
+/// store.
 ///
 /// ```
 /// use ropewalk::*;
@@ -58,8 +61,8 @@ use std::sync::Arc;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Functions of a linker rely on the very type of a store's data, as those of
-/// [a store](crate::Store) do:
+/// Its functions rely on the exact type of the store's data, lifetimes included, as those of a
+/// [`Store`](crate::Store) do:
 ///
 /// ```
 /// # use ropewalk::Linker;
@@ -81,19 +84,17 @@ pub struct Linker<T> {
     _data: Exactly<T>,
 }
 
-/// What a name means.
 #[derive(Clone)]
 pub(crate) enum Definition {
     /// A function of the host, for any store of the engine.
     Host(Arc<HostFunction>),
-    /// Something of a store.
     Extern(Extern),
-    /// What the engine has under the name.
+    /// The engine's own definition of the name.
     OfEngine,
 }
 
 impl Definition {
-    /// What is given for an import that it is the definition of.
+    /// The value for an import.
     pub fn import(
         &self,
         engine: &Engine,
@@ -134,7 +135,7 @@ impl<T> std::fmt::Debug for Linker<T> {
 }
 
 impl<T> Linker<T> {
-    /// A linker that knows no names.
+    /// A linker without definitions.
     pub fn new(engine: &Engine) -> Linker<T> {
         Linker {
             engine: engine.clone(),
@@ -149,13 +150,13 @@ impl<T> Linker<T> {
         &self.engine
     }
 
-    /// Whether a name may be defined again. It is an error by default.
+    /// Whether a name may be defined again. By default that is an error.
     pub fn allow_shadowing(&mut self, allow: bool) -> &mut Linker<T> {
         self.allow_shadowing = allow;
         self
     }
 
-    /// Defines a name as something of a store.
+    /// Defines a name as an item of a store.
     pub fn define(
         &mut self,
         mut store: impl AsContextMut<Data = T>,
@@ -177,8 +178,7 @@ impl<T> Linker<T> {
         name: &str,
         func: impl IntoFunc<T, Params, Results>,
     ) -> Result<&mut Linker<T>> {
-        let host = host::wrap(&self.engine, func)?;
-        self.insert(module, name, Definition::Host(host))
+        self.insert_host(module, name, func.into_closure())
     }
 
     /// Defines a name as a function of a type that is known only at run time.
@@ -192,17 +192,18 @@ impl<T> Linker<T> {
     where
         T: 'static,
     {
-        let host = host::new(&self.engine, ty, func)?;
-        self.insert(module, name, Definition::Host(host))
+        self.insert_host(module, name, HostClosure::dynamic(ty, Box::new(func)))
     }
 
     /// Defines a name as a function that calls a closure which returns a future. The
     /// parameters are a tuple.
     ///
-    /// The future is polled when the function is called. If it is ready then, all is as
-    /// for any other function. If it is not, a call by
-    /// [`call_async`](crate::TypedFunc::call_async) waits for it, and any other call
-    /// fails. It may keep the [`Caller`], and so the store, while it waits.
+    /// The function polls the future when it is called. If the future is ready, the function
+    /// returns, like any other. If it is not, a call by
+    /// [`call_async`](crate::TypedFunc::call_async) waits for it, and any other call fails. The
+    /// future may keep the [`Caller`], and so the store, while it waits.
+    ///
+    /// [`TypedFunc::call_async`](crate::TypedFunc::call_async) has an example.
     pub fn func_wrap_async<F, Params, Ret>(
         &mut self,
         module: &str,
@@ -217,16 +218,16 @@ impl<T> Linker<T> {
         Ret: WasmRet + 'static,
         Ret::Values: 'static,
     {
-        let host = async_func::wrap(&self.engine, func)?;
-        self.insert(module, name, Definition::Host(host))
+        let closure = HostClosure::new::<AsyncTyped<T, WithCaller, F, Params, Ret>>((), func);
+        self.insert_host(module, name, closure)
     }
 
     /// Defines a name as an `async` function, or an `async` closure that captures nothing. The
     /// parameters are a tuple.
     ///
-    /// This is as [`func_wrap_async`](Linker::func_wrap_async), but nothing is boxed: the future
-    /// lies in memory of the store, so a call that is ready at once allocates nothing. What a
-    /// closure would capture can be in the [data](Caller::data) of the store.
+    /// Unlike [`func_wrap_async`](Linker::func_wrap_async) this does not box the future: it is in
+    /// memory of the store, so a call that is ready at once allocates nothing. The function can
+    /// find in the [data](Caller::data) of the store what a closure would capture.
     ///
     /// ```
     /// use ropewalk::*;
@@ -264,8 +265,8 @@ impl<T> Linker<T> {
         Ret: WasmRet + 'static,
         Ret::Values: 'static,
     {
-        let host = async_func::wrap_unboxed(&self.engine, func)?;
-        self.insert(module, name, Definition::Host(host))
+        let closure = HostClosure::new::<AsyncTyped<T, Unboxed, F, Params, Ret>>((), func);
+        self.insert_host(module, name, closure)
     }
 
     /// Defines a name as a function of a type that is known only at run time, as
@@ -286,15 +287,18 @@ impl<T> Linker<T> {
         ) -> Box<dyn Future<Output = Result<()>> + Send + 'a>,
         F: Send + Sync + 'static,
     {
-        let host = async_func::new(&self.engine, ty, func)?;
-        self.insert(module, name, Definition::Host(host))
+        self.insert_host(
+            module,
+            name,
+            HostClosure::new::<Async<T, WithSlices, F, Dynamic, _>>(ty, func),
+        )
     }
 
-    /// Defines a name as a function that calls a closure which returns a future, and
-    /// that does not have the store while it waits: other calls run meanwhile. It uses
-    /// the store by its [`Accessor`]. The parameters are a tuple.
+    /// Defines a name as a function that calls a closure which returns a future. The future does
+    /// not borrow the store while it waits, so other calls run: it uses the store by its
+    /// [`Accessor`]. The parameters are a tuple.
     ///
-    /// References that it takes end when it first waits.
+    /// References among them end when the future first waits.
     /// [`Store::run_concurrent`](crate::Store::run_concurrent) has an example.
     pub fn func_wrap_concurrent<F, Params, Ret>(
         &mut self,
@@ -310,11 +314,11 @@ impl<T> Linker<T> {
         Ret: WasmRet + 'static,
         Ret::Values: 'static,
     {
-        let host = async_func::wrap_concurrent(&self.engine, func)?;
-        self.insert(module, name, Definition::Host(host))
+        let closure = HostClosure::new::<AsyncTyped<T, WithAccessor, F, Params, Ret>>((), func);
+        self.insert_host(module, name, closure)
     }
 
-    /// Defines everything that an instance exports, under the name of a module.
+    /// Defines all exports of an instance, under the name of a module.
     pub fn instance(
         &mut self,
         mut store: impl AsContextMut<Data = T>,
@@ -328,7 +332,7 @@ impl<T> Linker<T> {
         Ok(self)
     }
 
-    /// Instantiates a module and defines what it exports, under a name.
+    /// Instantiates a module and defines its exports, under a name.
     pub fn module(
         &mut self,
         mut store: impl AsContextMut<Data = T>,
@@ -339,7 +343,7 @@ impl<T> Linker<T> {
         self.instance(store, name, instance)
     }
 
-    /// Instantiates a module in a future, and defines what it exports, under a name.
+    /// Instantiates a module in a future, and defines its exports, under a name.
     pub async fn module_async(
         &mut self,
         mut store: impl AsContextMut<Data = T>,
@@ -351,6 +355,16 @@ impl<T> Linker<T> {
     {
         let instance = self.instantiate_async(&mut store, module).await?;
         self.instance(store, name, instance)
+    }
+
+    fn insert_host(
+        &mut self,
+        module: &str,
+        name: &str,
+        closure: HostClosure,
+    ) -> Result<&mut Linker<T>> {
+        let host = closure.into_function(&self.engine)?;
+        self.insert(module, name, Definition::Host(host))
     }
 
     fn insert(
@@ -368,7 +382,7 @@ impl<T> Linker<T> {
         Ok(self)
     }
 
-    /// Defines what a name means under another name too.
+    /// Defines a second name for a definition.
     ///
     /// ```
     /// use ropewalk::*;
@@ -392,7 +406,7 @@ impl<T> Linker<T> {
         self.insert(as_module, as_name, definition)
     }
 
-    /// Defines all names of a module under the name of another module too.
+    /// Defines all names of a module under another module name too.
     ///
     /// ```
     /// use ropewalk::*;
@@ -413,13 +427,12 @@ impl<T> Linker<T> {
         Ok(self)
     }
 
-    /// Whether a name is defined.
     pub(crate) fn knows(&self, module: &str, name: &str) -> bool {
         self.modules.get(module).is_some_and(|names| names.contains_key(name))
     }
 
-    /// All names that mean something in a store, each with its module and its meaning, in no
-    /// particular order. [`get`](Self::get) says which do.
+    /// All definitions that a store can use, each with its module and its name, in no particular
+    /// order. [`get`](Self::get) says which these are.
     ///
     /// ```
     /// use ropewalk::*;
@@ -445,7 +458,7 @@ impl<T> Linker<T> {
         })
     }
 
-    /// What an import of a module means in a store, as [`get`](Self::get) says it.
+    /// The definition for an import of a module, as [`get`](Self::get) finds it.
     pub fn get_by_import(
         &self,
         store: impl AsContextMut<Data = T>,
@@ -454,8 +467,9 @@ impl<T> Linker<T> {
         self.get(store, import.module(), import.name())
     }
 
-    /// What a name means in a store. Returns `None` if the store is of another engine, or if the
-    /// name was [defined](Self::define) as something of another store.
+    /// The definition of a name, for a store. Returns `None` if the name is not defined, if the
+    /// store belongs to another engine, or if the definition is an [item](Self::define) of another
+    /// store.
     pub fn get(
         &self,
         mut store: impl AsContextMut<Data = T>,
@@ -466,7 +480,7 @@ impl<T> Linker<T> {
         self.check_store(&store).ok()?;
         let runtime = &mut store.0.runtime;
         Some(match self.modules.get(module)?.get(name)? {
-            Definition::OfEngine => unreachable!("nobody defines that"),
+            Definition::OfEngine => unreachable!("no name is defined as that"),
             Definition::Extern(item) => {
                 item.import(runtime).ok()?;
                 *item
@@ -479,11 +493,10 @@ impl<T> Linker<T> {
         })
     }
 
-    /// Instantiates a module, whose imports are looked up by their names, and
-    /// runs its start function.
+    /// Instantiates a module with the definitions of its imports, and runs its start function.
     ///
-    /// `"host" "new_stack"`, from which modules get first-class stacks, need not be
-    /// defined: then it gives blank ones.
+    /// `"host" "new_stack"`, which gives modules their first-class stacks, need not be defined:
+    /// then it gives blank stacks.
     pub fn instantiate(
         &self,
         mut store: impl AsContextMut<Data = T>,
@@ -493,10 +506,10 @@ impl<T> Linker<T> {
         self.instantiate_pre(module)?.instantiate(store)
     }
 
-    /// Looks up the imports of a module, which can be instantiated many times then.
+    /// Looks up the imports of a module, so that it can be instantiated many times.
     ///
-    /// Fails if an import is not defined, or defined as a function of the host with
-    /// another type; things of a store are looked at when it is instantiated.
+    /// Fails if an import is not defined, or if its definition is a host function of another type.
+    /// The types of items of a store are checked at instantiation.
     pub fn instantiate_pre(&self, module: &Module) -> Result<InstancePre<T>> {
         self.check_module(module)?;
         let imports = module.loaded().info.imports.iter();
@@ -504,8 +517,8 @@ impl<T> Linker<T> {
         Ok(InstancePre::new(module.clone(), imports.collect::<Result<_>>()?))
     }
 
-    /// The same in a future, which waits for host functions that are not ready, and for a
-    /// [limiter](crate::Store::limiter_async) that has not decided.
+    /// Instantiates a module in a future, which waits for pending host calls, and for the decisions
+    /// of an async [limiter](crate::Store::limiter_async).
     pub async fn instantiate_async(
         &self,
         mut store: impl AsContextMut<Data = T>,
@@ -526,7 +539,6 @@ impl<T> Linker<T> {
         self.engine.check("linker", module.engine(), "module")
     }
 
-    /// The function of the host that an import means, if it does.
     pub(crate) fn host_function(
         &self,
         module: &LoadedModule,
@@ -541,7 +553,6 @@ impl<T> Linker<T> {
         }
     }
 
-    /// What an import means.
     fn definition(&self, module: &LoadedModule, import: &Import) -> Result<Definition> {
         let definition = self.modules.get(&import.module).and_then(|names| names.get(&import.name));
         match definition {

@@ -5,10 +5,11 @@ use crate::store::{self, AsContext, AsContextMut};
 use anyhow::{Result, bail, ensure};
 use ropewalk_abi::MemoryType;
 use ropewalk_runtime::{Growth, Store as RuntimeStore, StoreId};
+use std::ops::Range;
 
 /// A memory of a store.
 ///
-/// A string that WebAssembly has, as an address and a length, and one that it gets:
+/// Strings that the host passes to WebAssembly and gets back, each as an address and a length:
 ///
 /// ```
 /// use ropewalk::*;
@@ -45,8 +46,8 @@ use ropewalk_runtime::{Growth, Store as RuntimeStore, StoreId};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// In a host function, [`Caller::get_export`](crate::Caller::get_export) gives the
-/// memory of whoever called.
+/// In a host function, [`Caller::get_export`](crate::Caller::get_export) gives the memory of the
+/// calling instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Memory {
     store: StoreId,
@@ -62,8 +63,8 @@ impl Memory {
         Ok(Memory::from_index(runtime, index))
     }
 
-    /// The same in a future, which waits for a [limiter](crate::Store::limiter_async) that
-    /// has not decided.
+    /// As [`new`](Self::new), in a future, which waits for the decision of an async
+    /// [limiter](crate::Store::limiter_async).
     pub async fn new_async(
         mut store: impl AsContextMut<Data: Send>,
         ty: MemoryType,
@@ -78,11 +79,11 @@ impl Memory {
     fn check_type(ty: &MemoryType) -> Result<()> {
         let limit = ty.address_limit();
         if ty.maximum.is_some_and(|maximum| maximum < ty.minimum) {
-            bail!("the maximum of a memory must not be less than its minimum: {ty}");
+            bail!("the maximum of a memory must not be less than its minimum, found {ty}");
         }
         ensure!(
             ty.minimum <= limit && ty.maximum.unwrap_or(0) <= limit,
-            "a memory of this type has at most {limit} pages: {ty}"
+            "a memory of this type has at most {limit} pages, found {ty}"
         );
         Ok(())
     }
@@ -96,7 +97,7 @@ impl Memory {
         Ok(self.index)
     }
 
-    /// Its type; the minimum is the present size.
+    /// Its type. The minimum is the current size.
     pub fn ty(&self, store: impl AsContext) -> Result<MemoryType> {
         let runtime = store.as_context().runtime();
         Ok(runtime.memory(self.in_store(runtime)?).ty())
@@ -117,7 +118,7 @@ impl Memory {
         MemoryType::PAGE_SIZE
     }
 
-    /// Grows it by some pages; returns the old size.
+    /// Grows it by this many pages. Returns the old size in pages.
     pub fn grow(&self, mut store: impl AsContextMut, pages: u64) -> Result<u64> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let index = self.in_store(runtime)?;
@@ -130,8 +131,8 @@ impl Memory {
         }
     }
 
-    /// The same in a future, which waits for a [limiter](crate::Store::limiter_async) that
-    /// has not decided.
+    /// As [`grow`](Self::grow), in a future, which waits for the decision of an async
+    /// [limiter](crate::Store::limiter_async).
     pub async fn grow_async(
         &self,
         mut store: impl AsContextMut<Data: Send>,
@@ -150,14 +151,14 @@ impl Memory {
         Ok(runtime.memory(self.in_store(runtime)?).data())
     }
 
-    /// Its bytes, to change them.
+    /// Its bytes, mutably.
     pub fn data_mut<'a, C: AsContextMut>(&self, store: &'a mut C) -> Result<&'a mut [u8]> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let index = self.in_store(runtime)?;
         Ok(runtime.memory_mut(index).data_mut())
     }
 
-    /// Its bytes to change them, and the host's data.
+    /// Its bytes and the host's data, both mutably.
     pub fn data_and_store_mut<'a, C: AsContextMut>(
         &self,
         store: &'a mut C,
@@ -184,12 +185,6 @@ impl Memory {
     }
 }
 
-fn checked_range(offset: usize, len: usize, size: usize) -> Result<std::ops::Range<usize>> {
-    match offset.checked_add(len).filter(|end| *end <= size) {
-        Some(end) => Ok(offset..end),
-        None => {
-            let (index, count, size) = (offset as u64, len as u64, size as u64);
-            Err(OutOfBounds { what: Bounded::Memory, index, count, size }.into())
-        }
-    }
+fn checked_range(offset: usize, len: usize, size: usize) -> Result<Range<usize>, OutOfBounds> {
+    OutOfBounds::range(Bounded::Memory, offset as u64, len as u64, size as u64)
 }

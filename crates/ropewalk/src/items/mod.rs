@@ -1,7 +1,6 @@
-//! What modules import and export, and instances of modules.
+//! Functions, globals, memories and tables, instances of modules, and linking.
 
 pub(crate) mod call;
-pub(crate) mod call_async;
 pub(crate) mod exception;
 pub(crate) mod export;
 pub(crate) mod func;
@@ -11,5 +10,6 @@ pub(crate) mod instance_pre;
 pub(crate) mod linker;
 pub(crate) mod memory;
 pub(crate) mod table;
+mod typed_call;
 pub(crate) mod typed_func;
 pub(crate) mod unknown_imports;

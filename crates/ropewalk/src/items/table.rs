@@ -42,10 +42,10 @@ pub struct Table {
 }
 
 impl Table {
-    /// A new table that belongs to no instance, full of `init`.
+    /// A new table that belongs to no instance. All elements are `init`.
     pub fn new(mut store: impl AsContextMut, ty: TableType, init: Val) -> Result<Table> {
         if ty.maximum.is_some_and(|maximum| maximum < ty.minimum) {
-            bail!("the maximum of a table must not be less than its minimum: {ty}");
+            bail!("the maximum of a table must not be less than its minimum, found {ty}");
         }
         let runtime = &mut store.as_context_mut().0.runtime;
         crate::engine::check_type(runtime.types(), ValType::Ref(ty.element))?;
@@ -54,8 +54,8 @@ impl Table {
         Ok(Table::from_index(runtime, index))
     }
 
-    /// The same in a future, which waits for a [limiter](crate::Store::limiter_async) that
-    /// has not decided.
+    /// As [`new`](Self::new), in a future, which waits for the decision of an async
+    /// [limiter](crate::Store::limiter_async).
     pub async fn new_async(
         mut store: impl AsContextMut<Data: Send>,
         ty: TableType,
@@ -76,7 +76,7 @@ impl Table {
         Ok(self.index)
     }
 
-    /// Its type; the minimum is the present size.
+    /// Its type. The minimum is the current size.
     pub fn ty(&self, store: impl AsContext) -> Result<TableType> {
         let runtime = store.as_context().runtime();
         Ok(runtime.table(self.in_store(runtime)?).ty())
@@ -92,27 +92,18 @@ impl Table {
         let runtime = &mut *store.as_context_mut().0.runtime;
         let table = runtime.table(self.in_store(runtime)?);
         let elements = table.elements();
-        let element = usize::try_from(index).ok().and_then(|index| elements.get(index));
-        let Some(&word) = element else { return Err(beyond(index, elements.len()).into()) };
+        let word = elements[elements_from(index, 1, elements.len())?][0];
         let ty = ValType::Ref(table.ty().element);
         // SAFETY: the elements of a table have its type.
         Ok(unsafe { Val::from_raw(runtime, &RawVal::from_u64(word), ty) })
     }
 
     /// Sets the element at an index.
-    pub fn set(&self, mut store: impl AsContextMut, index: u64, value: Val) -> Result<()> {
-        let runtime = &mut store.as_context_mut().0.runtime;
-        let number = self.in_store(runtime)?;
-        let word = value.to_raw(runtime, ValType::Ref(runtime.table(number).ty().element))?.u64();
-        let elements = runtime.table_mut(number).elements_mut();
-        let size = elements.len();
-        let element = usize::try_from(index).ok().and_then(|index| elements.get_mut(index));
-        let Some(element) = element else { return Err(beyond(index, size).into()) };
-        *element = word;
-        Ok(())
+    pub fn set(&self, store: impl AsContextMut, index: u64, value: Val) -> Result<()> {
+        self.fill(store, index, value, 1)
     }
 
-    /// Sets so many elements from an index on.
+    /// Sets `count` elements, beginning at an index.
     pub fn fill(
         &self,
         mut store: impl AsContextMut,
@@ -129,7 +120,7 @@ impl Table {
         Ok(())
     }
 
-    /// Copies so many elements of a table to an index of another or the same.
+    /// Copies `count` elements from one table to another, or within one.
     pub fn copy(
         mut store: impl AsContextMut,
         to: &Table,
@@ -154,7 +145,7 @@ impl Table {
         Ok(())
     }
 
-    /// Grows it by some elements; returns the old size.
+    /// Grows it by `delta` elements. Returns the old size.
     pub fn grow(&self, mut store: impl AsContextMut, delta: u64, init: Val) -> Result<u64> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let number = self.in_store(runtime)?;
@@ -165,8 +156,8 @@ impl Table {
         Ok(old.unwrap_or_default())
     }
 
-    /// The same in a future, which waits for a [limiter](crate::Store::limiter_async) that
-    /// has not decided.
+    /// As [`grow`](Self::grow), in a future, which waits for the decision of an async
+    /// [limiter](crate::Store::limiter_async).
     pub async fn grow_async(
         &self,
         mut store: impl AsContextMut<Data: Send>,
@@ -182,12 +173,5 @@ impl Table {
 }
 
 fn elements_from(index: u64, count: u64, size: usize) -> Result<Range<usize>, OutOfBounds> {
-    match index.checked_add(count).filter(|end| *end <= size as u64) {
-        Some(end) => Ok(index as usize..end as usize),
-        None => Err(OutOfBounds { what: Bounded::Table, index, count, size: size as u64 }),
-    }
-}
-
-fn beyond(index: u64, size: usize) -> OutOfBounds {
-    OutOfBounds { what: Bounded::Table, index, count: 1, size: size as u64 }
+    OutOfBounds::range(Bounded::Table, index, count, size as u64)
 }

@@ -1,7 +1,7 @@
 //! Functions with Rust's types.
 
 use crate::items::call::ended;
-use crate::items::call_async::CallAsync;
+use crate::items::typed_call::TypedCall;
 use crate::store::{AsContextMut, StoreContext, StoreContextMut};
 use crate::value::func::Func;
 use crate::value::wasm_values::{Places, WasmParams, WasmResults, fit, has_few_words};
@@ -15,7 +15,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::ptr;
 
-/// A function with Rust's types, checked once.
+/// A function with Rust's types, which are checked once.
 ///
 /// ```
 /// use ropewalk::*;
@@ -36,7 +36,7 @@ pub struct TypedFunc<Params, Results> {
     func: Func,
     /// The entry trampoline, unless it is called with words.
     trampoline: *const c_void,
-    /// Whether it must be checked that arguments have the types of its parameters.
+    /// Whether the types of the arguments must be checked at each call.
     checked: bool,
     _types: PhantomData<fn(Params) -> Results>,
 }
@@ -52,11 +52,7 @@ impl<Params, Results> Clone for TypedFunc<Params, Results> {
     }
 }
 
-impl<Params, Results> std::fmt::Debug for TypedFunc<Params, Results> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TypedFunc").field("func", &self.func).finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<Params, Results> TypedFunc<Params, Results> { func });
 
 impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
     /// Whether it is called with [a few words](ropewalk_abi::signature::in_registers).
@@ -90,7 +86,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         runtime: &RuntimeStore,
         values: *mut RawVal,
     ) -> Result<()> {
-        // SAFETY: the caller's promise; in `new` it was found that they fit, or may.
+        // SAFETY: the caller's promise. `new` has checked that the types fit, or may fit.
         unsafe {
             if !Params::MAY_BE_CHECKED || !self.checked {
                 return params.store(runtime, values);
@@ -105,20 +101,20 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         &self.func
     }
 
-    /// Calls it.
+    /// Calls the function.
     #[inline]
     pub fn call(&self, mut store: impl AsContextMut, params: Params) -> Result<Results> {
         let store = store.as_context_mut();
         let mut values = Places::<Params, Results>::EMPTY;
         let values = values.as_mut_ptr();
-        // SAFETY: there is room for the values that the function takes and gives.
+        // SAFETY: there is room for all arguments and results.
         unsafe {
             let word = ended(self.begin(StoreContextMut(&mut *store.0), params, values, NOBODY))?;
             Ok(self.results(&mut store.0.runtime, values, word))
         }
     }
 
-    /// Calls it in a future, which waits for host functions that are not ready.
+    /// Calls it in a future, which waits for pending host calls.
     ///
     /// ```
     /// use ropewalk::*;
@@ -145,25 +141,25 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
     /// # Ok(()) }
     /// ```
     ///
-    /// While it waits, its stacks are left as they are: nothing runs, and no thread is
-    /// blocked. Dropping the future gives the call up: its stacks are freed, and the
-    /// store can be used again.
+    /// While it waits, its stacks stay as they are: nothing runs, and no thread is blocked.
+    /// Dropping the future cancels the call: its stacks are freed, and the store can be used
+    /// again.
     #[inline]
     pub fn call_async<S: AsContextMut<Data: Send>>(
         &self,
         store: S,
         params: Params,
     ) -> impl Future<Output = Result<Results>> + use<'_, S, Params, Results> {
-        CallAsync::new(self, store, params)
+        TypedCall::new(self, store, params)
     }
 
-    /// Begins a call that may wait, if somebody polls it. When it has ended, what it
-    /// returned is for [`results`](Self::results).
+    /// Begins a call, which may wait if it has a poller. When it has ended, pass the word to
+    /// [`results`](Self::results).
     ///
     /// # Safety
     ///
-    /// There must be room for all values, in places that stay where they are as long as
-    /// the call waits, and the poller be valid until this returns.
+    /// There must be room for all values, in places that do not move as long as the call waits.
+    /// The poller must be valid until this returns.
     #[inline(always)]
     pub(crate) unsafe fn begin<T>(
         &self,
@@ -173,8 +169,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         poller: Poller,
     ) -> Result<u64, Stop> {
         let func_ref = self.func.in_store(&store.0.runtime)?;
-        // SAFETY: the values have the types that were checked in `new`; the rest is the
-        // caller's promise.
+        // SAFETY: the values have the types that `new` has checked. The caller promises the rest.
         unsafe {
             self.put(params, &store.0.runtime, values)?;
             match Self::IN_REGISTERS {
@@ -188,7 +183,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
     ///
     /// # Safety
     ///
-    /// They must be there.
+    /// `values` must hold the arguments.
     #[inline(always)]
     unsafe fn words(values: *const RawVal) -> Words {
         let mut words = Words::none(Results::FLOATS != 0);
@@ -207,11 +202,11 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         words
     }
 
-    /// The results of a call, which has returned a word.
+    /// The results of a call that has returned a word.
     ///
     /// # Safety
     ///
-    /// They must be in the places, unless they are that word.
+    /// The results must be in the places, unless they are that word.
     #[inline]
     pub(crate) unsafe fn results(
         &self,
@@ -219,7 +214,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         values: *mut RawVal,
         word: u64,
     ) -> Results {
-        // SAFETY: the types were checked in `new`.
+        // SAFETY: `new` has checked the types.
         unsafe {
             if Self::IN_REGISTERS {
                 values.write(RawVal::from_u64(word));

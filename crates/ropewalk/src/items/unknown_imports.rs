@@ -1,4 +1,4 @@
-//! Imports that a linker does not know.
+//! Definitions for imports that a linker does not know.
 
 use crate::items::export::Extern;
 use crate::items::global::Global;
@@ -15,8 +15,8 @@ use ropewalk_abi::{ExternType, ValType};
 use ropewalk_runtime::LinkError;
 
 impl<T: 'static> Linker<T> {
-    /// Defines every function that a module imports and nobody has defined, as one that
-    /// fails when it is called, with a [`LinkError`].
+    /// Defines each undefined function that a module imports, as one that fails with a
+    /// [`LinkError`] when it is called.
     ///
     /// ```
     /// use ropewalk::*;
@@ -40,7 +40,7 @@ impl<T: 'static> Linker<T> {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// Memories, tables, globals and tags stay unknown.
+    /// Memories, tables, globals and tags stay undefined.
     pub fn define_unknown_imports_as_traps(&mut self, module: &Module) -> Result<&mut Self> {
         self.check_module(module)?;
         for import in self.unknown(module) {
@@ -55,9 +55,8 @@ impl<T: 'static> Linker<T> {
         Ok(self)
     }
 
-    /// Defines everything that a module imports and nobody has defined: functions that
-    /// return zeros and nulls, memories and tables of the smallest size, globals that are
-    /// zero or null, and new tags.
+    /// Defines all undefined imports of a module: functions that return zeros and nulls, memories
+    /// and tables of the minimum size, globals that are zero or null, and new tags.
     ///
     /// ```
     /// use ropewalk::*;
@@ -78,7 +77,7 @@ impl<T: 'static> Linker<T> {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// A reference that cannot be null has no such value; then this fails.
+    /// Fails if that needs a value of a reference type that is not nullable.
     pub fn define_unknown_imports_as_default_values(
         &mut self,
         mut store: impl AsContextMut<Data = T>,
@@ -99,14 +98,13 @@ impl<T: 'static> Linker<T> {
         Ok(self)
     }
 
-    /// What a module imports and nobody has defined.
     fn unknown<'a>(&self, module: &'a Module) -> Vec<ImportType<'a>> {
         let imports = module.imports().zip(&module.loaded().info.imports);
         let unknown = imports.filter(|(import, item)| {
             !is_new_stack(item) && !self.knows(import.module(), import.name())
         });
         let mut unknown: Vec<_> = unknown.map(|(import, _)| import).collect();
-        // A module may import the same twice; both get the same then.
+        // A module may import the same name twice. Both imports get the same definition.
         let key = |import: &ImportType<'a>| (import.module(), import.name());
         unknown.sort_by_key(key);
         unknown.dedup_by_key(|import| key(import));
@@ -114,7 +112,6 @@ impl<T: 'static> Linker<T> {
     }
 }
 
-/// The error for an import that nobody has defined.
 fn unknown(import: &ImportType<'_>) -> LinkError {
     LinkError {
         module: import.module().to_string(),
@@ -124,7 +121,7 @@ fn unknown(import: &ImportType<'_>) -> LinkError {
     }
 }
 
-/// The value that a variable of a type begins with.
+/// The default value of a type, for an import.
 fn default(ty: ValType, import: &ImportType<'_>) -> Result<Val> {
     match ty {
         ValType::Ref(ty) if !ty.nullable => Err(unknown(import).into()),
@@ -132,7 +129,7 @@ fn default(ty: ValType, import: &ImportType<'_>) -> Result<Val> {
     }
 }
 
-/// Something with no more in it than its type asks for.
+/// An item of the minimum size.
 fn default_item(mut store: impl AsContextMut, import: &ImportType<'_>) -> Result<Extern> {
     Ok(match import.ty().clone() {
         ExternType::Func(_) => unreachable!("functions are defined without a store"),

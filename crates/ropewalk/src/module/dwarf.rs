@@ -1,31 +1,28 @@
-//! Lines of C, Rust, Zig and others, from the debug information (DWARF) in a binary.
+//! Source lines of C, Rust, Zig and others, from the debug information (DWARF) in a binary.
 //!
-//! A compiler leaves it in custom sections, `.debug_line` and others, and counts the addresses in it
-//! from the beginning of the code section. The sections are kept as they are, and read when a
-//! backtrace asks.
+//! It is in custom sections, such as `.debug_line`, with addresses relative to the code section. The
+//! sections are kept as they are, and parsed for the first backtrace.
 
 use gimli::{EndianArcSlice, LittleEndian};
 use ropewalk_runtime::{Place, Source};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wasmparser::{Parser, Payload};
 
-use crate::module::source::Stored;
+use crate::module::source::StoredSource;
 
-/// Debug information that is larger is left alone: it would take more memory than anything else.
+/// Larger debug information is ignored: it would take more memory than anything else.
 const MOST_BYTES: usize = 256 << 20;
 
 type Reader = EndianArcSlice<LittleEndian>;
 
-/// The debug information of a module.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Dwarf {
-    /// Where in the binary the contents of the code section begin.
+    /// The offset of the contents of the code section in the binary.
     code: u32,
     sections: BTreeMap<String, Vec<u8>>,
-    /// Nothing if it cannot be read.
+    /// `None` if it cannot be parsed.
     #[serde(skip)]
     context: OnceLock<Option<Mutex<addr2line::Context<Reader>>>>,
 }
@@ -61,7 +58,7 @@ impl Dwarf {
 
     fn frames(&self, address: u64) -> Option<Vec<Place>> {
         let context = self.context.get_or_init(|| self.read()).as_ref()?;
-        // What was being read when somebody panicked is read again.
+        // A panic during parsing leaves nothing half-parsed.
         let context = context.lock().unwrap_or_else(PoisonError::into_inner);
         let mut frames = context.find_frames(address).skip_all_loads().ok()?;
         let mut places = Vec::new();
@@ -86,12 +83,8 @@ impl Source for Dwarf {
 
     fn stored(&self) -> Vec<u8> {
         let (code, sections) = (self.code, self.sections.clone());
-        Stored::Dwarf(Dwarf { code, sections, context: OnceLock::new() }).to_bytes()
+        StoredSource::Dwarf(Dwarf { code, sections, context: OnceLock::new() }).to_bytes()
     }
 }
 
-impl fmt::Debug for Dwarf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dwarf").field("code", &self.code).finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<> Dwarf { code });

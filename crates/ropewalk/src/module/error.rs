@@ -1,4 +1,4 @@
-//! What can be wrong with a module.
+//! Errors of modules: malformed, invalid, or too large.
 
 use ropewalk_compile::CompileError;
 use ropewalk_text::TextError;
@@ -19,32 +19,32 @@ use std::fmt;
 /// ```
 #[derive(Debug)]
 pub struct ModuleError {
-    kind: Kind,
+    kind: ErrorKind,
 }
 
 #[derive(Debug)]
-enum Kind {
-    /// Found in text, or in what the text says.
+enum ErrorKind {
+    /// In a module in the text format.
     Text(TextError),
-    /// Found in a binary, at an offset.
+    /// In a binary, at an offset.
     Binary { message: String, offset: usize, function: Option<String>, path: Option<String> },
-    /// Found at no place in particular.
+    /// Without a position.
     Other { message: String, path: Option<String> },
 }
 
 impl ModuleError {
-    /// What is wrong, without the place.
+    /// The message, without the position.
     pub fn message(&self) -> &str {
         match &self.kind {
-            Kind::Text(error) => error.message(),
-            Kind::Binary { message, .. } | Kind::Other { message, .. } => message,
+            ErrorKind::Text(error) => error.message(),
+            ErrorKind::Binary { message, .. } | ErrorKind::Other { message, .. } => message,
         }
     }
 
     /// The line and column in the source, for text.
     pub fn position(&self) -> Option<(usize, usize)> {
         match &self.kind {
-            Kind::Text(error) => error.position().map(|place| (place.line, place.column)),
+            ErrorKind::Text(error) => error.position().map(|place| (place.line, place.column)),
             _ => None,
         }
     }
@@ -52,13 +52,13 @@ impl ModuleError {
     /// The offset in the module, for a binary.
     pub fn offset(&self) -> Option<usize> {
         match &self.kind {
-            Kind::Binary { offset, .. } => Some(*offset),
+            ErrorKind::Binary { offset, .. } => Some(*offset),
             _ => None,
         }
     }
 
-    /// The function of a binary that it is in, as the text format writes it: its name in the
-    /// name section, such as `$run`, or its index.
+    /// The function that has the error, for a binary: its name in the name section, such as `$run`,
+    /// or its index.
     ///
     /// ```
     /// use ropewalk::*;
@@ -72,50 +72,47 @@ impl ModuleError {
     /// ```
     pub fn function(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Binary { function, .. } => function.as_deref(),
+            ErrorKind::Binary { function, .. } => function.as_deref(),
             _ => None,
         }
     }
 
-    /// The error for a compiled module where one in the binary or the text format is
-    /// expected.
     pub(crate) fn precompiled() -> ModuleError {
-        let message = "this is a precompiled module: expected one in the binary or the text \
-                       format; if its bytes are trusted, Module::deserialize takes it";
-        ModuleError { kind: Kind::Other { message: message.to_string(), path: None } }
+        let message = "expected a module in the binary or the text format, found a precompiled \
+                       module: if its bytes are trusted, use Module::deserialize";
+        ModuleError { kind: ErrorKind::Other { message: message.to_string(), path: None } }
     }
 
-    /// Says which file the module comes from.
+    /// Adds the path of the module's file.
     pub fn with_path(self, path: impl Into<String>) -> ModuleError {
         let path = path.into();
         let kind = match self.kind {
-            Kind::Text(error) => Kind::Text(error.with_path(path)),
-            Kind::Binary { message, offset, function, .. } => {
-                Kind::Binary { message, offset, function, path: Some(path) }
+            ErrorKind::Text(error) => ErrorKind::Text(error.with_path(path)),
+            ErrorKind::Binary { message, offset, function, .. } => {
+                ErrorKind::Binary { message, offset, function, path: Some(path) }
             }
-            Kind::Other { message, .. } => Kind::Other { message, path: Some(path) },
+            ErrorKind::Other { message, .. } => ErrorKind::Other { message, path: Some(path) },
         };
         ModuleError { kind }
     }
 
-    /// The error of a binary that nobody encoded here: types have the names that
-    /// its name section gives them, and the function is named.
+    /// Adds names to the error of a binary: of types, from its name section, and of the function.
     pub(crate) fn in_binary(self, binary: &[u8]) -> ModuleError {
         let kind = match self.kind {
-            Kind::Binary { message, offset, path, .. } => {
+            ErrorKind::Binary { message, offset, path, .. } => {
                 let message = ropewalk_text::explain_binary(binary, offset, &message);
                 let function = ropewalk_text::function_at(binary, offset);
-                Kind::Binary { message, offset, function, path }
+                ErrorKind::Binary { message, offset, function, path }
             }
             kind => kind,
         };
         ModuleError { kind }
     }
 
-    /// The error of a binary that was encoded from text.
+    /// Converts an error in the encoded binary to one in the text.
     pub(crate) fn in_text(self, text: &ropewalk_text::Text) -> ModuleError {
         match self.kind {
-            Kind::Binary { message, offset, .. } => text.error_at(offset, &message).into(),
+            ErrorKind::Binary { message, offset, .. } => text.error_at(offset, &message).into(),
             kind => ModuleError { kind },
         }
     }
@@ -123,31 +120,29 @@ impl ModuleError {
 
 impl From<TextError> for ModuleError {
     fn from(error: TextError) -> Self {
-        ModuleError { kind: Kind::Text(error) }
+        ModuleError { kind: ErrorKind::Text(error) }
     }
 }
 
 impl From<CompileError> for ModuleError {
     fn from(error: CompileError) -> Self {
         let kind = match error {
-            CompileError::Invalid(error) => at(error.offset(), plainly(error.message())),
+            CompileError::Invalid(error) => at(error.offset(), clarified(error.message())),
             CompileError::Refused { offset, message } => at(offset, message),
             CompileError::TooLarge { offset: Some(offset), .. } => at(offset, error.to_string()),
-            other => Kind::Other { message: other.to_string(), path: None },
+            other => ErrorKind::Other { message: other.to_string(), path: None },
         };
         ModuleError { kind }
     }
 }
 
-/// What is wrong at an offset of a binary.
-fn at(offset: u64, message: String) -> Kind {
-    Kind::Binary { message, offset: offset as usize, function: None, path: None }
+fn at(offset: u64, message: String) -> ErrorKind {
+    ErrorKind::Binary { message, offset: offset as usize, function: None, path: None }
 }
 
-/// A message of the decoder in words for those who do not know it: it lists the bytes
-/// that it found instead of the magic ones, pads numbers, and names features by its own
-/// switches.
-fn plainly(message: &str) -> String {
+/// Rewrites some messages of the decoder for users. It lists wrong magic bytes, pads numbers, and
+/// calls features by its own names.
+fn clarified(message: &str) -> String {
     match message {
         _ if message.starts_with("magic header not detected") => {
             "not a WebAssembly module: it does not begin with \\0asm".to_string()
@@ -174,14 +169,14 @@ impl From<wasmparser::BinaryReaderError> for ModuleError {
 impl fmt::Display for ModuleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Text(error) => error.fmt(f),
-            Kind::Binary { message, offset, function, path } => {
+            ErrorKind::Text(error) => error.fmt(f),
+            ErrorKind::Binary { message, offset, function, path } => {
                 write_path(f, path)?;
                 write!(f, "{message} (at offset {offset:#x}")?;
                 function.iter().try_for_each(|name| write!(f, ", in function {name}"))?;
                 f.write_str(")")
             }
-            Kind::Other { message, path } => {
+            ErrorKind::Other { message, path } => {
                 write_path(f, path)?;
                 f.write_str(message)
             }

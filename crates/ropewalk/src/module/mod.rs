@@ -1,4 +1,4 @@
-//! Modules.
+//! Compiled modules.
 
 pub(crate) mod cache;
 pub(crate) mod dwarf;
@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::engine::native_tools;
 use crate::module::dwarf::Dwarf;
 use crate::module::error::ModuleError;
-use crate::module::source::Written;
+use crate::module::source::TextSource;
 use anyhow::{Context, Result};
 use ropewalk_abi::module::{Item, ModuleInfo};
 use ropewalk_abi::{CompositeType, ExternType, HeapType, InstanceLayout, MEMORY32_RESERVATION};
@@ -22,7 +22,7 @@ use ropewalk_text::Text;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
-/// A compiled module. A cheap handle; clones are the same module.
+/// A compiled module. Cloning it is cheap, and gives the same module.
 ///
 /// ```
 /// use ropewalk::*;
@@ -76,8 +76,7 @@ pub struct ExportType<'a> {
     ty: ExternType,
 }
 
-/// Which export of a module something is: finding it in an instance takes no search by
-/// name.
+/// The index of an export of a module. It finds the export in an instance without a search by name.
 ///
 /// ```
 /// use ropewalk::*;
@@ -111,24 +110,24 @@ pub struct ModuleExport {
 }
 
 impl ModuleExport {
-    /// What it is in an instance of that module.
+    /// The item, if the index is for this module.
     pub(crate) fn in_module(&self, module: &Arc<LoadedModule>) -> Option<Item> {
         LoadedModule::same(&self.module, module).then_some(self.item)
     }
 }
 
 impl<'a> ImportType<'a> {
-    /// The module that is imported from.
+    /// The name of the module that it is imported from.
     pub fn module(&self) -> &'a str {
         self.module
     }
 
-    /// The name of the import there.
+    /// Its name in that module.
     pub fn name(&self) -> &'a str {
         self.name
     }
 
-    /// What is expected.
+    /// The expected type.
     pub fn ty(&self) -> &ExternType {
         &self.ty
     }
@@ -140,7 +139,7 @@ impl<'a> ExportType<'a> {
         self.name
     }
 
-    /// What is exported.
+    /// Its type.
     pub fn ty(&self) -> &ExternType {
         &self.ty
     }
@@ -149,9 +148,8 @@ impl<'a> ExportType<'a> {
 impl Module {
     /// Compiles a module in the binary or the text format.
     ///
-    /// Backtraces show where in the text an instruction stands, as
-    /// `<text>:LINE:COLUMN`; those of a module [from a file](Module::from_file) show
-    /// the file.
+    /// Backtraces show positions in the text as `<text>:LINE:COLUMN`, or with the path of a module
+    /// [from a file](Module::from_file).
     ///
     /// ```
     /// use ropewalk::*;
@@ -176,7 +174,7 @@ impl Module {
         Ok(Module::read_binary(engine, bytes, UNWATCHED)?)
     }
 
-    /// Compiles the module in a file, which errors and backtraces show.
+    /// Compiles the module in a file. Errors and backtraces show its path.
     pub fn from_file(engine: &Engine, path: impl AsRef<std::path::Path>) -> Result<Module> {
         let path = path.as_ref();
         if let Some(module) = Module::from_cache(engine, path) {
@@ -187,10 +185,9 @@ impl Module {
         Module::from_named(engine, &bytes, &name)
     }
 
-    /// The module in a file, if the engine has a [cache](crate::Cache) and that has it.
-    /// The file is not kept in memory to look for it, so that one that was compiled before
-    /// is there at once, however large it is. A pipe or a device is not opened, since what
-    /// was read of it could not be read again.
+    /// The module in a file, if the engine has a [cache](crate::Cache) that has the module. This does
+    /// not load the file into memory, so it is fast for files of any size. It does not open pipes
+    /// and devices, which can be read only once.
     pub fn from_cache(engine: &Engine, path: impl AsRef<std::path::Path>) -> Option<Module> {
         let (cache, path) = (engine.config().cache.as_ref()?, path.as_ref());
         if !std::fs::metadata(path).ok()?.is_file() {
@@ -202,17 +199,16 @@ impl Module {
         cache.find(engine, &place)
     }
 
-    /// Compiles a module that was read from something with a name, which errors and
-    /// backtraces show.
+    /// Compiles a module with a name, such as a path. Errors and backtraces show the name.
     pub fn from_named(engine: &Engine, bytes: &[u8], name: &str) -> Result<Module> {
         Module::watched(engine, bytes, name, |_| ControlFlow::Continue(()))
     }
 
-    /// The same, telling how far the compilation is. It ends with an error if whoever is
-    /// told says so.
+    /// Compiles a module, as [`from_named`](Self::from_named), and reports the progress. `watch` can
+    /// cancel the compilation.
     ///
-    /// Threads that compile call the function, after each function of the module. Nothing
-    /// is told of a module that is found in a [cache](crate::Cache).
+    /// The compiling threads call `watch` after each function of the module. A module from a
+    /// [cache](crate::Cache) reports nothing.
     ///
     /// ```
     /// use ropewalk::*;
@@ -242,7 +238,7 @@ impl Module {
         Ok(module.map_err(|error| error.with_path(name))?)
     }
 
-    /// Compiles a module that was read already, as part of a file perhaps.
+    /// Compiles a parsed module, which may be part of a file.
     #[doc(hidden)]
     pub fn from_text(
         engine: &Engine,
@@ -260,7 +256,7 @@ impl Module {
     ) -> Result<Module, ModuleError> {
         match compile(engine, text.binary(), watch) {
             Ok(loaded) => {
-                let source: Arc<dyn Source> = Arc::new(Written { text, file });
+                let source: Arc<dyn Source> = Arc::new(TextSource { text, file });
                 Module::of(engine, LoadedModule { source: Some(source), ..loaded })
             }
             Err(error) => {
@@ -285,8 +281,7 @@ impl Module {
         }
     }
 
-    /// Compiles a module in the binary or the text format, which comes from a file
-    /// perhaps.
+    /// Compiles a module, or finds it in the cache.
     fn read(
         engine: &Engine,
         bytes: &[u8],
@@ -294,18 +289,18 @@ impl Module {
         watch: Watch<'_>,
     ) -> Result<Module, ModuleError> {
         let Some(cache) = &engine.config().cache else {
-            return Module::read_anew(engine, bytes, file, watch);
+            return Module::compile(engine, bytes, file, watch);
         };
         let place = cache.place(engine, bytes, file.as_deref());
         if let Some(module) = cache.find(engine, &place) {
             return Ok(module);
         }
-        let module = Module::read_anew(engine, bytes, file, watch)?;
+        let module = Module::compile(engine, bytes, file, watch)?;
         cache.insert(&place, &module);
         Ok(module)
     }
 
-    fn read_anew(
+    fn compile(
         engine: &Engine,
         bytes: &[u8],
         file: Option<String>,
@@ -327,7 +322,7 @@ impl Module {
         }
     }
 
-    /// The module of what was loaded, of which other tools are told.
+    /// Makes a module of loaded code, and shows the code to native tools.
     pub(crate) fn of(engine: &Engine, mut loaded: LoadedModule) -> Result<Module, ModuleError> {
         let told = native_tools::tell(engine, &mut loaded);
         told.map_err(|error| CompileError::too_large(format!("{error:#}")))?;
@@ -362,7 +357,7 @@ impl Module {
             .map(|export| ExportType { name: &export.name, ty: self.loaded.item_type(export.item) })
     }
 
-    /// The type of what it exports under a name.
+    /// The type of an export.
     ///
     /// ```
     /// use ropewalk::*;
@@ -377,7 +372,7 @@ impl Module {
         Some(self.loaded.item_type(self.loaded.info.export(name)?))
     }
 
-    /// Which export has a name.
+    /// The index of an export.
     pub fn get_export_index(&self, name: &str) -> Option<ModuleExport> {
         let item = self.loaded.info.export(name)?;
         Some(ModuleExport { module: self.loaded.clone(), item })
@@ -402,7 +397,7 @@ enum Input<'a> {
     Text(Text),
 }
 
-/// A module whose first byte is zero is a binary; no text begins like that.
+/// A module whose first byte is zero is a binary. Text cannot begin with it.
 fn input(bytes: &[u8]) -> Result<Input<'_>, ModuleError> {
     if Module::is_precompiled(bytes) {
         return Err(ModuleError::precompiled());
@@ -412,13 +407,13 @@ fn input(bytes: &[u8]) -> Result<Input<'_>, ModuleError> {
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(Input::Text(Text::parse(text)?)),
-        // Neither; the decoder of binaries says what it misses.
+        // It is neither. The decoder of binaries reports the error.
         Err(_) => Ok(Input::Binary(bytes)),
     }
 }
 
-/// A compiled binary, made ready to be run. The binary is kept: a module whose memories find no
-/// address space is compiled again, and one in a file for an engine with other settings.
+/// Compiles and loads a binary. It keeps the binary, to compile it again without enough address
+/// space, and for engines with other settings.
 pub(crate) fn compile(
     engine: &Engine,
     bytes: &[u8],
@@ -428,7 +423,7 @@ pub(crate) fn compile(
     Ok(LoadedModule { binary: Some(bytes.into()), ..loaded })
 }
 
-/// The same for a target that may differ from the engine's in how memories are accessed.
+/// Compiles and loads a binary, for a target with other memories than the engine's.
 fn compile_for(
     engine: &Engine,
     target: &Target,
@@ -444,8 +439,8 @@ fn compile_for(
     Ok(loaded.map_err(|error| CompileError::too_large(format!("{error:#}")))?)
 }
 
-/// A module compiled again, to use memories that reserve little address space. None if it
-/// has no binary, or if that fails, for want of memory.
+/// Compiles a module again, for memories that reserve little address space. `None` if it has no
+/// binary, or without memory.
 pub(crate) fn with_checks(engine: &Engine, module: &LoadedModule) -> Option<Arc<LoadedModule>> {
     if let Some(checked) = module.checked.get() {
         return Some(checked.clone());
@@ -458,8 +453,6 @@ pub(crate) fn with_checks(engine: &Engine, module: &LoadedModule) -> Option<Arc<
     Some(module.checked.get_or_init(|| Arc::new(checked)).clone())
 }
 
-/// A compiled module whose code is at its place, and whose types have numbers, made ready
-/// to be run.
 pub(crate) fn load(
     engine: &Engine,
     info: ModuleInfo,

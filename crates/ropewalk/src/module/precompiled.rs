@@ -1,8 +1,8 @@
-//! Compiled modules as bytes: what is written beside the code, and who may use it.
+//! Compiled modules as bytes: their contents besides the code, and the check of settings.
 
 use crate::engine::Engine;
 use crate::engine::native_tools;
-use crate::module::source::InFile;
+use crate::module::source::SourceInFile;
 use crate::module::{Module, compile, load};
 use anyhow::{Context, Error, Result, ensure};
 use ropewalk_abi::InstanceLayout;
@@ -20,16 +20,15 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A name and a value that generated code depends on.
+/// The name and value of a setting that compiled code depends on.
 type Setting = (String, String);
 
-/// The settings that say which version of the engine compiled a module. What else is in its
-/// file is known to this version only.
+/// The settings that identify the version of the engine. Other versions cannot read its files.
 const OF_VERSION: [&str; 2] = ["version", "revision"];
 
-/// The error of a compiled module that is not for an engine, since it was compiled with
-/// another setting, for another machine or by another version.
-/// [`Module::deserialize_or_compile`] takes it nevertheless.
+/// The error of a compiled module that does not fit an engine: it was compiled with another
+/// setting, for another machine, or by another version. [`Module::deserialize_or_compile`] can use
+/// it unless the version differs.
 ///
 /// ```
 /// use ropewalk::*;
@@ -58,7 +57,7 @@ impl OtherSettings {
     }
 }
 
-/// All that a module and an engine must agree on, the version first.
+/// All settings that must be equal for a module and an engine, the version first.
 pub(crate) fn settings(engine: &Engine) -> Vec<Setting> {
     let own = [
         ("version", env!("CARGO_PKG_VERSION").to_string()),
@@ -69,33 +68,32 @@ pub(crate) fn settings(engine: &Engine) -> Vec<Setting> {
     own.into_iter().chain(engine.target().settings()).collect()
 }
 
-/// The same as bytes. [`Engine::settings_bytes`] has them already.
+/// The settings as bytes. [`Engine::settings_bytes`] caches them.
 pub(crate) fn settings_bytes(engine: &Engine) -> Vec<u8> {
     postcard::to_allocvec(&settings(engine)).expect("memory takes all bytes")
 }
 
-/// What is known of a module in a file.
+/// The description of a module in its file.
 #[derive(Serialize, Deserialize)]
-struct Known<I> {
+struct ModuleRecord<I> {
     info: I,
-    /// Which part of the data each segment is.
+    /// The part of the data for each segment.
     segments: Vec<Range<usize>>,
     images: Vec<DataImage>,
 }
 
-/// The bytes of a compiled module.
 fn to_bytes(engine: &Engine, module: &LoadedModule) -> Result<Vec<u8>> {
     let LoadedModule { info, code, source, .. } = module;
     code.check()?;
     let source = source.as_ref().map(|source| source.stored());
     let DataInFile { bytes, segments, images } = module.data_in_file();
-    let known = Known { info, segments, images };
+    let record = ModuleRecord { info, segments, images };
     let (names, text) = info.function_names.to_file();
     let (trampolines, trampoline_code) =
         engine.trampolines().of_module(engine.target(), engine.types(), module)?;
     Ok(write(&Contents {
         settings: engine.settings_bytes(),
-        info: &postcard::to_allocvec(&known)?,
+        info: &postcard::to_allocvec(&record)?,
         tables: CodeTables { data: &bytes, ..*code.tables() },
         code: code.bytes(),
         trampolines: &trampolines,
@@ -107,8 +105,8 @@ fn to_bytes(engine: &Engine, module: &LoadedModule) -> Result<Vec<u8>> {
 }
 
 impl Module {
-    /// The compiled module as bytes, from which [`deserialize`](Module::deserialize)
-    /// makes it again, in this process or another.
+    /// The compiled module as bytes, for [`deserialize`](Module::deserialize) in this process or
+    /// another one.
     ///
     /// ```
     /// use ropewalk::*;
@@ -130,29 +128,27 @@ impl Module {
         to_bytes(self.engine(), self.loaded())
     }
 
-    /// Makes a module of bytes that [`serialize`](Module::serialize) or
+    /// Loads a module from bytes that [`serialize`](Module::serialize) or
     /// [`Engine::precompile_module`] wrote. They are copied.
     ///
-    /// Fails if they were made by another version of the engine, with other settings or
-    /// for another machine, and if they are damaged: all of them are checked.
+    /// Fails if another version of the engine compiled them, or with other settings, or for another
+    /// machine, and if they are damaged: all of them are checked.
     ///
     /// # Safety
     ///
-    /// The bytes become code that is executed as it is. They must come from those
-    /// functions, by way of nobody who may have changed them: a checksum finds
-    /// accidents, but not intent.
+    /// The bytes are executed as code. They must come from those functions, unchanged: the checksum
+    /// finds accidents, not attacks.
     pub unsafe fn deserialize(engine: &Engine, bytes: impl AsRef<[u8]>) -> Result<Module> {
         // SAFETY: the caller promises it.
         unsafe { of_precompiled(engine, Precompiled::copy(bytes.as_ref())) }
     }
 
-    /// The same for a file, which is mapped instead of read, so that a large module
-    /// costs no more than what is used of it.
+    /// Loads a module from a file. The file is mapped, so a large module costs only what is used of
+    /// it.
     ///
-    /// All of a file of up to 192 KiB is checked here, and of a larger one what is needed in any
-    /// case. Code is checked when it is executed for the first time then. If it is damaged, it
-    /// is not executed: that is a [trap](crate::TrapCode::DamagedCode), and its store cannot be
-    /// used any more. Whoever wants to know sooner asks by [`check`](Module::check).
+    /// A file of up to 192 KiB is checked at once. The code of a larger one is checked when it first
+    /// runs. Damaged code does not run: it [traps](crate::TrapCode::DamagedCode), and its store
+    /// cannot be used again. [`check`](Module::check) checks everything.
     ///
     /// ```
     /// use ropewalk::*;
@@ -160,7 +156,7 @@ impl Module {
     /// let path = std::env::temp_dir().join(format!("two-{}.cwasm", std::process::id()));
     /// let engine = Engine::default();
     /// std::fs::write(&path, engine.precompile_module(b"(func (export \"f\"))")?)?;
-    /// // SAFETY: the file was written just now, and nobody changes it.
+    /// // SAFETY: the file was just written, and does not change.
     /// let module = unsafe { Module::deserialize_file(&engine, &path)? };
     /// assert_eq!(module.exports().len(), 1);
     /// # std::fs::remove_file(path)?;
@@ -169,9 +165,9 @@ impl Module {
     ///
     /// # Safety
     ///
-    /// As for [`deserialize`](Module::deserialize). Besides, nobody may change the
-    /// bytes of the file or cut it off as long as the module is in use. Renaming,
-    /// replacing or removing the file is no change.
+    /// As for [`deserialize`](Module::deserialize). Also, the bytes of the file must not change, and
+    /// the file must not become shorter, as long as the module is in use. The file may be renamed,
+    /// replaced or removed.
     pub unsafe fn deserialize_file(engine: &Engine, path: impl AsRef<Path>) -> Result<Module> {
         let path = path.as_ref();
         let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -180,13 +176,12 @@ impl Module {
             .with_context(|| format!("cannot use {}", path.display()))
     }
 
-    /// Makes a module of the same bytes; one that was compiled with other settings or for another
-    /// machine is compiled anew, with those of this engine: the bytes have its binary. If the
-    /// engine has a [cache](crate::Cache), that is done once.
+    /// Loads a module, as [`deserialize`](Module::deserialize). If it was compiled with other
+    /// settings or for another machine, compiles it again from the binary in the bytes. An engine
+    /// with a [cache](crate::Cache) does that once.
     ///
-    /// Whoever compiles is told how far it is, as by [`watched`](Module::watched). A module that
-    /// another version of the engine has compiled is refused, as by
-    /// [`deserialize`](Module::deserialize).
+    /// `watch` gets the progress, as for [`watched`](Module::watched). Fails for a module of another
+    /// version of the engine.
     ///
     /// ```
     /// use ropewalk::*;
@@ -212,13 +207,13 @@ impl Module {
         let bytes = bytes.as_ref();
         // SAFETY: the caller promises it.
         match unsafe { Module::deserialize(engine, bytes) } {
-            Err(error) if is_other_setting(&error) => compile_anew(engine, bytes, &watch),
+            Err(error) if is_other_setting(&error) => recompile(engine, bytes, &watch),
             module => module,
         }
     }
 
-    /// Reads all of the file of a module that is [mapped](Module::deserialize_file), and fails
-    /// if it is damaged. Of another module there is nothing to check.
+    /// Checks the whole file of a [mapped](Module::deserialize_file) module, and fails if it is
+    /// damaged. Does nothing for other modules.
     ///
     /// ```
     /// use ropewalk::*;
@@ -226,7 +221,7 @@ impl Module {
     /// let path = std::env::temp_dir().join(format!("checked-{}.cwasm", std::process::id()));
     /// let engine = Engine::default();
     /// std::fs::write(&path, engine.precompile_module(b"(func (export \"f\"))")?)?;
-    /// // SAFETY: the file was written just now, and nobody changes it.
+    /// // SAFETY: the file was just written, and does not change.
     /// let module = unsafe { Module::deserialize_file(&engine, &path)? };
     /// module.check()?;
     /// # std::fs::remove_file(path)?;
@@ -236,7 +231,7 @@ impl Module {
         Ok(self.loaded().code.check()?)
     }
 
-    /// Whether bytes begin as those of a compiled module do.
+    /// Whether bytes begin like a compiled module.
     pub fn is_precompiled(bytes: &[u8]) -> bool {
         is_precompiled(bytes)
     }
@@ -250,20 +245,20 @@ impl Engine {
     }
 }
 
-/// The module that was compiled to a file.
+/// Loads a compiled module from its file.
 ///
 /// # Safety
 ///
-/// The bytes must be what [`to_bytes`] made, and stay so.
+/// [`to_bytes`] must have made the bytes, and they must not change.
 pub(crate) unsafe fn of_precompiled(
     engine: &Engine,
     file: Result<Precompiled, PrecompiledError>,
 ) -> Result<Module> {
     let mut file = file?;
     check_settings(engine, file.settings())?;
-    let known = postcard::from_bytes(file.info());
-    let Known { mut info, segments, images }: Known<ModuleInfo> =
-        known.context("it is damaged: what it says of itself cannot be read")?;
+    let record = postcard::from_bytes(file.info());
+    let ModuleRecord { mut info, segments, images }: ModuleRecord<ModuleInfo> =
+        record.context("it is damaged: its description cannot be read")?;
     let data = file.data().len();
     let fits = segments.len() == info.data.len() && segments.iter().all(|part| part.end <= data);
     ensure!(fits, "it is damaged: a data segment is out of place");
@@ -272,15 +267,14 @@ pub(crate) unsafe fn of_precompiled(
     }
     let layout = InstanceLayout::new(&info).ok().context("it is damaged: it is too large")?;
     let type_ids = engine.types().register_module(&info);
-    // SAFETY: the caller promises that the bytes are of a module; the settings say that
-    // it was compiled for this engine.
+    // SAFETY: the caller promises that the bytes are a module. Its settings are the engine's.
     let (code, images, file) = unsafe {
-        // Where stores are written down, tables of them are needed, which no file has.
+        // Snapshots need tables of the trampolines, which no file has.
         if !engine.config().snapshots {
             let tell = |code: &mut CodeMemory, parts: &[_]| {
                 native_tools::tell_of_trampolines(engine, code, parts)
             };
-            engine.trampolines().take(&file, &type_ids, tell)?;
+            engine.trampolines().load(&file, &type_ids, tell)?;
         }
         // A debugger would stop at each fault.
         let code = file.code(engine.config().native_debug)?;
@@ -289,28 +283,29 @@ pub(crate) unsafe fn of_precompiled(
         (CodeMemory::of_precompiled(file.clone(), code)?, images, file)
     };
     info.function_names = FunctionNames::new(NamesInFile(file.clone()));
-    let source = file.has_source().then(|| Arc::new(InFile::new(file)) as Arc<dyn Source>);
+    let source = file.has_source().then(|| Arc::new(SourceInFile::new(file)) as Arc<dyn Source>);
     let loaded = load(engine, info, type_ids, layout, code)?;
     Ok(Module::of(engine, LoadedModule { source, images, ..loaded })?)
 }
 
-/// Whether a module was compiled by this version of the engine, with other settings.
 fn is_other_setting(error: &Error) -> bool {
     error.downcast_ref::<OtherSettings>().is_some_and(|other| !other.is_version())
 }
 
-/// Compiles the module in the bytes of a compiled one, or finds it in the engine's cache, by
-/// these bytes. Its source is what it was.
-fn compile_anew(engine: &Engine, bytes: &[u8], watch: Watch<'_>) -> Result<Module> {
+/// Compiles the binary in a compiled module, or finds the result in the engine's cache. The source
+/// stays the same.
+fn recompile(engine: &Engine, bytes: &[u8], watch: Watch<'_>) -> Result<Module> {
     let cache = engine.config().cache.as_ref();
     let cached = cache.map(|cache| (cache, cache.place(engine, bytes, None)));
     if let Some(found) = cached.as_ref().and_then(|(cache, place)| cache.find(engine, place)) {
         return Ok(found);
     }
     let file = Arc::new(Precompiled::copy(bytes)?);
-    let binary = file.binary().context("it was compiled with other settings, and has no binary")?;
+    let binary = file
+        .binary()
+        .context("it was compiled with other settings, and has no binary to compile again")?;
     let loaded = compile(engine, binary, watch)?;
-    let source = file.has_source().then(|| Arc::new(InFile::new(file)) as Arc<dyn Source>);
+    let source = file.has_source().then(|| Arc::new(SourceInFile::new(file)) as Arc<dyn Source>);
     let module = Module::of(engine, LoadedModule { source, ..loaded })?;
     if let Some((cache, place)) = cached {
         cache.insert(&place, &module);
@@ -318,13 +313,12 @@ fn compile_anew(engine: &Engine, bytes: &[u8], watch: Watch<'_>) -> Result<Modul
     Ok(module)
 }
 
-/// Fails unless a module was compiled with the settings of this engine.
 fn check_settings(engine: &Engine, found: &[u8]) -> Result<()> {
     if found == engine.settings_bytes() {
         return Ok(());
     }
-    let found: Vec<Setting> = postcard::from_bytes(found)
-        .context("it is damaged: the settings that it was made with cannot be read")?;
+    let found: Vec<Setting> =
+        postcard::from_bytes(found).context("it is damaged: its settings cannot be read")?;
     let expected = settings(engine);
     let counts = (found.len(), expected.len());
     if let Some((found, expected)) = found.into_iter().zip(expected).find(|(a, b)| a != b) {

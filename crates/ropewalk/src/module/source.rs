@@ -1,4 +1,4 @@
-//! The source of a module, for backtraces: its text, or what its debug information says.
+//! The source of a module, for backtraces: its text, or its debug information.
 
 use crate::module::dwarf::Dwarf;
 use ropewalk_runtime::code::precompiled::Precompiled;
@@ -7,26 +7,25 @@ use ropewalk_text::Text;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
-/// What is kept of a source with a module that is compiled to a file.
+/// The source in the file of a compiled module.
 #[derive(Serialize, Deserialize)]
-pub(crate) enum Stored {
-    Text(WrittenText),
+pub(crate) enum StoredSource {
+    Text(StoredText),
     Dwarf(Dwarf),
 }
 
-/// A module in the text format.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct WrittenText {
+pub(crate) struct StoredText {
     text: String,
     file: Option<String>,
 }
 
-impl Stored {
-    /// The source, which is read when a backtrace asks.
+impl StoredSource {
+    /// The source, which is parsed for the first backtrace.
     pub fn source(self) -> Arc<dyn Source> {
         match self {
-            Stored::Text(written) => Arc::new(Later { written, text: OnceLock::new() }),
-            Stored::Dwarf(dwarf) => Arc::new(dwarf),
+            StoredSource::Text(stored) => Arc::new(LazyText { stored, text: OnceLock::new() }),
+            StoredSource::Dwarf(dwarf) => Arc::new(dwarf),
         }
     }
 
@@ -35,31 +34,32 @@ impl Stored {
     }
 }
 
-/// The source of a module out of a file, which is read when a backtrace asks.
-pub(crate) struct InFile {
+/// The source in the file of a compiled module, which is read for the first backtrace.
+pub(crate) struct SourceInFile {
     file: Arc<Precompiled>,
-    /// Nothing if the file is damaged there.
+    /// `None` if the file is damaged there.
     source: OnceLock<Option<Arc<dyn Source>>>,
 }
 
-impl InFile {
-    pub fn new(file: Arc<Precompiled>) -> InFile {
-        InFile { file, source: OnceLock::new() }
+impl SourceInFile {
+    pub fn new(file: Arc<Precompiled>) -> SourceInFile {
+        SourceInFile { file, source: OnceLock::new() }
     }
 
     fn get(&self) -> Option<&dyn Source> {
-        let read = || Some(postcard::from_bytes::<Stored>(self.file.source()?).ok()?.source());
+        let read =
+            || Some(postcard::from_bytes::<StoredSource>(self.file.source()?).ok()?.source());
         self.source.get_or_init(read).as_deref()
     }
 }
 
-impl std::fmt::Debug for InFile {
+impl std::fmt::Debug for SourceInFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("InFile")
+        f.write_str("SourceInFile")
     }
 }
 
-impl Source for InFile {
+impl Source for SourceInFile {
     fn places(&self, offset: u32) -> Vec<Place> {
         self.get().map(|source| source.places(offset)).unwrap_or_default()
     }
@@ -73,17 +73,15 @@ impl Source for InFile {
     }
 }
 
-/// A text that was compiled, and the file that it was read from.
-///
-/// It is kept as long as the module. Where something stands is looked for when a
-/// backtrace asks, so a module costs no more time to make than its binary does.
+/// A compiled text, and its path. Positions are computed for backtraces only, so they do not slow
+/// down compiling.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct TextSource {
     pub text: Text,
     pub file: Option<String>,
 }
 
-impl Source for Written {
+impl Source for TextSource {
     fn places(&self, offset: u32) -> Vec<Place> {
         place(&self.text, &self.file, offset).into_iter().collect()
     }
@@ -94,37 +92,37 @@ impl Source for Written {
 
     fn stored(&self) -> Vec<u8> {
         let text = self.text.source().to_string();
-        Stored::Text(WrittenText { text, file: self.file.clone() }).to_bytes()
+        StoredSource::Text(StoredText { text, file: self.file.clone() }).to_bytes()
     }
 }
 
-/// The text of a module that was not compiled here. It is read when a backtrace asks.
-struct Later {
-    written: WrittenText,
-    /// Nothing if it cannot be read, as one module of a script.
+/// The text of a module that another process compiled. It is parsed for the first backtrace.
+struct LazyText {
+    stored: StoredText,
+    /// `None` if it cannot be parsed, as for one module of a script.
     text: OnceLock<Option<Text>>,
 }
 
-impl std::fmt::Debug for Later {
+impl std::fmt::Debug for LazyText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Later").field("file", &self.written.file).finish_non_exhaustive()
+        f.debug_struct("LazyText").field("file", &self.stored.file).finish_non_exhaustive()
     }
 }
 
-impl Source for Later {
+impl Source for LazyText {
     fn places(&self, offset: u32) -> Vec<Place> {
-        let text = self.text.get_or_init(|| Text::parse(&self.written.text).ok());
-        let place = text.as_ref().and_then(|text| place(text, &self.written.file, offset));
+        let text = self.text.get_or_init(|| Text::parse(&self.stored.text).ok());
+        let place = text.as_ref().and_then(|text| place(text, &self.stored.file, offset));
         place.into_iter().collect()
     }
 
     fn text(&self) -> Option<&str> {
-        Some(&self.written.text)
+        Some(&self.stored.text)
     }
 
     fn stored(&self) -> Vec<u8> {
-        let WrittenText { text, file } = &self.written;
-        Stored::Text(WrittenText { text: text.clone(), file: file.clone() }).to_bytes()
+        let StoredText { text, file } = &self.stored;
+        StoredSource::Text(StoredText { text: text.clone(), file: file.clone() }).to_bytes()
     }
 }
 

@@ -1,5 +1,5 @@
-//! The small module that makes first-class stacks for the host. An engine compiles it when it is
-//! first needed.
+//! The small module that creates first-class stacks for the host. An engine compiles it on first
+//! use.
 
 use crate::engine::Engine;
 use crate::module::Module;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 const HOST: &str = "host";
 pub(crate) const NEW_STACK: &str = "new_stack";
 
-/// The small module. What arrives at the ground of a stack that has one is caught, and
-/// the function that was given for it gets it.
+/// The small module. If a stack has a ground, it catches what arrives there, and passes it to the
+/// function of the ground.
 const STACKS: &str = r#"
 (module $host
   (type $ground (func (param exnref)))
@@ -28,13 +28,11 @@ const STACKS: &str = r#"
     (stack.extend $grounded (local.get $ground) (call $blank))))
 "#;
 
-/// Compiles the small module.
 pub(crate) fn compile(engine: &Engine) -> Result<Arc<LoadedModule>> {
     let module = Module::new(engine, STACKS).context("cannot make first-class stacks")?;
     Ok(module.loaded().clone())
 }
 
-/// Whether an import is that of the function that gives a stack.
 pub(crate) fn is_new_stack(import: &Import) -> bool {
     import.module == HOST && import.name == NEW_STACK
 }

@@ -1,4 +1,4 @@
-//! References to anything internal.
+//! References to internal values (`anyref`).
 
 use super::{ArrayRef, ExternRef, Handle, Sealed, StructRef};
 use crate::store::{AsContext, AsContextMut};
@@ -6,8 +6,7 @@ use anyhow::Result;
 use ropewalk_abi::heap::i31;
 use ropewalk_runtime::heap::ObjectType;
 
-/// A reference to a struct, an array, an `i31`, or a host value that was made
-/// internal.
+/// A reference to a struct, an array, an `i31`, or a host value that was made internal.
 ///
 /// ```
 /// use ropewalk::*;
@@ -24,7 +23,7 @@ use ropewalk_runtime::heap::ObjectType;
 pub struct AnyRef(pub(crate) Handle);
 
 impl AnyRef {
-    /// An `i31`, of which the highest bit is lost.
+    /// An `i31`. The highest bit of the value is lost.
     pub fn i31(mut store: impl AsContextMut, value: u32) -> AnyRef {
         AnyRef(Handle::new(&mut store.as_context_mut().0.runtime, i31(value)))
     }
@@ -53,12 +52,12 @@ impl AnyRef {
         Ok(matches!(object, Some(ObjectType::Extern)).then_some(ExternRef(self.0)))
     }
 
-    /// The same reference as `extern.convert_any` gives it.
+    /// This reference, converted as by `extern.convert_any`.
     pub fn to_extern(self) -> ExternRef {
         ExternRef(self.0)
     }
 
-    /// Whether both refer to the same.
+    /// Whether both refer to the same object.
     pub fn same(&self, other: &AnyRef, store: impl AsContext) -> Result<bool> {
         let store = store.as_context();
         Ok(self.0.word(store.runtime(), Self::KIND)?

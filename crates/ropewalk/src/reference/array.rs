@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub struct ArrayRef(pub(crate) Handle);
 
 impl ArrayRef {
-    /// A new array of a type, with these elements.
+    /// A new array with these elements.
     pub fn new(mut store: impl AsContextMut, ty: &ArrayType, elements: &[Val]) -> Result<ArrayRef> {
         let store = store.as_context_mut();
         let ty = ty.in_store(&store)?;
@@ -64,7 +64,7 @@ impl ArrayRef {
         Ok(self.len(store)? == 0)
     }
 
-    /// An element; a packed one is zero-extended.
+    /// An element. A packed element is zero-extended.
     pub fn get(&self, mut store: impl AsContextMut, index: u32) -> Result<Val> {
         let runtime = &mut *store.as_context_mut().0.runtime;
         let (word, ty, len) = self.object(runtime)?;

@@ -1,4 +1,4 @@
-//! References to continuations.
+//! References to continuations, and to stacks of the other designs.
 
 use super::{Handle, Inside, Reference, Sealed};
 use crate::misuse::WrongType;
@@ -8,14 +8,12 @@ use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{HeapType, RefType, ValType};
 use ropewalk_runtime::{Backtrace, Store as RuntimeStore, Trap};
 
-/// A reference to a continuation, or to a stack of another design. It can be passed
-/// back to WebAssembly where one of its type is expected.
+/// A reference to a continuation, or to a stack of another design. WebAssembly accepts it where a
+/// reference of its type is expected.
 ///
-/// The collector keeps what it names as long as the reference
-/// [lasts](crate::RootScope). A [`Continuation`](crate::Continuation) has an owner
-/// instead: the host takes one from a reference by
-/// [`Continuation::from_ref`](crate::Continuation::from_ref), or as the result of a
-/// typed call.
+/// The collector keeps the stack as long as the reference [lasts](crate::RootScope). The host can
+/// also own a continuation: it takes a [`Continuation`](crate::Continuation) from a reference, by
+/// [`Continuation::from_ref`](crate::Continuation::from_ref), or as the result of a typed call.
 ///
 /// ```
 /// use ropewalk::*;
@@ -53,45 +51,42 @@ impl ContRef {
         (word != 0).then(|| ContRef { handle: Handle::new(runtime, word), heap })
     }
 
-    /// Its type, as far as it is known where it came from.
+    /// Its type, as far as the place it came from says.
     pub fn ty(&self) -> ValType {
         ValType::Ref(RefType { nullable: false, heap: self.heap })
     }
 
-    /// Which design what it names is of.
+    /// The design of the stack.
     pub fn design(&self, store: impl AsContext) -> Result<StackKind> {
         let word = self.handle.word(store.as_context().runtime(), HeapType::Cont)?;
         StackKind::of(word).context("a reference to a stack")
     }
 
-    /// Whether what it names can be continued: it is suspended or has not begun, and the
-    /// reference is not used up.
+    /// Whether the stack can be continued: it is suspended or has not begun, and the reference is
+    /// valid.
     pub fn is_suspended(&self, store: impl AsContext) -> Result<bool> {
         let runtime = store.as_context().runtime();
         Ok(runtime.is_suspended(self.handle.word(runtime, HeapType::Cont)?))
     }
 
-    /// Where what it names is suspended; nothing if it is not, or has not begun.
+    /// Where the stack is suspended. Empty if it is not suspended or has not begun.
     pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
         let runtime = store.as_context().runtime();
         let word = self.handle.word(runtime, HeapType::Cont)?;
-        Ok(match runtime.is_suspended(word) {
-            true => runtime.held_backtrace(word),
-            false => Backtrace::default(),
-        })
+        let is_suspended = runtime.is_suspended(word);
+        Ok(is_suspended.then(|| runtime.held_backtrace(word)).unwrap_or_default())
     }
 
-    /// How many bytes of the stacks of what it names are in use; none if it is not
-    /// suspended.
+    /// How many bytes of its stacks are in use. Zero if it is not suspended.
     pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
         let runtime = store.as_context().runtime();
         let word = self.handle.word(runtime, HeapType::Cont)?;
         Ok(if runtime.is_suspended(word) { runtime.held_bytes(word) } else { 0 })
     }
 
-    /// Frees the stacks of what it names, of whatever design, as `task.release`,
-    /// `fiber.release` and the drop of a first-class stack do. References to it that
-    /// WebAssembly has are used up. It must be suspended or new.
+    /// Frees its stacks, of any design, as `task.release`, `fiber.release` and the drop of a
+    /// first-class stack do. WebAssembly's references to it become invalid. It must be suspended or
+    /// new.
     ///
     /// ```
     /// use ropewalk::*;
@@ -120,15 +115,14 @@ impl ContRef {
         Ok(runtime.release(word).map_err(Trap::from_code)?)
     }
 
-    /// Whether it can be passed where a type is expected.
     pub(crate) fn fits(&self, runtime: &RuntimeStore, ty: RefType) -> bool {
         let word = self.handle.word(runtime, HeapType::Cont).unwrap_or(0);
         fits(runtime, word, self.heap, ty)
     }
 }
 
-/// Fails unless a reference to a stack that is known to be of a type can be passed where
-/// another is expected.
+/// Fails unless a reference to a stack, of a known type, can be passed where another type is
+/// expected.
 pub(crate) fn check_fits(
     runtime: &RuntimeStore,
     word: u64,
@@ -143,9 +137,8 @@ pub(crate) fn check_fits(
     Err(WrongType::new("value", describe(expected), found).into())
 }
 
-/// Whether a reference to a stack that is known to be of a type can be passed where
-/// another is expected. Of typed continuations only what they take and return matters,
-/// wherever their type was defined.
+/// Whether a reference to a stack, of a known type, can be passed where another type is expected.
+/// The types of continuations are compared by their parameters and results.
 pub(crate) fn fits(runtime: &RuntimeStore, word: u64, heap: HeapType, expected: RefType) -> bool {
     let types = runtime.types();
     let found = ValType::Ref(RefType { nullable: false, heap });

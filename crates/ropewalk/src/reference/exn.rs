@@ -68,7 +68,7 @@ impl ExnRef {
         let word = self.0.word(runtime, Self::KIND)?;
         let ty = tag.ty_in(runtime)?.ty;
         let values = ty.params().iter().enumerate().map(|(i, ty)| {
-            // SAFETY: the exception has a value of that type there.
+            // SAFETY: the exception has this value, of that type.
             unsafe {
                 let value = runtime.read_slot(word, i as u32);
                 Val::from_raw(runtime, &value, *ty)

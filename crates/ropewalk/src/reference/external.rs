@@ -1,4 +1,4 @@
-//! Values of the host as references.
+//! References to host values (`externref`).
 
 use super::{AnyRef, Handle, Sealed};
 use crate::store::{AsContext, AsContextMut};
@@ -28,8 +28,7 @@ use std::any::Any;
 pub struct ExternRef(pub(crate) Handle);
 
 impl ExternRef {
-    /// Moves a value into the store; it is dropped when nothing refers to it
-    /// any more.
+    /// Moves a value into the store. The collector drops it when nothing refers to it.
     pub fn new<T: Any + Send + Sync>(mut store: impl AsContextMut, value: T) -> Result<ExternRef> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let added = try_box(value)
@@ -44,10 +43,12 @@ impl ExternRef {
         let word = self.0.word(runtime, Self::KIND)?;
         // SAFETY: the handle belongs to the store.
         let value = unsafe { runtime.extern_value(word) };
-        value.ok_or_else(|| anyhow!("the reference is to a value of WebAssembly, not of the host"))
+        value.ok_or_else(|| {
+            anyhow!("expected a reference to a host value, found one to a value of WebAssembly")
+        })
     }
 
-    /// The same reference as `any.convert_extern` gives it.
+    /// This reference, converted as by `any.convert_extern`.
     pub fn to_any(self) -> AnyRef {
         AnyRef(self.0)
     }

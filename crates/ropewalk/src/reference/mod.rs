@@ -1,10 +1,9 @@
-//! References to what lies in the heap.
+//! References to objects of the heap.
 //!
-//! A reference in the host's hands is a handle: the collector may move what it
-//! refers to. A handle is valid in the scope in which it was made: until the
-//! host function returns that it was made in, or until a [`RootScope`] ends. Outside
-//! of all scopes the newest ten thousand are valid. An [`Owned`] reference is valid as
-//! long as it is kept.
+//! The host's references are handles, since the collector moves objects. A handle is valid in the
+//! scope that made it: until its host function returns, or until a [`RootScope`] ends. Outside of
+//! all scopes the newest ten thousand handles are valid. An [`Owned`] reference is valid until it
+//! is dropped.
 
 mod any;
 mod array;
@@ -30,7 +29,7 @@ use anyhow::Result;
 use ropewalk_abi::{HeapType, RefType, TrapCode};
 use ropewalk_runtime::{Root, Store as RuntimeStore, StoreId};
 
-/// What all kinds of references are.
+/// The handle in all kinds of references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {
     store: StoreId,
@@ -42,8 +41,7 @@ impl Handle {
         Handle { store: runtime.id(), root: runtime.root_for_host(word) }
     }
 
-    /// The word of a reference of a kind, which is valid until the next
-    /// allocation.
+    /// The word of a reference of this kind. It is valid until the next allocation.
     pub(crate) fn word(self, runtime: &RuntimeStore, kind: HeapType) -> Result<u64> {
         store::check(runtime, self.store, "reference")?;
         let word = runtime.rooted(self.root);
@@ -53,12 +51,11 @@ impl Handle {
     }
 }
 
-/// Fails unless a reference in the hands of the host is of a kind. Each kind is
-/// made only of such, so this fails only if something else went wrong; but what
-/// is passed to WebAssembly is believed there.
+/// Fails unless a reference of the host has this kind. The type of the reference should ensure that.
+/// This checks it again, since WebAssembly trusts the references that it gets.
 pub(crate) fn check_kind(runtime: &RuntimeStore, word: u64, kind: HeapType) -> Result<()> {
     let ty = RefType { nullable: false, heap: kind };
-    // SAFETY: the word is a reference of the store; functions have no handles.
+    // SAFETY: the word is a reference of the store. Functions have no handles.
     if unsafe { runtime.has_type(word, ty) } {
         return Ok(());
     }
@@ -85,7 +82,7 @@ pub(crate) fn check_kind(runtime: &RuntimeStore, word: u64, kind: HeapType) -> R
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// What a reference of one kind refers to is never taken for another kind:
+/// A reference cannot become a reference of another kind:
 ///
 /// ```compile_fail,E0061
 /// use ropewalk::*;
@@ -95,7 +92,7 @@ pub(crate) fn check_kind(runtime: &RuntimeStore, word: u64, kind: HeapType) -> R
 /// }
 /// ```
 ///
-/// Only this crate implements it. A reference of the embedder's could name anything:
+/// Other crates cannot implement it, since such a reference could name anything:
 ///
 /// ```compile_fail,E0277
 /// use ropewalk::*;
@@ -106,7 +103,7 @@ pub(crate) fn check_kind(runtime: &RuntimeStore, word: u64, kind: HeapType) -> R
 /// impl Reference for Mine {}
 /// ```
 pub trait Reference: Copy + sealed::Sealed {
-    /// This reference, to be kept beyond its scope.
+    /// This reference, valid beyond its scope.
     fn own(self, mut store: impl crate::AsContextMut) -> Result<Owned<Self>> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let word = self.handle(Inside(())).word(runtime, Self::KIND)?;
@@ -122,35 +119,34 @@ pub(crate) use sealed::{Inside, Sealed};
 mod sealed {
     use super::{Handle, HeapType};
 
-    /// Only this crate has it, so only this crate calls what takes it. That a
-    /// trait cannot be named keeps nobody from calling its functions: whatever
-    /// is a `Reference` is `Sealed`.
+    /// Only this crate can make it, and so call the methods that take it. Other crates could call
+    /// the methods of a sealed trait otherwise, since each `Reference` is `Sealed`.
     #[derive(Clone, Copy, Debug)]
     pub struct Inside(pub(crate) ());
 
     pub trait Sealed: Sized {
-        /// What such references refer to.
+        /// The kind of such references.
         const KIND: HeapType;
 
-        /// What such a reference has beside its handle.
+        /// What such a reference has besides its handle.
         type Detail: Copy + std::fmt::Debug + Send + Sync;
 
         fn handle(self, _: Inside) -> Handle;
 
         fn detail(self, _: Inside) -> Self::Detail;
 
-        /// The handle must be of a reference of this kind, and of that.
+        /// The handle must be for a reference of this kind, with this detail.
         fn from_handle(handle: Handle, detail: Self::Detail, _: Inside) -> Self;
 
-        /// Whether that depends on the type that is known of a reference.
+        /// Whether the detail depends on the known type of a reference.
         const NEEDS_TYPE: bool;
 
-        /// The type that is known of a reference, if only whoever has it knows that.
+        /// The known type of a reference, if the reference itself keeps it.
         fn known_type(_: &Self::Detail, _: Inside) -> Option<HeapType> {
             None
         }
 
-        /// What it has beside its handle, of a reference that is known to be of a type.
+        /// The detail of a reference whose known type is this.
         fn detail_of(heap: HeapType, _: Inside) -> Self::Detail;
     }
 }
@@ -208,7 +204,7 @@ mod tests {
         (func (export "extern") (param externref))
         (func (export "any") (param anyref) (result i32) (ref.test (ref i31) (local.get 0))))"#;
 
-    /// A handle of another kind than it says, as safe code has no way to make.
+    /// A handle of a wrong kind, which safe code cannot make.
     fn forged<A: Reference, B: Reference<Detail = ()>>(reference: A) -> B {
         B::from_handle(reference.handle(Inside(())), (), Inside(()))
     }

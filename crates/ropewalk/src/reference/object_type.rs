@@ -11,10 +11,10 @@ use ropewalk_runtime::RegisteredType;
 use std::fmt;
 use std::sync::Arc;
 
-/// The type of a struct, of an engine.
+/// A struct type of an engine.
 ///
-/// Types are the same if they are written the same, wherever that is. A module's own
-/// types are found where its functions and globals name them:
+/// Types are equal if their definitions are equal. The types of functions and globals lead to the
+/// types that a module defines:
 ///
 /// ```
 /// use ropewalk::*;
@@ -48,7 +48,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct StructType(Defined);
 
-/// The type of an array, of an engine.
+/// An array type of an engine.
 ///
 /// ```
 /// use ropewalk::*;
@@ -65,18 +65,17 @@ pub struct StructType(Defined);
 #[derive(Clone)]
 pub struct ArrayType(Defined);
 
-/// A type that a module or the host has defined.
+/// A defined type, of a module or of the host.
 #[derive(Clone)]
 struct Defined {
     engine: Engine,
     ty: Arc<RegisteredType>,
 }
 
-/// How many fields a struct may have, as in a module.
 const MAX_FIELDS: usize = 10_000;
 
 impl StructType {
-    /// The type of structs with these fields. It has no subtypes.
+    /// The final type of structs with these fields.
     pub fn new(engine: &Engine, fields: impl IntoIterator<Item = FieldType>) -> Result<StructType> {
         let fields: Box<[FieldType]> = fields.into_iter().collect();
         ensure!(
@@ -89,14 +88,9 @@ impl StructType {
         Ok(StructType(Defined::new(engine, composite)))
     }
 
-    /// The type of the structs that values of a type refer to. Nothing if that is not a
-    /// reference type, or does not say which structs.
+    /// The struct type that a reference type names, if it names one.
     pub fn of(engine: &Engine, ty: ValType) -> Option<StructType> {
         Defined::of(engine, ty, TypeKind::Struct).map(StructType)
-    }
-
-    pub(crate) fn of_object(engine: &Engine, ty: Arc<RegisteredType>) -> StructType {
-        StructType(Defined { engine: engine.clone(), ty })
     }
 
     /// Its fields.
@@ -106,28 +100,18 @@ impl StructType {
             _ => unreachable!("a struct type"),
         }
     }
-
-    /// The type that it was declared to be a subtype of.
-    pub fn supertype(&self) -> Option<StructType> {
-        self.0.supertype().map(StructType)
-    }
 }
 
 impl ArrayType {
-    /// The type of arrays with such elements. It has no subtypes.
+    /// The final type of arrays with such elements.
     pub fn new(engine: &Engine, element: FieldType) -> Result<ArrayType> {
         check_field(engine, &element)?;
         Ok(ArrayType(Defined::new(engine, CompositeType::Array(Array { element }))))
     }
 
-    /// The type of the arrays that values of a type refer to. Nothing if that is not a
-    /// reference type, or does not say which arrays.
+    /// The array type that a reference type names, if it names one.
     pub fn of(engine: &Engine, ty: ValType) -> Option<ArrayType> {
         Defined::of(engine, ty, TypeKind::Array).map(ArrayType)
-    }
-
-    pub(crate) fn of_object(engine: &Engine, ty: Arc<RegisteredType>) -> ArrayType {
-        ArrayType(Defined { engine: engine.clone(), ty })
     }
 
     /// Its elements.
@@ -137,33 +121,37 @@ impl ArrayType {
             _ => unreachable!("an array type"),
         }
     }
-
-    /// The type that it was declared to be a subtype of.
-    pub fn supertype(&self) -> Option<ArrayType> {
-        self.0.supertype().map(ArrayType)
-    }
 }
 
 macro_rules! defined {
     ($($name:ident)*) => {
         $(
             impl $name {
-                /// The engine that it is of.
+                pub(crate) fn of_object(engine: &Engine, ty: Arc<RegisteredType>) -> $name {
+                    $name(Defined { engine: engine.clone(), ty })
+                }
+
+                /// The type that it is declared to be a subtype of.
+                pub fn supertype(&self) -> Option<$name> {
+                    self.0.supertype().map($name)
+                }
+
+                /// The engine that it belongs to.
                 pub fn engine(&self) -> &Engine {
                     &self.0.engine
                 }
 
-                /// The type of references to such objects, which may be null or not.
+                /// The type of references to such objects, nullable or not.
                 pub fn reference(&self, nullable: bool) -> RefType {
                     RefType { nullable, heap: self.0.heap_type() }
                 }
 
-                /// Whether it is the other type, or a subtype of it.
+                /// Whether it is equal to the other type, or a subtype of it.
                 pub fn matches(&self, other: &$name) -> bool {
                     self.0.matches(&other.0)
                 }
 
-                /// Fails unless it is of the engine of a store.
+                /// Fails unless it belongs to the engine of the store.
                 pub(crate) fn in_store<T>(
                     &self,
                     store: &StoreContextMut<'_, T>,

@@ -1,18 +1,17 @@
-//! How long references last.
+//! The lifetime of references: scopes, and owned references.
 
 use super::{Handle, Inside, Reference, check_kind, fits};
 use crate::misuse::{ScopeEnded, WrongType};
 use crate::store::{self, AsContext, AsContextMut, StoreContext, StoreContextMut};
 use crate::value::type_check::checked;
-use crate::value::wasm_ty::WasmTy;
+use crate::value::wasm_ty::{WasmTy, nullable};
 use anyhow::Result;
 use ropewalk_abi::{HeapType, RawVal, RefType, ValType};
 use ropewalk_runtime::{OwnedRoot, Store as RuntimeStore, StoreId};
 
-/// A reference that lasts as long as it is kept.
+/// A reference that lasts until it is dropped.
 ///
-/// [`own`](Reference::own) makes one of a reference. A typed function gives one as its
-/// result, and takes one, if it is among its types:
+/// [`own`](Reference::own) makes it from a reference. Typed functions can take and return it:
 ///
 /// ```
 /// use ropewalk::*;
@@ -41,7 +40,7 @@ use ropewalk_runtime::{OwnedRoot, Store as RuntimeStore, StoreId};
 #[derive(Clone, Debug)]
 pub struct Owned<R: Reference> {
     store: StoreId,
-    /// None if there was no memory for it: then it is as if its scope had ended.
+    /// `None` if there was no memory for it. Then it behaves as if its scope had ended.
     root: Option<OwnedRoot>,
     detail: R::Detail,
 }
@@ -55,16 +54,15 @@ impl<R: Reference> Owned<R> {
         Owned { store, root: Some(root), detail }
     }
 
-    /// The reference, for the present scope.
+    /// The reference, for the current scope.
     pub fn get(&self, mut store: impl AsContextMut) -> Result<R> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let word = self.word(runtime)?;
         Ok(R::from_handle(Handle::new(runtime, word), self.detail, Inside(())))
     }
 
-    /// What the reference has beside what it names.
-    /// One of a store that was restored, which is known to be of a type.
-    pub(crate) fn again(
+    /// A reference of a restored store, whose type is known.
+    pub(crate) fn restored(
         runtime: &RuntimeStore,
         root: OwnedRoot,
         heap: HeapType,
@@ -73,8 +71,8 @@ impl<R: Reference> Owned<R> {
         Ok(Owned::from_root(runtime.id(), root, R::detail_of(heap, Inside(()))))
     }
 
-    /// The store, what keeps it, and the type that is known of it. Nothing if there was no memory
-    /// to keep it.
+    /// The store, the root that keeps it, and its known type. `None` if there was no memory for
+    /// it.
     pub(crate) fn parts(&self) -> Option<(StoreId, OwnedRoot, HeapType)> {
         let heap = R::known_type(&self.detail, Inside(())).unwrap_or(R::KIND);
         Some((self.store, self.root.clone()?, heap))
@@ -92,7 +90,7 @@ impl<R: Reference> Owned<R> {
     }
 }
 
-// SAFETY: a reference of that type names what it says.
+// SAFETY: a reference of that type refers to a value of that kind.
 unsafe impl<R: Reference> WasmTy for Owned<R> {
     fn ty() -> ValType {
         ValType::Ref(RefType { nullable: false, heap: R::KIND })
@@ -115,7 +113,7 @@ unsafe impl<R: Reference> WasmTy for Owned<R> {
             let describe = |ty| runtime.types().describe(ty);
             return Err(WrongType::new("value", describe(ty), describe(found)).into());
         }
-        // SAFETY: neither is of functions.
+        // SAFETY: neither is a function.
         unsafe { checked(runtime, raw, ty) }
     }
 
@@ -131,37 +129,11 @@ unsafe impl<R: Reference> WasmTy for Owned<R> {
     }
 }
 
-// SAFETY: a reference of that type is null or names what it says.
-unsafe impl<R: Reference> WasmTy for Option<Owned<R>> {
-    fn ty() -> ValType {
-        ValType::Ref(RefType { nullable: true, heap: R::KIND })
-    }
-
-    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
-        self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
-    }
-
-    const MAY_BE_CHECKED: bool = true;
-
-    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
-        // SAFETY: the caller's promise.
-        self.map_or(Ok(RawVal::ZERO), |value| unsafe { value.to_raw_of(runtime, ty) })
-    }
-
-    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
-        // SAFETY: the caller's promise, and it is not null.
-        (raw.u64() != 0).then(|| unsafe { Owned::from_raw(runtime, raw) })
-    }
-
-    const NEEDS_TYPE: bool = R::NEEDS_TYPE;
-
-    unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Self {
-        // SAFETY: the caller's promise, and it is not null.
-        (raw.u64() != 0).then(|| unsafe { Owned::from_raw_of(runtime, raw, ty) })
-    }
+nullable! {
+    impl<R: Reference> Option<Owned<R>>;
 }
 
-/// A scope of references: those that are made in it end with it.
+/// A scope of references. References that are made in it end with it.
 ///
 /// How long a reference lasts:
 ///
@@ -172,8 +144,8 @@ unsafe impl<R: Reference> WasmTy for Option<Owned<R>> {
 /// | outside of both | ten thousand newer ones were made outside of both |
 /// | as an [`Owned`] | that is dropped |
 ///
-/// After that, using it is the error [`ScopeEnded`](crate::ScopeEnded). So whatever a
-/// program does with references, it does not keep more and more of them unless it says so.
+/// After that, using it is the error [`ScopeEnded`](crate::ScopeEnded). So a program that does not
+/// own references never accumulates them.
 ///
 /// ```
 /// use ropewalk::*;

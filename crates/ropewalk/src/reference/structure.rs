@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub struct StructRef(pub(crate) Handle);
 
 impl StructRef {
-    /// A new struct of a type, with these fields.
+    /// A new struct with these fields.
     pub fn new(mut store: impl AsContextMut, ty: &StructType, fields: &[Val]) -> Result<StructRef> {
         let store = store.as_context_mut();
         let types = ty.fields();
@@ -59,7 +59,7 @@ impl StructRef {
         Ok(StructType::of_object(store.engine(), ty))
     }
 
-    /// A field; a packed one is zero-extended.
+    /// A field. A packed field is zero-extended.
     pub fn field(&self, mut store: impl AsContextMut, index: usize) -> Result<Val> {
         let runtime = &mut *store.as_context_mut().0.runtime;
         let (word, ty) = self.object(runtime)?;
@@ -99,7 +99,7 @@ impl StructRef {
     }
 }
 
-/// Checks values before anything is allocated for them.
+/// Checks the types of values before anything is allocated.
 pub(super) fn check_fields(
     runtime: &RuntimeStore,
     ty: &RegisteredType,

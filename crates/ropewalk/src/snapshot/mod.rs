@@ -1,4 +1,4 @@
-//! Stores that are written down, and read again.
+//! Snapshots: stores that are saved and restored.
 
 pub(crate) mod options;
 pub(crate) mod restored_call;
@@ -13,15 +13,15 @@ use crate::misuse::WrongStore;
 use crate::module::Module;
 use crate::module::precompiled::settings;
 use crate::reference::{ContRef, Owned, Reference};
-use crate::snapshot::options::{Name, Since, SnapshotOptions};
+use crate::snapshot::options::{Base, NamedItem, SnapshotOptions};
 use crate::snapshot::restored_call::RestoredCall;
 use crate::stacks::bag::BagStack;
 use crate::stacks::cont_type::ContType;
 use crate::stacks::continuation::Continuation;
 use crate::stacks::fiber::Fiber;
 use crate::stacks::first_class::FirstClassStack;
-use crate::stacks::identity::heap_of;
-use crate::stacks::owned::{Held, HeldStack, Unusable};
+use crate::stacks::shared_handle::heap_of;
+use crate::stacks::stack_handle::{StackHandle, SwitchHandle, Unusable};
 use crate::stacks::task::Task;
 use crate::store::{self, AsContextMut, Store, StoreContextMut};
 use crate::value::func::Func;
@@ -31,7 +31,7 @@ use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{HeapType, HostContext};
 use ropewalk_runtime::embedder::Foreign;
 use ropewalk_runtime::snapshot::{
-    self, Base, Bytes, Handle, LoadedTrampoline, Running, Take, Trampolines,
+    self, Base as BaseBytes, Bytes, Handle, LoadedTrampoline, Running, Take, Trampolines,
 };
 use ropewalk_runtime::{
     ImportValue, Interrupts, LoadedModule, OwnedRoot, Store as RuntimeStore, StoreId,
@@ -41,7 +41,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Why a store cannot be written down, or what was written cannot be restored.
+/// Why a snapshot cannot be taken or restored.
 ///
 /// ```
 /// use ropewalk::*;
@@ -53,12 +53,12 @@ use std::sync::atomic::Ordering;
 #[doc(inline)]
 pub use ropewalk_runtime::snapshot::SnapshotError;
 
-/// A store that was written down: its instances, memories, tables, globals, objects, and every
-/// stack of every design, in whatever it was suspended.
+/// A saved store: its instances, memories, tables, globals, objects, and every stack of every
+/// design.
 ///
-/// It can be read again in another store, of this process or of another one that has the same
-/// modules, compiled by the same version with the same settings. The engine must compile for
-/// it ([`Config::snapshots`](crate::Config::snapshots)).
+/// It can be restored in this process, or in another process that has the same modules, compiled
+/// by the same version with the same settings. The engine must compile for snapshots
+/// ([`Config::snapshots`](crate::Config::snapshots)).
 ///
 /// A generator that outlives its store:
 ///
@@ -104,19 +104,20 @@ pub use ropewalk_runtime::snapshot::SnapshotError;
 ///
 /// # What is in it, and what is not
 ///
-/// Functions of the host are found again by the names under which instances import them, in
-/// the linker that is given. Values of the host (`externref`) are written and read by functions
-/// that the embedder gives. What the host holds must have a name: continuations, stacks of the bag
-/// and first-class stacks ([`SnapshotOptions::name_continuation`] and others); and whatever else
-/// it wants to find again can have one: instances, functions, tasks, fibers, references. The
-/// data of the store, limits, deadlines and fuel are the embedder's.
+/// * Host functions are looked up again in the linker, by the names under which instances import
+///   them.
+/// * Functions of the embedder write and read host values (`externref`).
+/// * Stacks that the host owns must have a name: continuations, stacks of a bag and first-class
+///   stacks ([`SnapshotOptions::name_continuation`] and others).
+/// * Instances, functions, tasks, fibers and references can have a name, so that the host finds
+///   them again.
+/// * The data of the store, limits, deadlines and fuel are not in it.
 ///
-/// A snapshot can also be taken in a host function ([`Caller::snapshot`]): then the call is
-/// restored as one that waits for the results of that function. Frames of the host cannot be
-/// written: it is refused where a host function has called WebAssembly that has called this
-/// one. Calls that wait for host functions which are futures are all restored as such, wherever
-/// the snapshot was taken; [`Accessor::snapshot`](crate::Accessor::snapshot) takes one of many
-/// calls at once.
+/// A host function can take a snapshot too ([`Caller::snapshot`]): then the call is restored as
+/// one that waits for the results of that function. Frames of the host cannot be saved. So this
+/// fails if another host function is still running, further out on the stack. Pending host calls
+/// are all restored as such, wherever the snapshot was taken.
+/// [`Accessor::snapshot`](crate::Accessor::snapshot) saves concurrent calls.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     bytes: Bytes,
@@ -132,37 +133,36 @@ impl Snapshot {
         &self.bytes
     }
 
-    /// A snapshot of bytes that [`as_bytes`](Snapshot::as_bytes) gave.
+    /// The snapshot in bytes that [`as_bytes`](Snapshot::as_bytes) returned.
     ///
     /// Fails if they are damaged, cut off, or of another version.
     ///
     /// # Safety
     ///
-    /// What is restored is executed as it is: addresses of code and the types of values are
-    /// believed. The bytes must come from a snapshot, by way of nobody who may have changed
-    /// them, as those of a [compiled module](Module::deserialize): a checksum finds accidents,
-    /// but not intent.
+    /// A restored store trusts the addresses of code and the types of values in the bytes. They
+    /// must come from a snapshot, unchanged, as for a
+    /// [compiled module](Module::deserialize). The checksum finds accidents, not attacks.
     pub unsafe fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Snapshot> {
         Ok(Snapshot { bytes: Bytes::read(bytes.into())? })
     }
 
-    /// Whether it has only what has changed since another.
+    /// Whether it has only the changes since another snapshot.
     pub fn is_based(&self) -> bool {
         self.bytes.is_based()
     }
 
-    /// The whole snapshot, of one that has only what has changed since another, which is
-    /// given. If that has itself only what has changed since yet another, so has the result: many
-    /// in a row are put together from the end, and then with the first.
+    /// Merges the changes in this snapshot with their base. If the base itself has only changes
+    /// since another snapshot, so has the result. A chain is merged from its newest end, and with
+    /// the full snapshot last.
     pub fn on(&self, base: &Snapshot) -> Result<Snapshot> {
         Ok(Snapshot { bytes: self.bytes.on(&base.bytes)? })
     }
 
-    /// Makes a store of it, with data of the host's. Functions of the host are found in the
-    /// linker. All modules that the store had must be given, in any order.
+    /// Restores the store, with new data of the host. The linker defines the host functions. All
+    /// modules of the store must be given, in any order.
     ///
-    /// Start functions are not run, and nothing of the linker but functions of the host is
-    /// used: what instances import from each other they had, and have again.
+    /// Start functions do not run. Only the host functions of the linker are used: what instances
+    /// import from each other is in the snapshot.
     pub fn restore<T: 'static>(
         &self,
         linker: &Linker<T>,
@@ -174,18 +174,18 @@ impl Snapshot {
         self.restore_by(&restoring, data)
     }
 
-    /// The same, by what was said beforehand.
+    /// Restores the store, with settings for many snapshots.
     pub fn restore_by<T: 'static>(&self, by: &Restoring<T>, data: T) -> Result<Restored<T>> {
         let mut store = Store::new(&by.engine, data);
         let runtime = store.as_context_mut().enter();
-        // SAFETY: the store is here, and nothing else uses it.
+        // SAFETY: this function owns the store.
         let runtime = unsafe { &mut *runtime.as_ptr() };
         let restored = snapshot::restore(runtime, &self.bytes, by, by.is_base)?;
         let calls = restored.calls.into_iter().map(|call| RestoredCall::new(runtime, call));
         let calls = calls.collect();
-        let mut names: HashMap<String, Vec<Kept>> = HashMap::new();
+        let mut names = NamedItems::default();
         for (name, handle) in restored.names {
-            names.entry(name).or_default().push(Kept::new(runtime, handle));
+            names.insert(runtime, name, handle);
         }
         let restored = store.inner.runtime.id();
         Ok(Restored { store, calls, names, restored })
@@ -194,43 +194,51 @@ impl Snapshot {
 
 type ReadValue = dyn Fn(&[u8]) -> Result<Box<dyn Any + Send + Sync>> + Send + Sync;
 
-/// What is kept of a store that was restored, under a name.
-#[derive(Debug)]
-enum Kept {
-    Instance(Instance),
-    Continuation(Continuation),
-    BagStack(BagStack),
-    FirstClassStack(FirstClassStack),
-    Reference(OwnedRoot, HeapType),
-    Func(Func),
+#[derive(Debug, Default)]
+struct NamedItems {
+    instances: HashMap<String, Instance>,
+    continuations: HashMap<String, Continuation>,
+    bag_stacks: HashMap<String, BagStack>,
+    first_class_stacks: HashMap<String, FirstClassStack>,
+    references: HashMap<String, (OwnedRoot, HeapType)>,
+    funcs: HashMap<String, Func>,
 }
 
-impl Kept {
-    fn new(runtime: &RuntimeStore, handle: Handle) -> Kept {
+impl NamedItems {
+    /// Adds an item. If two items of a kind have the same name, the first one keeps it.
+    fn insert(&mut self, runtime: &RuntimeStore, name: String, handle: Handle) {
         match handle {
-            Handle::Instance(number) => Kept::Instance(Instance::from_index(runtime, number)),
+            Handle::Instance(number) => {
+                self.instances.entry(name).or_insert(Instance::from_index(runtime, number));
+            }
             Handle::Continuation(reference, types) => {
                 let ty = types.map(|[params, results]| ContType::of_sides(params, results));
-                let (held, ty) = (Held::new(runtime, reference), ty.ok_or(Unusable::UnknownType));
-                Kept::Continuation(Continuation { held, ty: ty.into() })
+                let ty = ty.ok_or(Unusable::UnknownType).into();
+                let stack = StackHandle::new(runtime, reference);
+                self.continuations.entry(name).or_insert(Continuation { stack, ty });
             }
             Handle::Stack(reference, ty) => {
                 let ty = ty.map(heap_of).ok_or(Unusable::UnknownType);
-                let stack = HeldStack::again(Held::new(runtime, reference), ty);
-                match StackKind::of(reference) {
-                    Some(StackKind::FirstClass) => {
-                        Kept::FirstClassStack(FirstClassStack::again(stack))
-                    }
-                    _ => Kept::BagStack(BagStack::again(stack)),
+                let handle = SwitchHandle::restored(StackHandle::new(runtime, reference), ty);
+                if StackKind::of(reference) == Some(StackKind::FirstClass) {
+                    let stack = FirstClassStack::restored(handle);
+                    self.first_class_stacks.entry(name).or_insert(stack);
+                } else {
+                    self.bag_stacks.entry(name).or_insert(BagStack::restored(handle));
                 }
             }
-            Handle::Reference(root, ty) => Kept::Reference(root, heap_of(ty)),
-            Handle::Func(function) => Kept::Func(Func::from_ref(runtime, function)),
+            Handle::Reference(root, ty) => {
+                self.references.entry(name).or_insert((root, heap_of(ty)));
+            }
+            Handle::Func(function) => {
+                self.funcs.entry(name).or_insert(Func::from_ref(runtime, function));
+            }
         }
     }
 }
 
-/// How stores are restored: with which modules and functions of the host, for many snapshots.
+/// The modules and host functions with which snapshots are restored. One is enough for many
+/// snapshots.
 ///
 /// ```
 /// use ropewalk::*;
@@ -259,14 +267,10 @@ pub struct Restoring<T> {
     host_value: Option<Box<ReadValue>>,
 }
 
-impl<T> std::fmt::Debug for Restoring<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Restoring").field("engine", &self.engine).finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<T> Restoring<T> { engine });
 
 impl<T> Restoring<T> {
-    /// With modules of an engine. Those of other engines are not used.
+    /// Restores stores with these modules. Modules of other engines are ignored.
     pub fn new(engine: &Engine, modules: impl IntoIterator<Item = Module>) -> Restoring<T> {
         let modules = modules.into_iter().filter(|module| Engine::same(module.engine(), engine));
         let modules = modules.map(|module| (hash(module.loaded()), module.loaded().clone()));
@@ -274,21 +278,21 @@ impl<T> Restoring<T> {
         Restoring { engine, modules, linker: None, is_base: true, host_value: None }
     }
 
-    /// Says where functions of the host are found. The linker must be of the same engine.
+    /// Sets the linker, which defines the host functions. It must belong to the same engine.
     pub fn functions(&mut self, linker: &Linker<T>) -> Result<&mut Restoring<T>> {
         linker.engine().check("linker", &self.engine, "snapshot")?;
         self.linker = Some(linker.clone());
         Ok(self)
     }
 
-    /// Whether snapshots of the store may be taken since the one that it is restored from. It is so
-    /// unless this says otherwise, as for [`SnapshotOptions::is_base`].
+    /// Whether the snapshot can be the base of later snapshots of the restored store. True by
+    /// default, as for [`SnapshotOptions::is_base`].
     pub fn is_base(&mut self, is_base: bool) -> &mut Restoring<T> {
         self.is_base = is_base;
         self
     }
 
-    /// Says how values of the host are read.
+    /// Sets the function that reads host values.
     pub fn read_host_values(
         &mut self,
         read: impl Fn(&[u8]) -> Result<Box<dyn Any + Send + Sync>> + Send + Sync + 'static,
@@ -298,7 +302,7 @@ impl<T> Restoring<T> {
     }
 }
 
-/// Tells a compiled module from all others: by its code, and what is known of it.
+/// Identifies a compiled module, by its code and its description.
 fn hash(module: &LoadedModule) -> [u8; 32] {
     *module.hash.get_or_init(|| {
         let mut hasher = blake3::Hasher::new();
@@ -309,7 +313,7 @@ fn hash(module: &LoadedModule) -> [u8; 32] {
     })
 }
 
-/// A store that was restored, and what the host has of it.
+/// A restored store, with the items that had names.
 ///
 /// ```
 /// use ropewalk::*;
@@ -344,44 +348,32 @@ pub struct Restored<T> {
     /// The store.
     pub store: Store<T>,
     /// The calls that wait: those that waited for futures, in no particular order, and last the
-    /// one that ran, if something did.
+    /// one that was running, if any.
     pub calls: Vec<RestoredCall>,
-    names: HashMap<String, Vec<Kept>>,
-    /// Which store the names are of: the field can be given another.
+    names: NamedItems,
+    /// The store of the names, since the field `store` can be replaced.
     restored: StoreId,
 }
 
 impl<T> Restored<T> {
     /// An instance, by its name.
     pub fn instance(&self, name: &str) -> Result<Instance> {
-        self.find("instance", name, |kept| match kept {
-            Kept::Instance(instance) => Some(*instance),
-            _ => None,
-        })
+        found("instance", name, self.names.instances.get(name).copied())
     }
 
     /// A continuation, by its name. It can be taken once.
     pub fn continuation(&mut self, name: &str) -> Result<Continuation> {
-        self.take("continuation", name, |kept| match kept {
-            Kept::Continuation(continuation) => Ok(continuation),
-            other => Err(other),
-        })
+        found("continuation", name, self.names.continuations.remove(name))
     }
 
-    /// A stack of the bag of stacks, by its name. It can be taken once.
+    /// A stack of a bag, by its name. It can be taken once.
     pub fn bag_stack(&mut self, name: &str) -> Result<BagStack> {
-        self.take("stack of the bag", name, |kept| match kept {
-            Kept::BagStack(stack) => Ok(stack),
-            other => Err(other),
-        })
+        found("stack of the bag", name, self.names.bag_stacks.remove(name))
     }
 
     /// A first-class stack, by its name. It can be taken once.
     pub fn first_class_stack(&mut self, name: &str) -> Result<FirstClassStack> {
-        self.take("first-class stack", name, |kept| match kept {
-            Kept::FirstClassStack(stack) => Ok(stack),
-            other => Err(other),
-        })
+        found("first-class stack", name, self.names.first_class_stacks.remove(name))
     }
 
     /// A task, by its name.
@@ -396,81 +388,44 @@ impl<T> Restored<T> {
         Fiber::from_ref(&mut self.store, reference)
     }
 
-    /// A reference, by its name. Fails if it is of another kind.
+    /// A reference, by its name. Fails if it refers to something of another kind.
     pub fn reference<R: Reference>(&self, name: &str) -> Result<Owned<R>> {
         let runtime = &*self.store.inner.runtime;
         store::check(runtime, self.restored, "reference")?;
-        let (root, heap) = self.find("reference", name, |kept| match kept {
-            Kept::Reference(root, heap) => Some((root.clone(), *heap)),
-            _ => None,
-        })?;
-        Owned::again(runtime, root, heap)
+        let (root, heap) = found("reference", name, self.names.references.get(name).cloned())?;
+        Owned::restored(runtime, root, heap)
     }
 
     /// A function of an instance, by its name.
     pub fn func(&self, name: &str) -> Result<Func> {
-        self.find("function", name, |kept| match kept {
-            Kept::Func(func) => Some(*func),
-            _ => None,
-        })
-    }
-
-    fn find<R>(
-        &self,
-        what: &'static str,
-        name: &str,
-        is: impl Fn(&Kept) -> Option<R>,
-    ) -> Result<R> {
-        let found = self.names.get(name).and_then(|kept| kept.iter().find_map(is));
-        Ok(found.ok_or_else(|| no_such(what, name))?)
-    }
-
-    fn take<R>(
-        &mut self,
-        what: &'static str,
-        name: &str,
-        is: impl Fn(Kept) -> std::result::Result<R, Kept>,
-    ) -> Result<R> {
-        let kept = self.names.get_mut(name).map(std::mem::take).unwrap_or_default();
-        let (mut found, mut others) = (None, Vec::new());
-        for kept in kept {
-            match is(kept) {
-                Ok(it) if found.is_none() => found = Some(it),
-                Ok(_) => {}
-                Err(other) => others.push(other),
-            }
-        }
-        if !others.is_empty() {
-            self.names.insert(name.to_string(), others);
-        }
-        Ok(found.ok_or_else(|| no_such(what, name))?)
+        found("function", name, self.names.funcs.get(name).copied())
     }
 }
 
-fn no_such(what: &'static str, name: &str) -> SnapshotError {
-    SnapshotError::NoSuchName { what, name: name.to_string() }
+fn found<R>(what: &'static str, name: &str, found: Option<R>) -> Result<R> {
+    Ok(found.ok_or_else(|| SnapshotError::NoSuchName { what, name: name.to_string() })?)
 }
 
 impl<T> Store<T> {
-    /// Writes the store down. What the host holds must have a name. [`Snapshot`] has an example.
+    /// Takes a snapshot. The stacks that the host owns must have names. [`Snapshot`] has an
+    /// example.
     ///
-    /// What nothing refers to any more is collected before, and not written. The store can be
-    /// used as before.
+    /// This collects garbage first. The store can be used as before.
     pub fn snapshot(&mut self, options: &SnapshotOptions) -> Result<Snapshot> {
         take(&mut self.as_context_mut(), options, None)
     }
 }
 
 impl<T> Caller<'_, T> {
-    /// Writes the store down while this function runs. In the snapshot, the call from the host
-    /// that has led here waits for the results of this function
-    /// ([`Restored::calls`]); here it goes on.
+    /// Takes a snapshot while this function runs. In the snapshot, the current call into
+    /// WebAssembly waits for the results of this function ([`Restored::calls`]). In this store it
+    /// continues.
     ///
-    /// A function that is a future can do this before and after it has waited. Other calls that
-    /// wait in the store are written too.
+    /// An async function can do this before and after it has waited. Other calls that wait in the
+    /// store are saved too.
     ///
-    /// Fails if there is another host function outside of this one that does not wait, or if the
-    /// function was not called by way of an import. [`Restored`] has an example.
+    /// Fails if another host function is still running, further out on the stack, or if this
+    /// function was not called through an import. [`Restored`] has an example.
     pub fn snapshot(&mut self, options: &SnapshotOptions) -> Result<Snapshot> {
         let called = self.called.running(&self.store.0.runtime);
         take_in(&mut self.store, options, called)
@@ -478,14 +433,13 @@ impl<T> Caller<'_, T> {
 }
 
 impl<T: 'static> Store<T> {
-    /// Has the store written down whenever somebody asks for it by the handle that is returned,
-    /// from any thread: what runs stops at its next check point, and the function is called
-    /// with the snapshot, or why there is none. If it fails, what runs ends with its error;
-    /// else it goes on.
+    /// Takes a snapshot whenever any thread requests one by the returned handle. The running call
+    /// stops at its next safepoint, and the function gets the snapshot, or the reason why there is
+    /// none. If the function fails, the call ends with its error. Otherwise the call continues.
     ///
-    /// In the snapshot, the call that ran is one that waits for nothing
-    /// ([`RestoredCall::import`] is none). While nothing runs, the next call is written down when
-    /// it begins. A function of the host is not stopped, but what it returns to is. Fails without
+    /// In the snapshot, that call waits for nothing ([`RestoredCall::import`] is `None`). If no
+    /// call is running, the next call is stopped when it begins. A running host function is not
+    /// stopped, but its caller is when it returns. Fails without
     /// [`Config::interruption`](crate::Config::interruption).
     ///
     /// ```
@@ -532,12 +486,12 @@ impl<T: 'static> Store<T> {
         }
         anyhow::ensure!(
             self.engine().config().interruption,
-            "the engine does not compile for interruption (Config::interruption)"
+            "snapshots on request need interruption: set `Config::interruption`"
         );
         let runtime = &mut self.inner.runtime;
         runtime.set_snapshot_hook(Some(Foreign::new(Box::new(move |runtime, registers| {
-            // SAFETY: whoever called WebAssembly has set the owner, which is a store of this
-            // very type, and uses it no more than the function that has stopped.
+            // SAFETY: the call into WebAssembly has set the owner, a store of this exact type. While
+            // the function is stopped, the caller does not use it.
             let mut store = StoreContextMut(unsafe { &mut *runtime.owner().cast() });
             let snapshot = take(&mut store, &options, Some(Running::Paused(registers)));
             taken(store, snapshot)
@@ -547,17 +501,16 @@ impl<T: 'static> Store<T> {
 }
 
 impl<T> Accessor<T> {
-    /// Writes the store down with all calls that wait in it. In the snapshot, each waits for the
-    /// results of the host function that it waits for here
-    /// ([`Restored::calls`](crate::Restored::calls)); here all go on.
+    /// Takes a snapshot with all calls that wait. In the snapshot, each waits for the results of
+    /// the same host function ([`Restored::calls`](crate::Restored::calls)). In this store all
+    /// continue.
     ///
-    /// A host function that has been given the accessor can call this too. If it has not waited
-    /// yet, and so runs in its call, that call is the last one in the snapshot. Frames of the host
-    /// cannot be written: it is refused where another host function runs outside of that, and
-    /// where a call waits for a [limiter](crate::Store::limiter_async).
+    /// A host function that has the accessor can call this too. If it has not waited yet, its call
+    /// is the last one in the snapshot. Fails if another host function is still running, further
+    /// out on the stack, or if a call waits for a [limiter](crate::Store::limiter_async).
     ///
-    /// The store is written as it is now. Calls whose futures were dropped are given up, so it
-    /// must be taken while they are there:
+    /// Calls whose futures were dropped are cancelled, so the snapshot must be taken while the
+    /// futures exist:
     ///
     /// ```
     /// use ropewalk::*;
@@ -571,7 +524,7 @@ impl<T> Accessor<T> {
     ///         (i32.add (local.get 0) (call $answer (i32.mul (local.get 0) (i32.const 10))))))
     /// "#)?;
     /// let mut linker = Linker::new(&engine);
-    /// // Nobody answers here.
+    /// // Here it never returns.
     /// linker.func_wrap_concurrent("host", "answer", |_: &Accessor<()>, (_,): (i32,)| {
     ///     Box::pin(std::future::pending::<i32>())
     /// })?;
@@ -585,7 +538,7 @@ impl<T> Accessor<T> {
     ///         };
     ///         tokio::select! {
     ///             biased;
-    ///             _ = calls => unreachable!("nobody answers"),
+    ///             _ = calls => unreachable!("they wait for ever"),
     ///             snapshot = async { accessor.snapshot(&SnapshotOptions::new()) } => snapshot,
     ///         }
     ///     })
@@ -614,22 +567,22 @@ impl<T> Accessor<T> {
     }
 }
 
-/// Asks for a snapshot of a store, from any thread. [`Store::on_snapshot_request`] has an
+/// Requests snapshots of a store, from any thread. [`Store::on_snapshot_request`] has an
 /// example.
 #[derive(Clone, Debug)]
 pub struct SnapshotHandle(Arc<Interrupts>);
 
 impl SnapshotHandle {
-    /// Has what runs in the store, or else what runs there next, written down. Does nothing
-    /// if the store is gone.
+    /// Requests a snapshot of the running call, or otherwise of the next call. Does nothing if the
+    /// store was dropped.
     pub fn request(&self) {
         self.0.request_snapshot();
     }
 }
 
-/// Writes a store down for a host function, which runs in the newest activation and has this
-/// context; or the context is null, and the function is one of those for which calls wait.
-pub(crate) fn take_in<T>(
+/// Takes a snapshot in a host function. If it runs in the newest activation, this is its context.
+/// If it has waited, the context is null.
+fn take_in<T>(
     store: &mut StoreContextMut<'_, T>,
     options: &SnapshotOptions,
     called: *const HostContext,
@@ -647,15 +600,17 @@ fn take<T>(
     let mut names = Vec::new();
     for (name, named) in &options.names {
         let named = match named {
-            Name::Instance(instance) => Handle::Instance(instance.in_store(runtime)?),
-            Name::Func(func) => Handle::Func(func.in_store(runtime)?),
-            Name::Of(store, what, _) | Name::Held(store, what, ..) if *store != runtime.id() => {
+            NamedItem::Instance(instance) => Handle::Instance(instance.in_store(runtime)?),
+            NamedItem::Func(func) => Handle::Func(func.in_store(runtime)?),
+            NamedItem::Of(store, what, _) | NamedItem::Stack(store, what, ..)
+                if *store != runtime.id() =>
+            {
                 return Err(WrongStore(what).into());
             }
-            Name::Held(_, what, _, alive) if alive.strong_count() == 0 => {
+            NamedItem::Stack(_, what, _, token) if token.strong_count() == 0 => {
                 return Err(SnapshotError::Gone { what, name: name.clone() }.into());
             }
-            Name::Of(_, _, handle) | Name::Held(_, _, handle, _) => handle.clone(),
+            NamedItem::Of(_, _, handle) | NamedItem::Stack(_, _, handle, _) => handle.clone(),
         };
         names.push((name.clone(), named));
     }
@@ -672,12 +627,14 @@ fn take<T>(
             names,
             host_value: &|value| match &options.host_value {
                 Some(write) => write(value),
-                None => anyhow::bail!("nothing says how (SnapshotOptions::write_host_values)"),
+                None => {
+                    anyhow::bail!("no function writes them: use SnapshotOptions::write_host_values")
+                }
             },
             base: match &options.base {
-                Since::Nothing => Base::Nothing,
-                Since::Snapshot(bytes) => Base::Snapshot(bytes),
-                Since::Last => Base::Last,
+                Base::Nothing => BaseBytes::Nothing,
+                Base::Snapshot(bytes) => BaseBytes::Snapshot(bytes),
+                Base::Last => BaseBytes::Last,
             },
             watch: options.is_base,
             running,
@@ -743,6 +700,6 @@ impl<T: 'static> snapshot::Host for Restoring<T> {
 
     fn host_value(&self, bytes: &[u8]) -> Result<Box<dyn Any + Send + Sync>> {
         let read = self.host_value.as_ref();
-        read.context("nothing says how (Restoring::read_host_values)")?(bytes)
+        read.context("no function reads them: use Restoring::read_host_values")?(bytes)
     }
 }

@@ -1,4 +1,4 @@
-//! What snapshots are to have, and what they are based on.
+//! Options of snapshots: names, host values, and the base.
 
 use crate::items::instance::Instance;
 use crate::reference::{Owned, Reference};
@@ -8,7 +8,7 @@ use crate::stacks::cont_type::ContType;
 use crate::stacks::continuation::Continuation;
 use crate::stacks::fiber::Fiber;
 use crate::stacks::first_class::FirstClassStack;
-use crate::stacks::owned::{Held, HeldStack};
+use crate::stacks::stack_handle::{StackHandle, SwitchHandle};
 use crate::stacks::task::Task;
 use crate::value::func::Func;
 use anyhow::Result;
@@ -18,7 +18,7 @@ use ropewalk_runtime::snapshot::{Bytes, Handle};
 use std::any::Any;
 use std::sync::Weak;
 
-/// What a snapshot is to have: names of what the host has, and how its values are written.
+/// Options of a snapshot: names of items, how host values are written, and the base.
 ///
 /// ```
 /// use ropewalk::*;
@@ -57,29 +57,27 @@ use std::sync::Weak;
 /// # Ok::<(), Error>(())
 /// ```
 pub struct SnapshotOptions {
-    pub(crate) names: Vec<(String, Name)>,
-    pub(crate) base: Since,
+    pub(crate) names: Vec<(String, NamedItem)>,
+    pub(crate) base: Base,
     pub(crate) is_base: bool,
     pub(crate) host_value: Option<Box<WriteValue>>,
 }
 
-pub(crate) type WriteValue = dyn Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>> + Send + Sync;
+type WriteValue = dyn Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>> + Send + Sync;
 
-/// What a snapshot is based on.
-pub(crate) enum Since {
+pub(crate) enum Base {
     Nothing,
     Snapshot(Bytes),
     Last,
 }
 
-/// What has a name, and in which store.
-pub(crate) enum Name {
+pub(crate) enum NamedItem {
     Instance(Instance),
     Func(Func),
-    /// Something that is of a store, and is called so in errors.
+    /// An item of a store, with its kind for errors.
     Of(StoreId, &'static str, Handle),
-    /// The same, of what only the host has, as long as it does.
-    Held(StoreId, &'static str, Handle, Weak<()>),
+    /// A stack that the host owns as long as the weak reference is valid.
+    Stack(StoreId, &'static str, Handle, Weak<()>),
 }
 
 impl std::fmt::Debug for SnapshotOptions {
@@ -96,75 +94,75 @@ impl Default for SnapshotOptions {
 }
 
 impl SnapshotOptions {
-    /// No names, all of the store, and no values of the host.
+    /// A full snapshot, without names and without host values.
     pub fn new() -> SnapshotOptions {
-        SnapshotOptions { names: Vec::new(), base: Since::Nothing, is_base: true, host_value: None }
+        SnapshotOptions { names: Vec::new(), base: Base::Nothing, is_base: true, host_value: None }
     }
 
-    /// Gives an instance a name, by which [`Restored::instance`] finds it.
+    /// Names an instance. [`Restored::instance`](crate::Restored::instance) finds it.
     pub fn name_instance(&mut self, name: &str, instance: Instance) -> &mut SnapshotOptions {
-        self.names.push((name.to_string(), Name::Instance(instance)));
+        self.names.push((name.to_string(), NamedItem::Instance(instance)));
         self
     }
 
-    /// Gives what the host holds a name, by which [`Restored::continuation`] finds it. The
-    /// continuation stays what it is. As soon as it is resumed, freed or given away, nothing has
-    /// that name, and no snapshot can be taken with it.
+    /// Names a continuation. [`Restored::continuation`](crate::Restored::continuation) finds it.
+    /// As soon as the continuation is resumed, freed or given to WebAssembly, snapshots with that
+    /// name fail.
     pub fn name_continuation(
         &mut self,
         name: &str,
         continuation: &Continuation,
     ) -> &mut SnapshotOptions {
-        let held = &continuation.held;
+        let stack = &continuation.stack;
         let ty = continuation.ty.get().ok().map(ContType::numbers);
-        self.held(name, held, "continuation", Handle::Continuation(held.reference(), ty))
+        self.stack(name, stack, "continuation", Handle::Continuation(stack.reference(), ty))
     }
 
-    /// Gives a stack of the bag of stacks that the host holds a name, by which
-    /// [`Restored::bag_stack`] finds it.
+    /// Names a stack of a bag. [`Restored::bag_stack`](crate::Restored::bag_stack) finds it.
     pub fn name_bag_stack(&mut self, name: &str, stack: &BagStack) -> &mut SnapshotOptions {
-        self.name_held(name, stack.held())
+        self.switch_stack(name, stack.handle())
     }
 
-    /// Gives a first-class stack that the host holds a name, by which
-    /// [`Restored::first_class_stack`] finds it.
+    /// Names a first-class stack.
+    /// [`Restored::first_class_stack`](crate::Restored::first_class_stack) finds it.
     pub fn name_first_class_stack(
         &mut self,
         name: &str,
         stack: &FirstClassStack,
     ) -> &mut SnapshotOptions {
-        self.name_held(name, stack.held())
+        self.switch_stack(name, stack.handle())
     }
 
-    fn name_held(&mut self, name: &str, stack: &HeldStack) -> &mut SnapshotOptions {
-        let ty = stack.heap().ok().map(reference_to);
-        let handle = Handle::Stack(stack.held.reference(), ty);
-        self.held(name, &stack.held, "stack", handle)
+    fn switch_stack(&mut self, name: &str, handle: &SwitchHandle) -> &mut SnapshotOptions {
+        let ty = handle.heap().ok().map(reference_to);
+        let item = Handle::Stack(handle.stack.reference(), ty);
+        self.stack(name, &handle.stack, "stack", item)
     }
 
-    fn held(
+    fn stack(
         &mut self,
         name: &str,
-        held: &Held,
+        stack: &StackHandle,
         what: &'static str,
         handle: Handle,
     ) -> &mut SnapshotOptions {
-        let named = Name::Held(held.store(), what, handle, held.alive());
-        self.names.push((name.to_string(), named));
+        let item = NamedItem::Stack(stack.store(), what, handle, stack.observe());
+        self.names.push((name.to_string(), item));
         self
     }
 
-    /// Gives a task a name, by which [`Restored::task`] finds it.
+    /// Names a task. [`Restored::task`](crate::Restored::task) finds it.
     pub fn name_task(&mut self, name: &str, task: &Task) -> &mut SnapshotOptions {
         self.name_reference(name, task.owned())
     }
 
-    /// Gives a fiber a name, by which [`Restored::fiber`] finds it.
+    /// Names a fiber. [`Restored::fiber`](crate::Restored::fiber) finds it.
     pub fn name_fiber(&mut self, name: &str, fiber: &Fiber) -> &mut SnapshotOptions {
         self.name_reference(name, fiber.owned())
     }
 
-    /// Gives a reference that the host owns a name, by which [`Restored::reference`] finds it.
+    /// Names a reference that the host owns. [`Restored::reference`](crate::Restored::reference)
+    /// finds it.
     ///
     /// ```
     /// use ropewalk::*;
@@ -193,31 +191,23 @@ impl SnapshotOptions {
         reference: &Owned<R>,
     ) -> &mut SnapshotOptions {
         let Some((store, root, heap)) = reference.parts() else {
-            // There was no memory to keep it: whoever uses it is told so.
+            // There was no memory to keep it. Each use of it fails.
             return self;
         };
-        self.of(name, store, "reference", Handle::Reference(root, reference_to(heap)))
+        let handle = Handle::Reference(root, reference_to(heap));
+        self.names.push((name.to_string(), NamedItem::Of(store, "reference", handle)));
+        self
     }
 
-    /// Gives a function of an instance a name, by which [`Restored::func`] finds it. Functions of
-    /// the host are not found again by a name, but by those of imports.
+    /// Names a function of an instance. [`Restored::func`](crate::Restored::func) finds it. Host
+    /// functions cannot have names here: they are found by the names of imports.
     pub fn name_func(&mut self, name: &str, func: Func) -> &mut SnapshotOptions {
-        self.names.push((name.to_string(), Name::Func(func)));
+        self.names.push((name.to_string(), NamedItem::Func(func)));
         self
     }
 
-    fn of(
-        &mut self,
-        name: &str,
-        store: StoreId,
-        what: &'static str,
-        handle: Handle,
-    ) -> &mut SnapshotOptions {
-        self.names.push((name.to_string(), Name::Of(store, what, handle)));
-        self
-    }
-
-    /// Says how values of the host are written. Without this, a store that has some cannot be.
+    /// Sets the function that writes host values. Without it, snapshots of a store with host
+    /// values fail.
     pub fn write_host_values(
         &mut self,
         write: impl Fn(&(dyn Any + Send + Sync)) -> Result<Vec<u8>> + Send + Sync + 'static,
@@ -226,14 +216,15 @@ impl SnapshotOptions {
         self
     }
 
-    /// Only what has changed since another snapshot is to be in it. To restore it, the other one
-    /// is needed ([`Snapshot::on`]), and that may have been taken since yet another.
+    /// Takes a snapshot of only the changes since another one, its base. To restore it, it must be
+    /// [merged](Snapshot::on) with the base. The base may itself have only changes since another
+    /// snapshot.
     ///
-    /// If the other is the last one that was taken of the store, or the one that the last is
-    /// based on, it costs what has changed: the kernel knows which pages were written since then
-    /// ([`Config::watch_written_pages`](crate::Config::watch_written_pages)), and nothing is
-    /// collected before. If it is any other, or if objects were moved by a collection since then,
-    /// everything is looked at.
+    /// If the base is the last snapshot of the store, or the base of that, the cost depends on the
+    /// size of the changes: the kernel knows which pages are dirty
+    /// ([`Config::watch_written_pages`](crate::Config::watch_written_pages)), and there is no
+    /// collection first. With any other base, or if a collection has moved objects since,
+    /// everything is compared.
     ///
     /// ```
     /// use ropewalk::*;
@@ -262,14 +253,14 @@ impl SnapshotOptions {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn since(&mut self, base: &Snapshot) -> &mut SnapshotOptions {
-        self.base = Since::Snapshot(base.bytes().clone());
+        self.base = Base::Snapshot(base.bytes().clone());
         self
     }
 
-    /// Only what has changed since the last snapshot of the store is to be in it, whichever that
-    /// was, if it is known what has; and else everything, as [`Snapshot::is_based`] tells. The
-    /// last one need not be in memory any more. Pages that were written are in it as they are,
-    /// while [`since`](SnapshotOptions::since) can leave out what is the same there.
+    /// Takes a snapshot of only the changes since the last one of the store, if they are known,
+    /// and otherwise a full one ([`Snapshot::is_based`] tells). The last one need not be in memory.
+    /// Dirty pages are saved whole, while [`since`](SnapshotOptions::since) can leave out what is
+    /// the same there.
     ///
     /// ```
     /// use ropewalk::*;
@@ -293,19 +284,18 @@ impl SnapshotOptions {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn since_last(&mut self) -> &mut SnapshotOptions {
-        self.base = Since::Last;
+        self.base = Base::Last;
         self
     }
 
-    /// Whether another may be taken since this one. It is so unless this says otherwise; then
-    /// nobody notes what is written afterwards.
+    /// Whether the snapshot can be the base of another one. True by default. If it is false, dirty
+    /// pages are not tracked afterwards.
     pub fn is_base(&mut self, is_base: bool) -> &mut SnapshotOptions {
         self.is_base = is_base;
         self
     }
 }
 
-/// The type of references to what is of a heap type.
 fn reference_to(heap: HeapType) -> ValType {
     ValType::Ref(RefType { nullable: false, heap })
 }

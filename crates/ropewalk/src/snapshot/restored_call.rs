@@ -1,13 +1,13 @@
-//! Calls of a store that was restored, which wait for a host function.
+//! Pending host calls of a restored store.
 
-use crate::host::concurrent::{Accessor, ConcurrentCall};
-use crate::host::polled_call::AsyncCall;
+use crate::host::async_call::entered;
+use crate::host::concurrent::Accessor;
 use crate::items::call::ended;
 use crate::items::func::raw_values;
 use crate::misuse::WrongStore;
 use crate::stacks::cont_type::ContType;
 use crate::stacks::continuation::Resumed;
-use crate::stacks::owned::Held;
+use crate::stacks::stack_handle::StackHandle;
 use crate::stacks::transfer::{classes, results_of};
 use crate::store::{AsContextMut, StoreContextMut};
 use crate::value::val::Val;
@@ -21,35 +21,32 @@ use ropewalk_runtime::store::pending::CallerPlaces;
 use ropewalk_runtime::{
     AnyHostFuture, HostFuture, NOBODY, PendingCall, Stop, Store as RuntimeStore, StoreId,
 };
-
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// A call that waits for a host function, in a store that was restored.
+/// A call into WebAssembly that waits for a host function, in a restored store.
 ///
-/// Resuming it takes it, and gives the results of the call in the end. If it is dropped, or given
-/// values that it does not wait for, the call stays in the store, and nothing continues it; it is
-/// in the store's next snapshot. [`Restored`](crate::Restored) has an
-/// example.
+/// Resuming it takes it, and returns the results of the call. If it is dropped, or resumed with
+/// values of wrong types, the call stays in the store, and nothing continues it. It is in the
+/// store's next snapshot. [`Restored`](crate::Restored) has an example.
 pub struct RestoredCall {
     store: StoreId,
     import: Option<ImportName>,
     arguments: Option<Vec<Val>>,
     awaited: Vec<ValType>,
     results: Vec<ValType>,
-    /// What the activation refers to: where the results are put, if not in a register, and the
-    /// clauses of the host.
+    /// What the activation refers to: the places of the results, if they are not in a register, and
+    /// the clauses of the host.
     places: Arc<CallerPlaces>,
-    /// The continuation that the host has resumed, if it was no call of a function.
+    /// The continuation that the host has resumed, if this is not a call of a function.
     resumed: Option<ResumedByHost>,
     pending: PendingCall,
 }
 
-// SAFETY: it is used only together with its store, which can be sent between calls.
+// SAFETY: it is used only with its store, which can be sent between calls.
 unsafe impl Send for RestoredCall {}
-// SAFETY: a shared one can only be asked what it waits for.
+// SAFETY: a shared reference only says what the call waits for.
 unsafe impl Sync for RestoredCall {}
 
 impl fmt::Debug for RestoredCall {
@@ -61,7 +58,7 @@ impl fmt::Debug for RestoredCall {
 impl RestoredCall {
     pub(crate) fn new(runtime: &mut RuntimeStore, call: RuntimeCall) -> RestoredCall {
         let RuntimeCall { import, arguments, awaited, results, places, resumed, pending } = call;
-        // SAFETY: they are values of these types, and no references.
+        // SAFETY: the values have these types, and none is a reference.
         let value = |(value, ty)| unsafe { Val::from_raw(runtime, &value, ty) };
         let arguments = arguments.map(|arguments| arguments.into_iter().map(value).collect());
         let store = runtime.id();
@@ -69,14 +66,13 @@ impl RestoredCall {
     }
 
     /// The host function that it waits for: the module that it is imported from, and its name.
-    /// Nothing if it was stopped between two instructions.
+    /// `None` if the call was stopped at a safepoint.
     pub fn import(&self) -> Option<(&str, &str)> {
         self.import.as_ref().map(|import| (import.module.as_str(), import.name.as_str()))
     }
 
-    /// What that function was called with, by which the host can call it again. Nothing if
-    /// references are among them, and for the function that took the snapshot without having
-    /// waited.
+    /// The arguments of that function, so that the host can call it again. `None` if references
+    /// are among them, and for the function that took the snapshot before it waited.
     pub fn arguments(&self) -> Option<&[Val]> {
         self.arguments.as_deref()
     }
@@ -86,15 +82,15 @@ impl RestoredCall {
         &self.awaited
     }
 
-    /// Whether it is no call of a function, but the host has resumed a continuation
-    /// ([`Continuation::resume`](crate::Continuation::resume)). It may suspend then
-    /// ([`resume_until_suspended`](Self::resume_until_suspended)).
+    /// Whether the host had resumed a continuation
+    /// ([`Continuation::resume`](crate::Continuation::resume)), and not called a function. Then the
+    /// call may suspend ([`resume_until_suspended`](Self::resume_until_suspended)).
     pub fn is_continuation(&self) -> bool {
         self.resumed.is_some()
     }
 
-    /// Continues it with the results of the host function, until it has ended or, if it
-    /// [is a continuation](Self::is_continuation), has suspended: it comes back with what
+    /// Continues it with the results of the host function, until it ends, or suspends if it
+    /// [is a continuation](Self::is_continuation). Returns what
     /// [`Continuation::resume`](crate::Continuation::resume) would have returned, with the same
     /// clauses.
     ///
@@ -144,48 +140,40 @@ impl RestoredCall {
         results: &[Val],
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
-        self.give(&mut store, results)?;
+        self.fulfill(&mut store, results)?;
         let RestoredCall { results, places, resumed, pending, .. } = self;
-        let runtime = store.enter();
-        // SAFETY: the activation is one of the store, which is borrowed.
-        let stopped = unsafe { pending::resume_activation(runtime, pending, NOBODY) };
-        if let Some(resumed) = &resumed {
-            // SAFETY: the store is borrowed.
-            unsafe { continuation::end_limit(runtime, resumed.reference, &stopped) };
-        }
-        let word = ended(stopped)?;
-        came_back(&mut store, &results, &places, resumed, word)
+        // SAFETY: the activation belongs to the store, which is borrowed.
+        let ended = ended(unsafe { pending::resume_activation(store.enter(), pending, NOBODY) });
+        came_back(&mut store, &results, &places, resumed, ended)
     }
 
-    /// The same in a future, which waits for host functions that are not ready.
+    /// Continues it in a future, which waits for pending host calls, as for
+    /// [`resume_until_suspended`](Self::resume_until_suspended).
     pub async fn resume_until_suspended_async(
         mut self,
         mut store: impl AsContextMut<Data: Send>,
         results: &[Val],
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
-        self.give(&mut store, results)?;
+        self.fulfill(&mut store, results)?;
         let RestoredCall { results, places, resumed, pending, .. } = self;
-        let runtime = store.enter();
-        // SAFETY: this future has the store.
-        let mut call = unsafe { AsyncCall::pending(runtime, pending) };
-        let word = poll_fn(|context| call.poll_waiting(context)).await;
-        drop(call);
-        if let Some(resumed) = &resumed {
-            let stopped = word.as_ref().map_err(|_| Stop::Failed(anyhow!("it has failed")));
-            // SAFETY: this future has the store.
-            unsafe { continuation::end_limit(store.enter(), resumed.reference, &stopped) };
-        }
-        came_back(&mut store, &results, &places, resumed, word?)
+        let resume = |mut store: StoreContextMut<'_, _>, poller| {
+            // SAFETY: the activation belongs to the store, which is borrowed.
+            unsafe { pending::resume_activation(store.enter(), pending, poller) }
+        };
+        // SAFETY: as above.
+        let ended = unsafe { entered(&mut store, resume) }.await;
+        came_back(&mut store, &results, &places, resumed, ended)
     }
 
-    /// Continues it with the results of the host function; returns its own. If it suspends to the
-    /// host, that is an error, and its stacks are freed.
+    /// Continues it with the results of the host function, and returns its own results. If it
+    /// suspends to the host, that is an error, and its stacks are freed.
     pub fn resume(self, store: impl AsContextMut, results: &[Val]) -> Result<Vec<Val>> {
         returned(self.resume_until_suspended(store, results)?)
     }
 
-    /// The same in a future, which waits for host functions that are not ready.
+    /// Continues it in a future, which waits for pending host calls, as for
+    /// [`resume`](Self::resume).
     pub async fn resume_async(
         self,
         store: impl AsContextMut<Data: Send>,
@@ -194,43 +182,36 @@ impl RestoredCall {
         returned(self.resume_until_suspended_async(store, results).await?)
     }
 
-    /// The same while other calls run in the store
+    /// Continues it, as for [`resume`](Self::resume), while other calls run in the store
     /// ([`Store::run_concurrent`](crate::Store::run_concurrent)). It must not be a
     /// [continuation](Self::is_continuation).
     pub async fn resume_concurrent<T: Send>(
-        self,
+        mut self,
         accessor: &Accessor<T>,
         results: &[Val],
     ) -> Result<Vec<Val>> {
         ensure!(
             self.resumed.is_none(),
-            "a continuation that the host has resumed has no other calls beside it"
+            "a restored continuation cannot be resumed while other calls run in its store"
         );
         // What the activation refers to is dropped after the call.
         let (types, places) = (self.results.clone(), self.places.clone());
-        let mut call = ConcurrentCall::new(accessor);
-        let mut waits = Some(self);
-        let (word, _using) = poll_fn(|context| {
-            if let Some(mut this) = waits.take() {
-                return call.begin(context, |mut store, poller| {
-                    this.give(&mut store, results)?;
-                    // SAFETY: the activation is one of the store, which this has.
-                    unsafe { pending::resume_activation(store.enter(), this.pending, poller) }
-                });
-            }
-            call.poll(context)
-        })
-        .await?;
-        // SAFETY: this thread has the store since the call has ended.
+        let resume = |mut store: StoreContextMut<'_, T>, poller| {
+            self.fulfill(&mut store, results)?;
+            // SAFETY: the activation belongs to the store, which is locked.
+            unsafe { pending::resume_activation(store.enter(), self.pending, poller) }
+        };
+        let (word, _using) = accessor.run_call(resume).await?;
+        // SAFETY: the store is locked since the call has ended.
         let mut store = unsafe { accessor.store() };
         Ok(take_results(&mut store, &types, &places, word))
     }
 
-    /// Gives it up, and frees its stacks.
+    /// Cancels it, and frees its stacks.
     pub fn cancel(self, mut store: impl AsContextMut) -> Result<()> {
         let mut store = store.as_context_mut();
         self.check(&store)?;
-        // SAFETY: the activation is one of the store, which is borrowed.
+        // SAFETY: the activation belongs to the store, which is borrowed.
         unsafe { pending::cancel(store.enter(), self.pending) };
         Ok(())
     }
@@ -242,31 +223,30 @@ impl RestoredCall {
         }
     }
 
-    /// Gives it what it waits for.
-    fn give<T>(&mut self, store: &mut StoreContextMut<'_, T>, results: &[Val]) -> Result<()> {
+    fn fulfill<T>(&mut self, store: &mut StoreContextMut<'_, T>, results: &[Val]) -> Result<()> {
         self.check(store)?;
         let runtime = &*store.0.runtime;
-        // A collection would not find references that wait here.
+        // The values must be no references: a collection would not find them here.
         let values = raw_values(runtime, &self.awaited, results)?;
         let types = self.awaited.clone();
-        self.pending.fulfill(AnyHostFuture::new(Given { types, values }));
+        self.pending.fulfill(AnyHostFuture::new(HostResults { types, values }));
         Ok(())
     }
 }
 
-/// The results of a host function.
-struct Given {
+/// The results of a host function, as a future that is ready.
+struct HostResults {
     types: Vec<ValType>,
     values: Vec<RawVal>,
 }
 
-impl HostFuture for Given {
+impl HostFuture for HostResults {
     fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
 
     fn finish(self, runtime: &mut RuntimeStore) -> Outcome {
-        let Given { types, values } = self;
+        let HostResults { types, values } = self;
         runtime.tag_transferred(|_| classes(&types));
         // SAFETY: the area has room for the results of any function.
         unsafe {
@@ -276,36 +256,37 @@ impl HostFuture for Given {
     }
 }
 
-/// What a call has come back with.
 fn came_back<T>(
     store: &mut StoreContextMut<'_, T>,
     results: &[ValType],
     places: &CallerPlaces,
     resumed: Option<ResumedByHost>,
-    word: u64,
+    ended: Result<u64>,
 ) -> Result<Resumed> {
     let Some(resumed) = resumed else {
-        return Ok(Resumed::Returned(take_results(store, results, places, word)));
+        return Ok(Resumed::Returned(take_results(store, results, places, ended?)));
     };
+    let stopped = ended.as_ref().map_err(|_| Stop::Failed(anyhow!("it has failed")));
+    // SAFETY: the store is borrowed.
+    unsafe { continuation::end_limit(store.enter(), resumed.reference, &stopped) };
+    ended?;
     let ty = ContType::of_function(resumed.results);
     let runtime = &mut *store.0.runtime;
     let back = runtime.came_back(places.clauses());
-    let held = Held::new(runtime, resumed.reference).taken();
-    held.came_back(store, Ok(back), ty, |store| results_of(store, ty))
+    let spent = StackHandle::new(runtime, resumed.reference).spend();
+    spent.came_back(store, Ok(back), ty, |store| results_of(store, ty))
 }
 
-/// The results of what has returned.
 fn returned(resumed: Resumed) -> Result<Vec<Val>> {
     match resumed {
         Resumed::Returned(results) => Ok(results),
         Resumed::Suspended { .. } => bail!(
-            "the call is a continuation that the host has resumed, and has suspended: use \
-             `resume_until_suspended`"
+            "the call resumed a continuation, which has suspended: use `resume_until_suspended`"
         ),
     }
 }
 
-/// The results of a call, which are in an array or in a word.
+/// The results of a call, in an array or in a word.
 fn take_results<T>(
     store: &mut StoreContextMut<'_, T>,
     types: &[ValType],
@@ -317,6 +298,6 @@ fn take_results<T>(
     let values = unsafe { places.values() }.unwrap_or(&word);
     let runtime = &mut *store.0.runtime;
     let taken = types.iter().zip(values);
-    // SAFETY: the function has put values of these types there.
+    // SAFETY: the function has written values of these types.
     taken.map(|(ty, value)| unsafe { Val::from_raw(runtime, value, *ty) }).collect()
 }

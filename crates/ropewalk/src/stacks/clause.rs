@@ -1,4 +1,4 @@
-//! What the host handles while what it has continued runs.
+//! The clauses of the host: which tags it handles when it continues a stack.
 
 use crate::misuse::WrongType;
 use crate::stacks::cont_type::ContType;
@@ -9,7 +9,7 @@ use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{ClauseKind, EVERY_TAG, handler_word};
 use ropewalk_runtime::Store as RuntimeStore;
 
-/// What the host handles while a continuation runs that it has resumed.
+/// A tag that the host handles when it resumes a continuation.
 ///
 /// ```
 /// use ropewalk::*;
@@ -23,10 +23,10 @@ use ropewalk_runtime::Store as RuntimeStore;
 /// let ask = instance.get_tag(&mut store, "ask").unwrap();
 /// let body = instance.get_func(&mut store, "body").unwrap();
 ///
-/// // Nobody handles the tag, so that it is a trap.
+/// // Without a clause for the tag, suspending traps.
 /// let continuation = Continuation::new(&mut store, body)?;
 /// assert!(continuation.resume_with(&mut store, &[], &[]).is_err());
-/// // The host does.
+/// // With one, the host gets the suspension.
 /// let continuation = Continuation::new(&mut store, body)?;
 /// let resumed = continuation.resume_with(&mut store, &[Clause::On(ask)], &[])?;
 /// assert!(matches!(resumed, Resumed::Suspended { tag, .. } if tag == ask));
@@ -36,11 +36,10 @@ use ropewalk_runtime::Store as RuntimeStore;
 pub enum Clause {
     /// `(on $tag $label)`: a suspension with the tag comes back to the host.
     On(Tag),
-    /// A suspension with any tag comes back to the host, unless another clause is for it.
+    /// A suspension with any tag comes back to the host, unless another clause handles it.
     OnAny,
-    /// `(on $tag switch)`: a `switch` with the tag goes to another continuation, which takes
-    /// the place of the one that was resumed. The tag has no parameters, and its results are
-    /// those of the continuation.
+    /// `(on $tag switch)`: a `switch` with the tag goes to another continuation, which replaces the
+    /// one that was resumed. The tag must have no parameters, and the results of the continuation.
     OnSwitch(Tag),
 }
 
@@ -51,8 +50,8 @@ impl Clause {
             Clause::On(tag) => word(tag, ClauseKind::Suspend),
             Clause::OnAny => Ok(EVERY_TAG),
             Clause::OnSwitch(tag) => {
-                // Whoever takes the place returns what the tag says, and whoever continues
-                // the one that was resumed relies on the same.
+                // The replacement returns the results of the tag. The host relies on getting the
+                // results of the continuation.
                 let found = tag.ty_in(runtime)?;
                 let results = ty.results.types(runtime.types());
                 let fits = found.ty.params().is_empty() && *found.ty.results() == *results;
@@ -66,7 +65,7 @@ impl Clause {
     }
 }
 
-/// The clauses of a host that handles these tags, where they are of a kind.
+/// The clauses of a host that handles these tags, all of one kind.
 pub(crate) fn handlers(
     runtime: &RuntimeStore,
     tags: &[Tag],

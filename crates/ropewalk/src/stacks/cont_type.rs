@@ -1,13 +1,13 @@
-//! What continuations take and return.
+//! The parameters and results of continuations.
 
-use crate::stacks::owned::Unusable;
+use crate::stacks::stack_handle::Unusable;
 use anyhow::{Error, Result, anyhow};
 use ropewalk_abi::{CompositeType, FuncType, HeapType, RefType, TrapCode, ValType};
 use ropewalk_runtime::{SharedFuncType, TypeRegistry};
 use std::ops::Deref;
 
-/// What a continuation takes, and what it returns in the end: the parameters or
-/// results of function types of the engine.
+/// The types of a continuation: it is resumed with `params` and returns `results`. Each is a side of
+/// a function type of the engine.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(8))]
 pub(crate) struct ContType {
@@ -15,8 +15,8 @@ pub(crate) struct ContType {
     pub results: Side,
 }
 
-/// The parameters or the results of a function type: twice its number, and one more for
-/// results. A word is copied in one go, as what resumes quickly must be.
+/// The parameters or the results of a function type: twice the number of the type, and one more for
+/// results. Two of these are one word, which is quick to copy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side(u32);
 
@@ -34,7 +34,7 @@ impl Side {
     }
 }
 
-/// The types of a [`Side`]. They are not copied, so that to look at them takes no memory.
+/// The types of a [`Side`], without copying them.
 pub(crate) struct SideTypes {
     ty: SharedFuncType,
     is_results: bool,
@@ -56,19 +56,18 @@ impl ContType {
         ContType { params: Side::params(number), results: Side::results(number) }
     }
 
-    /// What takes the parameters of one function type, or its results, and returns what
-    /// another does: by their numbers, and whether the results are taken.
+    /// The type for two sides: the numbers of function types, and whether their results are meant.
     pub fn of_sides(params: (u32, bool), results: (u32, bool)) -> ContType {
         let side = |(number, is_results): (u32, bool)| Side(number << 1 | u32::from(is_results));
         ContType { params: side(params), results: side(results) }
     }
 
-    /// The numbers of both types, and whether their results are meant.
+    /// The reverse of [`of_sides`](Self::of_sides).
     pub fn numbers(self) -> [(u32, bool); 2] {
         [self.params, self.results].map(|side| (side.0 >> 1, side.0 & 1 == 1))
     }
 
-    /// The type of the continuations of a reference type, if it says that.
+    /// The type of continuations that a reference type names, if it names one.
     pub fn of_reference(types: &TypeRegistry, ty: ValType) -> Option<ContType> {
         let ValType::Ref(reference) = ty else { return None };
         let HeapType::Concrete(number) = reference.heap else { return None };
@@ -80,13 +79,13 @@ impl ContType {
         }
     }
 
-    /// The same, of a heap type; an error if that does not say it.
+    /// As [`of_reference`](Self::of_reference), or an error.
     pub fn known(types: &TypeRegistry, heap: HeapType) -> Result<ContType> {
         let ty = ValType::Ref(RefType { nullable: false, heap });
         ContType::of_reference(types, ty).ok_or_else(|| unknown_type(ty))
     }
 
-    /// The type of the rest after a suspension with a tag.
+    /// The type of the rest of a continuation, after a suspension with a tag.
     pub fn after(self, tag: u32) -> ContType {
         ContType { params: Side::results(tag), results: self.results }
     }
@@ -97,8 +96,8 @@ impl ContType {
     }
 }
 
-/// The type of a continuation, or why that cannot be resumed, in a word: what is written in
-/// pieces and then moved as a whole waits for all of them.
+/// The type of a continuation, or why it cannot be resumed. It is one word: writing a value in
+/// pieces and moving it as a whole stalls the processor.
 ///
 /// ```text
 ///     high half                  low half
@@ -108,7 +107,7 @@ impl ContType {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownType(u64);
 
-/// What is in place of the parameters where there is no type: numbers of types are less.
+/// Stands for the parameters if there is no type. Numbers of types are less.
 const NO_TYPE: u32 = u32::MAX;
 
 impl KnownType {
@@ -128,7 +127,6 @@ impl KnownType {
     }
 }
 
-/// Why there is no type.
 #[cold]
 fn unusable(why: u32) -> Unusable {
     match why.checked_sub(1) {
@@ -166,8 +164,8 @@ impl From<Result<ContType, Unusable>> for KnownType {
 
 pub(crate) fn unknown_type(ty: ValType) -> Error {
     anyhow!(
-        "expected a continuation of a type that says what it takes and returns, \
-         found one of type {ty}"
+        "expected a continuation of a type with known parameters and results, such as \
+         `(ref $k)`, found one of type {ty}"
     )
 }
 
@@ -176,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_says_the_type_or_why_there_is_none() {
+    fn a_word_has_the_type_or_the_reason_why_there_is_none() {
         let ty = ContType::of_sides((7, true), ((1 << 31) - 2, false));
         let known = KnownType::from(ty).get().expect("a type");
         assert_eq!(known.numbers(), ty.numbers());

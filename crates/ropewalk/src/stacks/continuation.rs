@@ -1,13 +1,13 @@
-//! Continuations that the host has.
+//! Continuations that the host owns.
 
 use crate::engine::check_stack_size;
-use crate::host::polled_call::continued;
+use crate::host::async_call::entered;
 use crate::items::call::ended;
 use crate::items::exception::Exception;
 use crate::reference::{ContRef, Handle, check_fits};
 use crate::stacks::clause::{Clause, handlers};
 use crate::stacks::cont_type::{ContType, KnownType, unknown_type};
-use crate::stacks::owned::{Held, Taken, Unusable};
+use crate::stacks::stack_handle::{SpentHandle, StackHandle, Unusable};
 use crate::stacks::transfer::{self, results_of};
 use crate::stacks::typed_continuation::TypedContinuation;
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
@@ -21,14 +21,13 @@ use ropewalk_abi::stack::{ClauseKind, StackKind};
 use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
 use ropewalk_runtime::host::continuation::{self, CameBack};
 use ropewalk_runtime::{Backtrace, NOBODY, Poller, Stop, Store as RuntimeStore, Trap};
-use std::fmt;
 use std::ptr::NonNull;
 
-/// A continuation that the host has: a computation of WebAssembly on stacks of its
-/// own, which has not begun or is suspended.
+/// A continuation that the host owns: a computation of WebAssembly on stacks of its own, which
+/// has not begun or is suspended.
 ///
-/// Nobody else can resume it, and resuming it takes it. It may suspend with a tag,
-/// which gives the host the tag's values and the rest of the computation:
+/// Only the host can resume it, and resuming it takes it. If it suspends with a tag, the host gets
+/// the tag's values and the rest of the computation:
 ///
 /// ```
 /// use ropewalk::*;
@@ -60,19 +59,19 @@ use std::ptr::NonNull;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The collector does not take it: it lasts until it is resumed or dropped. Dropping
-/// it frees its stacks. The store is not at hand then, so it does that when it next
-/// needs a stack, collects, or is used with a continuation; until then they count as
-/// free already ([`Store::stack_statistics`](crate::Store::stack_statistics)).
-/// [`free`](Continuation::free) does it at once.
+/// The collector does not free it: it lasts until it is resumed or dropped. Dropping it frees its
+/// stacks. The store does that when it next needs a stack, collects, or is used with a
+/// continuation. Until then they already count as free
+/// ([`Store::stack_statistics`](crate::Store::stack_statistics)).
+/// [`free`](Continuation::free) frees them at once.
 ///
 /// It can be sent to another thread, as its store can.
 pub struct Continuation {
-    pub(crate) held: Held,
+    pub(crate) stack: StackHandle,
     pub(crate) ty: KnownType,
 }
 
-/// What came of resuming a continuation.
+/// The result of resuming a continuation.
 ///
 /// ```
 /// use ropewalk::*;
@@ -119,8 +118,8 @@ pub enum Resumed<R = Vec<Val>> {
 }
 
 impl Continuation {
-    /// A continuation that calls a function, which may be one of the host, when it is
-    /// first resumed.
+    /// A continuation that calls a function when it is first resumed. The function may be a host
+    /// function.
     pub fn new(mut store: impl AsContextMut, func: Func) -> Result<Continuation> {
         let store = store.as_context_mut();
         let number = func.type_id(&store.0.runtime)?;
@@ -136,11 +135,11 @@ impl Continuation {
     }
 
     fn holding(runtime: &RuntimeStore, reference: u64, ty: impl Into<KnownType>) -> Continuation {
-        Continuation { held: Held::new(runtime, reference), ty: ty.into() }
+        Continuation { stack: StackHandle::new(runtime, reference), ty: ty.into() }
     }
 
-    /// The continuation that a word of the store names, which the host takes. If
-    /// nothing valid is there, using it is an error.
+    /// Takes the continuation that a word of the store names. If the word is not valid, each use
+    /// of the continuation fails.
     pub(crate) fn from_word(runtime: &mut RuntimeStore, word: u64, ty: ValType) -> Continuation {
         let ty = ContType::of_reference(runtime.types(), ty).ok_or(Unusable::UnknownType);
         match runtime.take_held(word, StackKind::Continuation) {
@@ -149,33 +148,36 @@ impl Continuation {
         }
     }
 
-    /// The word of this continuation, which the host gives away where one of a type is
-    /// expected.
+    /// The word of this continuation, where a reference of a certain type is expected.
     pub(crate) fn into_word_of(self, runtime: &RuntimeStore, expected: RefType) -> Result<u64> {
         let found = self.func_type(runtime)?;
         let heap = HeapType::Concrete(runtime.types().register_cont(&found));
-        check_fits(runtime, self.held.reference(), heap, expected)?;
+        check_fits(runtime, self.stack.reference(), heap, expected)?;
         self.into_word(runtime)
     }
 
-    /// The word of this continuation, which the host gives away.
     pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
-        self.held.check(runtime)?;
-        if let Err(unusable @ Unusable::Invalid(_)) = self.ty.get() {
-            return Err(unusable.error());
-        }
-        Ok(self.held.into_word(runtime))
+        self.check_valid(runtime)?;
+        Ok(self.stack.into_word(runtime))
     }
 
-    /// Takes the continuation that a reference of WebAssembly names: the references to
-    /// it that WebAssembly has are used up.
+    /// Fails unless it belongs to the store, and came from a valid reference.
+    fn check_valid(&self, runtime: &RuntimeStore) -> Result<()> {
+        self.stack.check(runtime)?;
+        match self.ty.get() {
+            Err(unusable @ Unusable::Invalid(_)) => Err(unusable.error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the continuation that a reference names. References that WebAssembly has to it
+    /// become invalid.
     ///
-    /// The type of the reference must say what the continuation takes and returns:
+    /// The type of the reference must say the parameters and results of the continuation:
     /// `(ref $k)` does, and `contref` does not.
     pub fn from_ref(mut store: impl AsContextMut, reference: ContRef) -> Result<Continuation> {
         let store = store.as_context_mut();
         let runtime = &mut *store.0.runtime;
-        // Its type is one of the store's engine, as it is of the store.
         let word = reference.handle.word(runtime, HeapType::Cont)?;
         let ty = reference.ty();
         let known = ContType::of_reference(runtime.types(), ty);
@@ -186,8 +188,8 @@ impl Continuation {
         Ok(Continuation::holding(runtime, reference, known))
     }
 
-    /// Gives it to WebAssembly, as a reference. From then on the collector frees it
-    /// when nothing refers to it.
+    /// Gives it to WebAssembly, as a reference. From then on the collector frees it when nothing
+    /// refers to it.
     pub fn into_ref(self, mut store: impl AsContextMut) -> Result<ContRef> {
         let runtime = &mut *store.as_context_mut().0.runtime;
         let ty = self.func_type(runtime)?;
@@ -198,7 +200,7 @@ impl Continuation {
     }
 
     fn func_type(&self, runtime: &RuntimeStore) -> Result<FuncType> {
-        self.held.check(runtime)?;
+        self.stack.check(runtime)?;
         Ok(self.known_type()?.func_type(runtime.types()))
     }
 
@@ -207,7 +209,7 @@ impl Continuation {
         self.ty.get().map_err(Unusable::error)
     }
 
-    /// What it takes when it is resumed, and what its function returns in the end.
+    /// The types of the values that it is resumed with, and that its function returns.
     pub fn ty(&self, store: impl AsContext) -> Result<FuncType> {
         self.func_type(store.as_context().runtime())
     }
@@ -223,20 +225,19 @@ impl Continuation {
         Ok(TypedContinuation::checked(self, checked))
     }
 
-    /// Resumes it. The host handles every tag with which it suspends and that nothing
-    /// inside of it handles.
+    /// Resumes it. The host handles every tag that it suspends with and does not handle itself.
     ///
-    /// An exception that it does not catch, a trap, or an error of a host function is
-    /// the error, as for a call. The continuation has ended then; so it has if the
-    /// arguments are not of its types.
+    /// An exception that it does not catch, a trap, or an error of a host function is the error,
+    /// as for a call. On any error the continuation is gone, also if the arguments have wrong
+    /// types.
     pub fn resume(self, mut store: impl AsContextMut, arguments: &[Val]) -> Result<Resumed> {
         let mut store = store.as_context_mut();
         let handlers = store.0.runtime.every_tag();
         self.resume_for(&mut store, &handlers, arguments)
     }
 
-    /// Resumes it. The host handles these tags; with another one it traps, unless
-    /// something inside of it handles that.
+    /// Resumes it. The host handles these tags. A suspension with another tag, which the
+    /// continuation does not handle itself, traps.
     pub fn resume_on(
         self,
         mut store: impl AsContextMut,
@@ -248,8 +249,8 @@ impl Continuation {
         self.resume_for(&mut store, &handlers, arguments)
     }
 
-    /// Resumes it. The host has these clauses, as a `resume` of WebAssembly has; with
-    /// another tag it traps, unless something inside of it handles that.
+    /// Resumes it with these clauses, as `resume` does in WebAssembly. A suspension with another
+    /// tag, which the continuation does not handle itself, traps.
     ///
     /// ```
     /// use ropewalk::*;
@@ -292,9 +293,8 @@ impl Continuation {
         self.resume_for(&mut store, &handlers, arguments)
     }
 
-    /// Clauses as generated code reads them.
     fn clauses(&self, runtime: &RuntimeStore, clauses: &[Clause]) -> Result<List<Vec<u64>>> {
-        self.held.check(runtime)?;
+        self.stack.check(runtime)?;
         let ty = self.known_type()?;
         let words = clauses.iter().map(|clause| clause.word(runtime, ty));
         Ok(List::new(&words.collect::<Result<Vec<_>>>()?))
@@ -309,11 +309,11 @@ impl Continuation {
         let ty = self.put_arguments(store, arguments)?;
         let results = |store: &mut StoreContextMut<'_, T>| results_of(store, ty);
         // SAFETY: the values have the types of the continuation.
-        unsafe { self.enter(store, handlers, ty, results) }
+        unsafe { self.enter(store, handlers, ty, resuming(), results) }
     }
 
-    /// Checks what must hold before it is resumed, and puts arguments of its types into
-    /// the transfer area; returns its type.
+    /// Checks whether it can be resumed, and puts the arguments into the transfer area. Returns
+    /// its type.
     fn put_arguments<T>(
         &self,
         store: &mut StoreContextMut<'_, T>,
@@ -326,8 +326,8 @@ impl Continuation {
         Ok(ty)
     }
 
-    /// Resumes it in a future, which waits for host functions that are not ready. The host
-    /// handles every tag, as for [`resume`](Continuation::resume).
+    /// Resumes it in a future, which waits for pending host calls. The host handles every tag, as
+    /// for [`resume`](Continuation::resume).
     pub async fn resume_async(
         self,
         mut store: impl AsContextMut<Data: Send>,
@@ -338,8 +338,8 @@ impl Continuation {
         self.resume_for_async(&mut store, handlers, arguments).await
     }
 
-    /// Resumes it in a future, which waits for host functions that are not ready. The host
-    /// handles these tags, as for [`resume_on`](Continuation::resume_on).
+    /// Resumes it in a future, which waits for pending host calls. The host handles these tags, as
+    /// for [`resume_on`](Continuation::resume_on).
     ///
     /// ```
     /// use ropewalk::*;
@@ -388,8 +388,8 @@ impl Continuation {
         self.resume_for_async(&mut store, handlers, arguments).await
     }
 
-    /// Resumes it in a future, which waits for host functions that are not ready. The host has
-    /// these clauses, as for [`resume_with`](Continuation::resume_with).
+    /// Resumes it in a future, which waits for pending host calls. The host has these clauses, as
+    /// for [`resume_with`](Continuation::resume_with).
     ///
     /// ```
     /// use ropewalk::*;
@@ -438,11 +438,12 @@ impl Continuation {
     ) -> Result<Resumed> {
         let ty = self.put_arguments(store, arguments)?;
         // SAFETY: the values have the types of the continuation.
-        unsafe { self.enter_async(store, handlers, ty, |store| results_of(store, ty)) }.await
+        unsafe { self.enter_async(store, handlers, ty, resuming(), |store| results_of(store, ty)) }
+            .await
     }
 
-    /// Resumes it by throwing an exception where it is suspended. The host handles
-    /// every tag, as for [`resume`](Continuation::resume).
+    /// Resumes it by throwing an exception where it is suspended. The host handles every tag, as
+    /// for [`resume`](Continuation::resume).
     ///
     /// ```
     /// use ropewalk::*;
@@ -478,21 +479,25 @@ impl Continuation {
         exception: &Exception,
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
-        let ty = self.begin(&mut store)?;
+        let (ty, word) = self.begin_throw(&mut store, exception)?;
         let handlers = store.0.runtime.every_tag();
-        let word = exception.owned().word(&store.0.runtime)?;
-        let taken = self.held.taken();
-        // SAFETY: the host holds it, and the exception is one of the store.
-        let stop = unsafe {
-            continuation::resume_throw(store.enter(), taken.reference, word, &handlers, NOBODY)
-        };
-        let back = back(store.as_context_mut(), stop, &handlers);
-        taken.came_back(&mut store, back, ty, |store| results_of(store, ty))
+        let results = |store: &mut StoreContextMut<'_, _>| results_of(store, ty);
+        // SAFETY: the exception belongs to the store.
+        unsafe { self.enter(&mut store, &handlers, ty, throwing(word), results) }
     }
 
-    /// Resumes it by throwing an exception where it is suspended, in a future, which waits for
-    /// host functions that are not ready. The host handles every tag, as for
-    /// [`resume`](Continuation::resume).
+    /// Checks whether it can be resumed. Returns its type, and the word of an exception.
+    fn begin_throw<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        exception: &Exception,
+    ) -> Result<(ContType, u64)> {
+        let ty = self.begin(store)?;
+        Ok((ty, exception.owned().word(&store.0.runtime)?))
+    }
+
+    /// Resumes it by throwing an exception, in a future, which waits for pending host calls. The
+    /// host handles every tag, as for [`resume_throw`](Continuation::resume_throw).
     ///
     /// ```
     /// use ropewalk::*;
@@ -540,98 +545,91 @@ impl Continuation {
         exception: &Exception,
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
-        let ty = self.begin(&mut store)?;
-        // They stay where they are while it waits.
-        let handlers = Box::new(store.0.runtime.every_tag());
-        let word = exception.owned().word(&store.0.runtime)?;
-        let taken = self.held.taken();
-        let begin = |runtime, poller| {
-            // SAFETY: the host holds it, and the exception is one of the store, just now.
-            unsafe { continuation::resume_throw(runtime, taken.reference, word, &handlers, poller) }
-        };
-        // SAFETY: it resumes the continuation, and the clauses are on the heap.
-        let resumed = unsafe { taken.continued(&mut store, begin) }.await;
-        let back = resumed.map(|()| store.0.runtime.came_back(handlers.clauses()));
-        taken.came_back(&mut store, back, ty, |store| results_of(store, ty))
+        let (ty, word) = self.begin_throw(&mut store, exception)?;
+        let handlers = store.0.runtime.every_tag();
+        let results = |store: &mut StoreContextMut<'_, _>| results_of(store, ty);
+        // SAFETY: the exception belongs to the store, and the future enters it at once.
+        unsafe { self.enter_async(&mut store, handlers, ty, throwing(word), results) }.await
     }
 
-    /// Checks what must hold before it is resumed; returns its type.
+    /// Checks whether it can be resumed. Returns its type.
     #[inline(always)]
     pub(crate) fn begin<T>(&self, store: &mut StoreContextMut<'_, T>) -> Result<ContType> {
         let runtime = &mut *store.0.runtime;
-        self.held.check(runtime)?;
-        self.held.prepare(runtime)?;
+        self.stack.check(runtime)?;
+        self.stack.prepare(runtime)?;
         self.known_type()
     }
 
-    /// Resumes it with values that are in the transfer area.
+    /// Resumes it by a function of the runtime.
     ///
     /// # Safety
     ///
-    /// They must have its types, and `results` read what it returns.
+    /// The function must be sound to call with a continuation that the host held, and `results`
+    /// must read what it returns.
     #[inline]
-    pub(crate) unsafe fn enter<T, R>(
+    pub(super) unsafe fn enter<T, R, W: AsRef<[u64]>>(
         self,
         store: &mut StoreContextMut<'_, T>,
-        handlers: &List<impl AsRef<[u64]>>,
+        handlers: &List<W>,
         ty: ContType,
+        resume: impl Resume<W>,
         results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
     ) -> Result<Resumed<R>> {
-        let taken = self.held.taken();
-        // SAFETY: the host holds it; the rest is the caller's promise.
-        let stop =
-            unsafe { continuation::resume(store.enter(), taken.reference, handlers, NOBODY) };
-        let back = back(store.as_context_mut(), stop, handlers);
-        taken.came_back(store, back, ty, results)
+        let spent = self.stack.spend();
+        let stop = resume(store.enter(), spent.reference, handlers, NOBODY);
+        let back = ended(stop).map(|()| store.0.runtime.came_back(handlers.clauses()));
+        spent.came_back(store, back, ty, results)
     }
 
-    /// The same in a future, which waits for host functions that are not ready.
+    /// The same in a future, which waits for pending host calls.
     ///
     /// # Safety
     ///
-    /// As there.
-    pub(crate) async unsafe fn enter_async<T, R>(
+    /// As for [`enter`](Self::enter).
+    pub(super) async unsafe fn enter_async<T, R, W: AsRef<[u64]>>(
         self,
         store: &mut StoreContextMut<'_, T>,
-        handlers: List<impl AsRef<[u64]>>,
+        handlers: List<W>,
         ty: ContType,
+        resume: impl Resume<W>,
         results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
     ) -> Result<Resumed<R>> {
-        let taken = self.held.taken();
-        // They stay where they are while it waits.
+        let spent = self.stack.spend();
+        // Suspended stacks point to them.
         let handlers = Box::new(handlers);
-        // SAFETY: the host holds it; the rest is the caller's promise.
-        let resumed = unsafe { taken.resumed_async(store, &handlers) }.await;
-        let back = resumed.map(|()| store.0.runtime.came_back(handlers.clauses()));
-        taken.came_back(store, back, ty, results)
+        // SAFETY: the caller's promise, and the clauses are on the heap.
+        let ended = unsafe { spent.resume_async(store, &handlers, resume) }.await;
+        let back = ended.map(|()| store.0.runtime.came_back(handlers.clauses()));
+        spent.came_back(store, back, ty, results)
     }
 
-    /// Where it is suspended; nothing if it has not begun.
+    /// Where it is suspended. Empty if it has not begun.
     pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
-        self.held.backtrace(store)
+        self.stack.backtrace(store)
     }
 
-    /// How many bytes of its stacks are in use. The machine's memory is given out in
-    /// pages, at least one for each stack.
+    /// How many bytes of its stacks are in use. Memory is allocated in pages, at least one for
+    /// each stack.
     pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
-        self.held.bytes(store)
+        self.stack.bytes(store)
     }
 
-    /// How many bytes each of its stacks may have, instead of what
-    /// [`Config::max_wasm_stack`](crate::Config::max_wasm_stack) says, but not less than
-    /// a stack begins with. Holds as long as the host resumes it, until it has returned
-    /// or failed, or is [given to WebAssembly](Self::into_ref). Whenever it suspends to the host,
-    /// the stacks that it has then have the limit.
+    /// Limits how many bytes each of its stacks may have, in place of
+    /// [`Config::max_wasm_stack`](crate::Config::max_wasm_stack). A stack always has its initial
+    /// size. The limit holds until the continuation has returned or failed, or is
+    /// [given to WebAssembly](Self::into_ref). Whenever it suspends to the host, the limit applies
+    /// to the stacks that it has then.
     pub fn set_max_stack(&self, mut store: impl AsContextMut, bytes: usize) -> Result<()> {
         let runtime = &mut *store.as_context_mut().0.runtime;
-        self.held.check(runtime)?;
+        self.stack.check(runtime)?;
         check_stack_size(bytes)?;
-        runtime.limit_held(self.held.reference(), bytes)?;
+        runtime.limit_held(self.stack.reference(), bytes)?;
         Ok(())
     }
 
-    /// A copy of it, as `cont.clone` makes one: equal, and independent of this one, which stays
-    /// as it is. All its stacks are copied; objects of the heap are shared.
+    /// Copies it, as `cont.clone` does. The copy is equal, and independent of the original. All
+    /// its stacks are copied. Objects of the heap are shared.
     ///
     /// ```
     /// use ropewalk::*;
@@ -664,65 +662,78 @@ impl Continuation {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// Fails with the trap `stack cannot be copied` if a task or fiber is among its stacks, if
-    /// it was suspended by a host function, or if one of its frames owns a first-class stack;
-    /// and with `too many stacks` if there may be no more. The copy may have as many bytes as
-    /// this one ([`set_max_stack`](Continuation::set_max_stack)).
+    /// Fails with the trap `stack cannot be copied` if a task or fiber is among its stacks, if a
+    /// host function suspended it, or if one of its frames owns a first-class stack. Fails with
+    /// `too many stacks` at the limit of stacks. The copy has the same
+    /// [stack limit](Continuation::set_max_stack).
     pub fn try_clone(&self, mut store: impl AsContextMut) -> Result<Continuation> {
         let runtime = &mut *store.as_context_mut().0.runtime;
-        self.held.check(runtime)?;
-        if let Err(unusable @ Unusable::Invalid(_)) = self.ty.get() {
-            return Err(unusable.error());
-        }
-        Ok(Continuation { held: self.held.try_clone(runtime)?, ty: self.ty })
+        self.check_valid(runtime)?;
+        Ok(Continuation { stack: self.stack.try_clone(runtime)?, ty: self.ty })
     }
 
     /// Frees its stacks at once.
     pub fn free(self, store: impl AsContextMut) -> Result<()> {
-        self.held.free(store)
+        self.stack.free(store)
     }
 }
 
-impl Taken {
-    /// Resumes a continuation with values that are in the transfer area, in a future.
+/// A function of the runtime that resumes a continuation, which the host held, with clauses.
+pub(super) trait Resume<W>:
+    FnOnce(NonNull<RuntimeStore>, u64, &List<W>, Poller) -> Result<(), Stop>
+{
+}
+
+impl<W, F> Resume<W> for F where
+    F: FnOnce(NonNull<RuntimeStore>, u64, &List<W>, Poller) -> Result<(), Stop>
+{
+}
+
+/// Resumes with the values in the transfer area.
+#[inline]
+pub(super) fn resuming<W: AsRef<[u64]>>() -> impl Resume<W> {
+    |store, reference, handlers: &List<W>, poller| {
+        // SAFETY: the functions that take this promise that the values have the types of the
+        // continuation.
+        unsafe { continuation::resume(store, reference, handlers, poller) }
+    }
+}
+
+/// Resumes by throwing the exception in a word.
+fn throwing<W: AsRef<[u64]>>(word: u64) -> impl Resume<W> {
+    move |store, reference, handlers: &List<W>, poller| {
+        // SAFETY: the functions that take this promise that the exception belongs to the store.
+        unsafe { continuation::resume_throw(store, reference, word, handlers, poller) }
+    }
+}
+
+impl SpentHandle {
+    /// Resumes a continuation in a future.
     ///
     /// # Safety
     ///
-    /// The host must have held it, and the values have its types. The clauses must
-    /// stay where they are as long as the future is not dropped, as on the heap.
-    pub(crate) async unsafe fn resumed_async<T, W: AsRef<[u64]>>(
+    /// As for [`Continuation::enter`]. The clauses must not move as long as the future is not
+    /// dropped.
+    pub(super) async unsafe fn resume_async<T, W>(
         &self,
         store: &mut StoreContextMut<'_, T>,
         handlers: &List<W>,
+        resume: impl Resume<W>,
     ) -> Result<()> {
-        let begin = |runtime, poller| {
-            // SAFETY: the caller's promise.
-            unsafe { continuation::resume(runtime, self.reference, handlers, poller) }
+        let reference = self.reference;
+        let begin = |mut store: StoreContextMut<'_, T>, poller| {
+            resume(store.enter(), reference, handlers, poller).map(|()| 0)
         };
-        // SAFETY: it resumes the continuation, as the caller promises.
-        unsafe { self.continued(store, begin) }.await
-    }
-
-    /// Continues it in a future, and forgets the limit of one that has ended: whoever begins
-    /// it does so only if it has not waited.
-    ///
-    /// # Safety
-    ///
-    /// As for [`continued`].
-    async unsafe fn continued<T>(
-        &self,
-        store: &mut StoreContextMut<'_, T>,
-        begin: impl FnOnce(NonNull<RuntimeStore>, Poller) -> Result<(), Stop>,
-    ) -> Result<()> {
         // SAFETY: the caller's promise.
-        let ended = unsafe { continued(store, begin) }.await;
+        let ended = unsafe { entered(store, begin) }.await.map(drop);
+        // If it did not wait, `resume` has ended the limit already, and this does nothing.
         let stopped = ended.as_ref().map_err(|_| Stop::Failed(anyhow!("it has failed")));
         // SAFETY: the store is borrowed.
-        unsafe { continuation::end_limit(store.enter(), self.reference, &stopped) };
+        unsafe { continuation::end_limit(store.enter(), reference, &stopped) };
         ended
     }
 
-    /// What a continuation came back with, of which `results` reads what it returned.
+    /// What a continuation came back with. `results` reads what it returned.
     #[inline]
     pub(crate) fn came_back<T, R>(
         self,
@@ -731,51 +742,21 @@ impl Taken {
         ty: ContType,
         results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
     ) -> Result<Resumed<R>> {
-        match self.tag(store, back)? {
-            None => Ok(Resumed::Returned(results(store))),
-            Some((tag, held)) => {
+        match back? {
+            CameBack::Returned => Ok(Resumed::Returned(results(store))),
+            CameBack::Suspended { tag, reference } => {
                 let runtime = &mut *store.0.runtime;
+                let tag = Tag::from_def(runtime, tag);
                 let number = tag.type_id(runtime)?;
                 let types = runtime.types().shared_func_type(number);
                 // SAFETY: it suspended with values of the tag.
                 let values = unsafe { transfer::values_of(runtime, types.params()) };
-                let continuation = Continuation { held, ty: ty.after(number).into() };
+                let stack = self.renew(reference);
+                let continuation = Continuation { stack, ty: ty.after(number).into() };
                 Ok(Resumed::Suspended { tag, values, continuation })
             }
         }
     }
-
-    /// The tag that it suspended with, and what is left of it.
-    #[inline]
-    pub(crate) fn tag<T>(
-        self,
-        store: &StoreContextMut<'_, T>,
-        back: Result<CameBack>,
-    ) -> Result<Option<(Tag, Held)>> {
-        match back {
-            Ok(CameBack::Returned) => Ok(None),
-            Ok(CameBack::Suspended { tag, reference }) => {
-                let tag = Tag::from_def(&store.0.runtime, tag);
-                Ok(Some((tag, self.held_again(reference))))
-            }
-            Err(error) => Err(error),
-        }
-    }
 }
 
-impl fmt::Debug for Continuation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Continuation").finish_non_exhaustive()
-    }
-}
-
-/// What came back from an activation with these clauses.
-#[inline]
-pub(crate) fn back<T>(
-    store: StoreContextMut<'_, T>,
-    stop: Result<(), Stop>,
-    handlers: &List<impl AsRef<[u64]>>,
-) -> Result<CameBack> {
-    ended(stop)?;
-    Ok(store.0.runtime.came_back(handlers.clauses()))
-}
+opaque_debug!(impl<> Continuation);

@@ -1,10 +1,9 @@
 //! Fibers that the host mounts.
 
-use crate::host::polled_call::continued;
-use crate::items::call::ended;
 use crate::reference::{ContRef, Owned};
 use crate::stacks::clause::handlers;
-use crate::stacks::identity::named;
+use crate::stacks::host_switch::{Enter, Finish, HostSwitch};
+use crate::stacks::shared_handle::shared_handle;
 use crate::stacks::transfer;
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::value::tag::Tag;
@@ -13,13 +12,13 @@ use anyhow::{Result, ensure};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{ClauseKind, StackKind};
 use ropewalk_runtime::host::switch;
-use ropewalk_runtime::{NOBODY, Store as RuntimeStore, Trap};
+use ropewalk_runtime::{Store as RuntimeStore, Trap};
 
-named! {
+shared_handle! {
     /// A fiber, which the host can mount.
     ///
-    /// A module makes it, since a fiber begins in code of the module that makes it; a typed
-    /// call gives it to the host. Events are tags:
+    /// A fiber begins in code of the module that makes it. The host gets it as the result of a
+    /// typed call. Events are tags:
     ///
     /// ```
     /// use ropewalk::*;
@@ -68,19 +67,18 @@ named! {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// A fiber has an identity: this names it, as references of WebAssembly may too. The
-    /// collector frees it when nothing names it any more, and [`release`](Fiber::release)
-    /// does at once.
+    /// A fiber has an identity. References of WebAssembly may name the same fiber. The collector
+    /// frees it when nothing names it, and [`release`](Fiber::release) frees it at once.
     Fiber: StackKind::Fiber, "a fiber";
 }
 
-/// What came of mounting a fiber. [`Fiber`] has an example.
+/// The result of mounting a fiber. [`Fiber`] has an example.
 #[derive(Debug)]
 pub enum Mounted {
-    /// The fiber does not expect the event where it is suspended: nothing was switched.
+    /// The fiber does not expect the event where it is suspended. Nothing has run.
     NotHandled,
-    /// An event came back: the fiber, or one that has taken its place, has dismounted with
-    /// it, or has returned.
+    /// An event came back: the fiber, or one that has taken its place, has dismounted or returned
+    /// with it.
     Event {
         /// The event.
         tag: Tag,
@@ -89,18 +87,11 @@ pub enum Mounted {
     },
 }
 
-/// A fiber that is about to be mounted, with an event that it expects.
-struct Mounting {
-    word: u64,
-    signal: u64,
-    handlers: List<Vec<u64>>,
-}
-
 impl Fiber {
     /// Mounts it with an event and its values, as `fiber.mount` does: it must have no control
-    /// parent. The host becomes that, and expects some events. With another one the fiber
-    /// cannot dismount: its instruction falls through; if it returns with another one, that
-    /// traps.
+    /// parent. The host becomes its parent, and expects the events in `on`. With another event
+    /// the fiber cannot dismount: the instruction falls through. If it returns with another
+    /// event, that traps.
     ///
     /// An exception that it does not catch, a trap, or an error of a host function is the
     /// error, and makes it moribund.
@@ -112,18 +103,13 @@ impl Fiber {
         on: &[Tag],
     ) -> Result<Mounted> {
         let mut store = store.as_context_mut();
-        let Some(Mounting { word, signal, handlers }) =
-            self.begin(&mut store, event, values, on)?
-        else {
-            return Ok(Mounted::NotHandled);
-        };
-        // SAFETY: the fiber expects the event, and the values have its types.
-        let stop = unsafe { switch::mount(store.enter(), word, signal, &handlers, NOBODY) };
-        ended(stop)?;
-        came_back(&mut store, &handlers)
+        match self.mounting(&mut store, event, values, on)? {
+            Some(mounting) => mounting.run(&mut store),
+            None => Ok(Mounted::NotHandled),
+        }
     }
 
-    /// Mounts it in a future, which waits for host functions that are not ready.
+    /// Mounts it in a future, which waits for pending host calls.
     pub async fn mount_async(
         &self,
         mut store: impl AsContextMut<Data: Send>,
@@ -132,47 +118,62 @@ impl Fiber {
         on: &[Tag],
     ) -> Result<Mounted> {
         let mut store = store.as_context_mut();
-        let Some(Mounting { word, signal, handlers }) =
-            self.begin(&mut store, event, values, on)?
-        else {
-            return Ok(Mounted::NotHandled);
-        };
-        // SAFETY: as in `mount`; the values are put where they are just before it is mounted.
-        // The clauses are on the heap.
-        unsafe {
-            continued(&mut store, |runtime, poller| {
-                switch::mount(runtime, word, signal, &handlers, poller)
-            })
+        match self.mounting(&mut store, event, values, on)? {
+            Some(mounting) => mounting.run_async(&mut store).await,
+            None => Ok(Mounted::NotHandled),
         }
-        .await?;
-        came_back(&mut store, &handlers)
     }
 
-    /// Puts the values of an event into the transfer area; nothing if the fiber does not
-    /// expect it.
-    fn begin<T>(
+    /// Puts the values of an event into the transfer area. Returns `None` if the fiber does not
+    /// expect the event.
+    #[allow(clippy::type_complexity, reason = "the closures have no names")]
+    fn mounting<T>(
         &self,
         store: &mut StoreContextMut<'_, T>,
         event: Tag,
         values: &[Val],
         on: &[Tag],
-    ) -> Result<Option<Mounting>> {
+    ) -> Result<
+        Option<
+            HostSwitch<
+                Clauses,
+                impl Enter<Clauses> + use<T>,
+                impl Finish<Clauses, T, Mounted> + use<T>,
+            >,
+        >,
+    > {
         let runtime = &mut *store.0.runtime;
         let word = self.word(runtime)?;
-        let handlers = handlers(runtime, on, ClauseKind::Event)?;
+        let clauses = handlers(runtime, on, ClauseKind::Event)?;
         let def = event.in_store(runtime)?;
         let ty = event.ty_in(runtime)?;
         ensure!(ty.ty.results().is_empty(), "the tag of an event has no results: {ty}");
         transfer::put_values(runtime, ty.ty.params(), values)?;
         let signal = runtime.expected_event(word, def).map_err(Trap::from_code)?;
-        Ok(signal.map(|signal| Mounting { word, signal, handlers }))
+        let mounting = |signal| {
+            let enter = move |clauses: &Clauses, runtime, poller| {
+                // SAFETY: the fiber expects the event, and the values have its types. The clauses
+                // are on the heap.
+                unsafe { switch::mount(runtime, word, signal, clauses, poller) }
+            };
+            // SAFETY: as above.
+            unsafe { HostSwitch::new(clauses, enter, came_back) }
+        };
+        Ok(signal.map(mounting))
     }
 }
 
-/// The event that came back.
-fn came_back<T>(store: &mut StoreContextMut<'_, T>, handlers: &List<Vec<u64>>) -> Result<Mounted> {
+/// The events that the host expects.
+type Clauses = List<Vec<u64>>;
+
+fn came_back<T>(
+    clauses: Clauses,
+    store: &mut StoreContextMut<'_, T>,
+    ended: Result<()>,
+) -> Result<Mounted> {
+    ended?;
     let runtime = &mut *store.0.runtime;
-    let tag = Tag::from_def(runtime, runtime.event_of(handlers.clauses()));
+    let tag = Tag::from_def(runtime, runtime.event_of(clauses.clauses()));
     let ty = tag.ty_in(runtime)?.ty;
     // SAFETY: values of the event came with it.
     let values = unsafe { transfer::values_of(runtime, ty.params()) };

@@ -2,28 +2,25 @@
 
 use crate::Func;
 use crate::RootScope;
-use crate::host::polled_call::continued;
-use crate::items::call::ended;
 use crate::items::exception::Exception;
 use crate::reference::ContRef;
+use crate::stacks::host_switch::{Enter, Finish, HostSwitch};
 use crate::stacks::new_stack::stackref;
-use crate::stacks::owned::HeldStack;
+use crate::stacks::stack_handle::{SwitchHandle, switch_stack};
 use crate::stacks::transfer;
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::value::tag::Tag;
 use crate::value::val::Val;
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, bail, ensure};
+use ropewalk_abi::ValType;
 use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word};
-use ropewalk_abi::{RefType, ValType};
+use ropewalk_runtime::Store as RuntimeStore;
 use ropewalk_runtime::host::switch;
-use ropewalk_runtime::{Backtrace, NOBODY, Store as RuntimeStore};
-use std::fmt;
 
 /// A first-class stack that the host owns.
 ///
-/// The host stands on a stack too, the root of its call, and switching suspends that: it is
-/// the last value of the event, and whoever switches there comes back to the host, with an
-/// event.
+/// The host runs on a stack too, the root of its call. Switching suspends the root, and passes it
+/// on as the last value of the event. A switch to the root comes back to the host, with an event.
 ///
 /// ```
 /// use ropewalk::*;
@@ -67,9 +64,11 @@ use std::fmt;
 /// ```
 ///
 /// Switching to it takes it, and dropping it frees it.
-pub struct FirstClassStack(HeldStack);
+pub struct FirstClassStack(SwitchHandle);
 
-/// What came to the host that has switched to a first-class stack. [`FirstClassStack`] has an
+switch_stack!(FirstClassStack: StackKind::FirstClass);
+
+/// What came to the host after it switched to a first-class stack. [`FirstClassStack`] has an
 /// example.
 #[derive(Debug)]
 pub struct Arrived {
@@ -77,8 +76,7 @@ pub struct Arrived {
     pub tag: Tag,
     /// Its values, without a last one that is a stack.
     pub values: Vec<Val>,
-    /// The stack that is the last value, if there is one: that of the sender, unless it was
-    /// freed.
+    /// The last value, if it is a stack: the stack of the sender, unless it was freed.
     pub from: Option<FirstClassStack>,
 }
 
@@ -90,40 +88,9 @@ impl FirstClassStack {
         FirstClassStack::from_ref(&mut scope, reference)
     }
 
-    /// Takes the stack that a reference names: other references to it are used up.
-    pub fn from_ref(store: impl AsContextMut, reference: ContRef) -> Result<FirstClassStack> {
-        Ok(FirstClassStack(HeldStack::from_ref(store, reference, StackKind::FirstClass)?))
-    }
-
-    pub(crate) fn from_word(runtime: &mut RuntimeStore, word: u64, ty: ValType) -> Self {
-        FirstClassStack(HeldStack::from_word(runtime, word, ty, StackKind::FirstClass))
-    }
-
-    /// One of a store that was restored.
-    pub(crate) fn again(stack: HeldStack) -> FirstClassStack {
-        FirstClassStack(stack)
-    }
-
-    pub(crate) fn held(&self) -> &HeldStack {
-        &self.0
-    }
-
-    pub(crate) fn into_word(self, runtime: &RuntimeStore) -> Result<u64> {
-        self.0.into_word(runtime)
-    }
-
-    pub(crate) fn into_word_of(self, runtime: &RuntimeStore, expected: RefType) -> Result<u64> {
-        self.0.into_word_of(runtime, expected)
-    }
-
-    /// Gives it to WebAssembly, as a reference.
-    pub fn into_ref(self, store: impl AsContextMut) -> Result<ContRef> {
-        self.0.into_ref(store)
-    }
-
-    /// Switches to it with an event and its values, as `stack.switch` does, but for the last
-    /// value: that is the host's stack. Returns when an event, or an exception of a function
-    /// that runs on top of the host's stack, comes there.
+    /// Switches to it with an event, as `stack.switch` does. The values are all but the last one,
+    /// which is the host's stack. Returns when an event comes there, or an exception of a function
+    /// that runs on top of the host's stack.
     ///
     /// A trap, or an error of a host function, is the error.
     pub fn switch(
@@ -133,14 +100,10 @@ impl FirstClassStack {
         values: &[Val],
     ) -> Result<Arrived> {
         let mut store = store.as_context_mut();
-        let event = self.begin(&mut store, event, values)?;
-        let reference = self.0.held.taken().reference;
-        // SAFETY: the values have the types of the event, whose last one is a stack.
-        let stop = unsafe { switch::send(store.enter(), reference, event, NOBODY) };
-        arrived(&mut store, ended(stop))
+        self.host_switch(&mut store, event, values)?.run(&mut store)
     }
 
-    /// Switches to it in a future, which waits for host functions that are not ready.
+    /// Switches to it in a future, which waits for pending host calls.
     pub async fn switch_async(
         self,
         mut store: impl AsContextMut<Data: Send>,
@@ -148,25 +111,17 @@ impl FirstClassStack {
         values: &[Val],
     ) -> Result<Arrived> {
         let mut store = store.as_context_mut();
-        let event = self.begin(&mut store, event, values)?;
-        let reference = self.0.held.taken().reference;
-        // SAFETY: as in `switch`; the values are put where they are just before it is switched
-        // to.
-        let ended = unsafe {
-            continued(&mut store, |runtime, poller| switch::send(runtime, reference, event, poller))
-        }
-        .await;
-        arrived(&mut store, ended)
+        self.host_switch(&mut store, event, values)?.run_async(&mut store).await
     }
 
-    /// Puts the values of an event into the transfer area; returns the word of the event.
-    fn begin<T>(
-        &self,
+    #[allow(clippy::type_complexity, reason = "the closures have no names")]
+    fn host_switch<T>(
+        self,
         store: &mut StoreContextMut<'_, T>,
         event: Tag,
         values: &[Val],
-    ) -> Result<u64> {
-        self.0.held.check(&store.0.runtime)?;
+    ) -> Result<HostSwitch<(), impl Enter<()> + use<T>, impl Finish<(), T, Arrived> + use<T>>> {
+        self.0.stack.check(&store.0.runtime)?;
         self.0.heap()?;
         let is_stack = stackref(store)?;
         let runtime = &mut *store.0.runtime;
@@ -174,37 +129,24 @@ impl FirstClassStack {
         let ty = event.ty_in(runtime)?.ty;
         let sent = match ty.params() {
             [sent @ .., last] if *last == is_stack && ty.results().is_empty() => sent,
-            _ => return Err(anyhow!("expected an event whose last value is a stack, found {ty}")),
+            _ => bail!("expected an event whose last value is a stack, found {ty}"),
         };
-        self.0.held.prepare(runtime)?;
+        self.0.stack.prepare(runtime)?;
         transfer::put_values(runtime, sent, values)?;
-        Ok(handler_word(def.addr().get(), ClauseKind::Event))
-    }
-
-    /// Where it is suspended; nothing if it is blank.
-    pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
-        self.0.held.backtrace(store)
-    }
-
-    /// How many bytes of its stacks are in use.
-    pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
-        self.0.held.bytes(store)
-    }
-
-    /// A copy of it, as `stack.clone` makes one: equal, and independent of this one, which stays
-    /// as it is. Fails as [`Continuation::try_clone`](crate::Continuation::try_clone) does.
-    pub fn try_clone(&self, store: impl AsContextMut) -> Result<FirstClassStack> {
-        Ok(FirstClassStack(self.0.try_clone(store)?))
-    }
-
-    /// Frees it at once.
-    pub fn free(self, store: impl AsContextMut) -> Result<()> {
-        self.0.held.free(store)
+        let event = handler_word(def.addr().get(), ClauseKind::Event);
+        let reference = self.0.stack.spend().reference;
+        let enter = move |(): &(), runtime, poller| {
+            // SAFETY: the host held the stack, and the values have the types of the event, whose
+            // last one is a stack.
+            unsafe { switch::send(runtime, reference, event, poller) }
+        };
+        // SAFETY: as above.
+        Ok(unsafe { HostSwitch::new((), enter, arrived) })
     }
 }
 
-/// What came to the host's stack: nothing catches it there.
-fn arrived<T>(store: &mut StoreContextMut<'_, T>, ended: Result<()>) -> Result<Arrived> {
+/// What came to the host's stack. An event is an exception that nothing catches there.
+fn arrived<T>((): (), store: &mut StoreContextMut<'_, T>, ended: Result<()>) -> Result<Arrived> {
     let error = match ended {
         Err(error) => error,
         Ok(()) => unreachable!("an event is an exception to the host"),
@@ -224,10 +166,4 @@ fn arrived<T>(store: &mut StoreContextMut<'_, T>, ended: Result<()>) -> Result<A
         _ => None,
     };
     Ok(Arrived { tag, values, from })
-}
-
-impl fmt::Debug for FirstClassStack {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FirstClassStack").finish_non_exhaustive()
-    }
 }

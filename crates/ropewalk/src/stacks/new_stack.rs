@@ -1,8 +1,7 @@
-//! The stacks that a host gives: `"host" "new_stack"`, and those with a ground of the
-//! embedder's.
+//! New first-class stacks: `"host" "new_stack"`, and stacks with a ground of the embedder.
 //!
-//! Both are functions of a small module, which an engine compiles when it is needed
-//! first, and of which each store that needs it has an instance.
+//! Functions of a small module make them. An engine compiles the module on first use, and each
+//! store has its own instance.
 
 use crate::Val;
 use crate::engine::Engine;
@@ -18,7 +17,7 @@ use ropewalk_abi::module::{Import, Item};
 use ropewalk_runtime::run::link;
 use ropewalk_runtime::{ImportValue, LoadedModule, Store as RuntimeStore};
 
-/// What an import that nothing is given for means, if the engine has something.
+/// The engine's own definition of an import, if it has one.
 pub(crate) fn default_import(
     engine: &Engine,
     runtime: &mut RuntimeStore,
@@ -36,8 +35,7 @@ pub(crate) fn default_import(
     Ok(fits.then_some(ImportValue::Func(new_stack.in_store(runtime)?)))
 }
 
-/// Adds what the engine has to imports that are given in order, if nothing else is
-/// missing.
+/// Adds the engine's own definitions to a list of imports, if no others are missing.
 pub(crate) fn add_defaults(
     engine: &Engine,
     runtime: &mut RuntimeStore,
@@ -58,7 +56,7 @@ pub(crate) fn add_defaults(
     Ok(())
 }
 
-/// A function of the small module's instance in a store.
+/// A function of the small module's instance.
 fn exported(engine: &Engine, runtime: &mut RuntimeStore, name: &str) -> Result<Func> {
     let module = engine.stacks_module()?;
     let index = match runtime.stacks_instance() {
@@ -76,7 +74,6 @@ fn exported(engine: &Engine, runtime: &mut RuntimeStore, name: &str) -> Result<F
     Ok(Func::from_ref(runtime, runtime.instance(index).func_ref(function)))
 }
 
-/// The type of first-class stacks.
 pub(crate) fn stackref<T>(store: &mut StoreContextMut<'_, T>) -> Result<ValType> {
     let engine = store.engine().clone();
     let runtime = &mut *store.0.runtime;
@@ -86,12 +83,11 @@ pub(crate) fn stackref<T>(store: &mut StoreContextMut<'_, T>) -> Result<ValType>
 }
 
 impl ContRef {
-    /// A new first-class stack, a `stackref` to WebAssembly, for a host function that
-    /// gives modules their stacks.
+    /// A new first-class stack (`stackref`), for host functions that give modules their stacks.
     ///
-    /// What arrives at its ground is given, as an exception, to a function of the type
-    /// `[exnref] -> []`, which runs there; it may switch to another stack, and must not
-    /// return. Without one the stack is blank: what arrives there traps.
+    /// `ground` is a function of the type `[exnref] -> []`, which runs on the stack with each
+    /// exception that arrives at its ground. It may switch to another stack, and must not return.
+    /// Without it the stack is blank: an exception that arrives there traps.
     ///
     /// ```
     /// use ropewalk::*;
@@ -120,7 +116,7 @@ impl ContRef {
     /// # }
     /// ```
     ///
-    /// Fails where there may be no more stacks.
+    /// Fails at the limit of stacks.
     pub fn new_stack(mut store: impl AsContextMut, ground: Option<Func>) -> Result<ContRef> {
         let mut store = store.as_context_mut();
         let engine = store.engine().clone();

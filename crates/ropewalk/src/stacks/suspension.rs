@@ -1,4 +1,4 @@
-//! Suspensions of host functions.
+//! Suspensions by host functions.
 
 use crate::stacks::transfer;
 use crate::value::tag::Tag;
@@ -9,12 +9,10 @@ use ropewalk_abi::{FuncType, LeftCall};
 use ropewalk_runtime::Store as RuntimeStore;
 use std::fmt;
 
-/// A suspension, as the error of a host function: what called the function is
-/// suspended with a tag and its values, as if the call had been a `suspend`. When it
-/// is resumed, what it is resumed with are the results of the function.
+/// The error that a host function returns to suspend its caller with a tag, as if the call were a
+/// `suspend`. The caller gets the values that it is resumed with as the results of the function.
 ///
-/// Whoever handles the tag gets the rest of the computation: a `resume` in WebAssembly,
-/// or the host.
+/// The handler of the tag, a `resume` in WebAssembly or the host, gets the rest of the computation.
 ///
 /// ```
 /// use ropewalk::*;
@@ -52,8 +50,8 @@ use std::fmt;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The results of the tag must fit as those of the function. Where nothing handles the
-/// tag, the program traps.
+/// The results of the tag must fit as results of the function. Without a handler of the tag, the
+/// program traps.
 #[derive(Clone, Debug)]
 pub struct Suspension {
     tag: Tag,
@@ -66,7 +64,6 @@ impl Suspension {
         Suspension { tag, values: values.to_vec() }
     }
 
-    /// Suspends what has called a host function of a type.
     pub(crate) fn begin(&self, runtime: &mut RuntimeStore, ty: &FuncType) -> Result<Outcome> {
         let tag = self.tag.in_store(runtime)?;
         let tag_type = self.tag.ty_in(runtime)?;

@@ -1,10 +1,9 @@
 //! Tasks that the host resumes.
 
-use crate::host::polled_call::continued;
-use crate::items::call::ended;
 use crate::reference::{ContRef, Owned};
 use crate::stacks::cont_type::ContType;
-use crate::stacks::identity::named;
+use crate::stacks::host_switch::{Enter, Finish, HostSwitch};
+use crate::stacks::shared_handle::shared_handle;
 use crate::stacks::transfer::{self, load, results_of};
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::value::val::Val;
@@ -12,15 +11,15 @@ use crate::value::wasm_values::{WasmParams, WasmResults, fit};
 use anyhow::{Result, ensure};
 use ropewalk_abi::FuncType;
 use ropewalk_abi::stack::StackKind;
+use ropewalk_runtime::Store as RuntimeStore;
 use ropewalk_runtime::host::switch;
-use ropewalk_runtime::{NOBODY, Store as RuntimeStore};
 use std::marker::PhantomData;
 
-named! {
+shared_handle! {
     /// A task, which the host can resume.
     ///
-    /// A module makes it, since a task begins in code of the module that makes it; a typed
-    /// call gives it to the host:
+    /// A task begins in code of the module that makes it. The host gets it as the result of a
+    /// typed call:
     ///
     /// ```
     /// use ropewalk::*;
@@ -49,17 +48,17 @@ named! {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// A task has an identity: this names it, as references of WebAssembly may too, and
-    /// anyone of them may resume it. The collector frees it when nothing names it any more,
-    /// and [`release`](Task::release) does at once.
+    /// A task has an identity. References of WebAssembly may name the same task, and resume it
+    /// too. The collector frees it when nothing names it, and [`release`](Task::release) frees
+    /// it at once.
     Task: StackKind::Task, "a task";
 }
 
-/// What came of resuming a task: the values that it, or the task that has taken its place,
-/// gave. [`Task`] has an example.
+/// The result of resuming a task: the values from the task, or from one that has taken its
+/// place. [`Task`] has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskResumed<R = Vec<Val>> {
-    /// The task that was resumed can be resumed again: it has suspended, or another one has
+    /// The task that was resumed can be resumed again: it has suspended, or another task has
     /// taken its place by `task.switchto`.
     Suspended(R),
     /// The task that was resumed is moribund: it has returned or retired.
@@ -67,14 +66,14 @@ pub enum TaskResumed<R = Vec<Val>> {
 }
 
 impl Task {
-    /// What it takes when it is resumed, and what it gives when it suspends or ends.
+    /// The types of the values that it is resumed with, and that it suspends or ends with.
     pub fn ty(&self, store: impl AsContext) -> Result<FuncType> {
         let runtime = store.as_context().runtime();
-        Ok(self.known(runtime)?.1.func_type(runtime.types()))
+        Ok(self.word_and_type(runtime)?.1.func_type(runtime.types()))
     }
 
-    /// The word of it, and its type, which is one of the store's engine as it is of the store.
-    fn known(&self, runtime: &RuntimeStore) -> Result<(u64, ContType)> {
+    /// The word of the task, and its type, which the engine of the store knows.
+    fn word_and_type(&self, runtime: &RuntimeStore) -> Result<(u64, ContType)> {
         let word = self.word(runtime)?;
         Ok((word, ContType::known(runtime.types(), self.0.detail())?))
     }
@@ -85,82 +84,82 @@ impl Task {
         store: impl AsContext,
     ) -> Result<TypedTask<Params, Results>> {
         let runtime = store.as_context().runtime();
-        let found = self.known(runtime)?.1.func_type(runtime.types());
+        let found = self.word_and_type(runtime)?.1.func_type(runtime.types());
         let checked = fit::<Params, Results>(runtime.types(), "task", &found)?;
         Ok(TypedTask { task: self, checked, _types: PhantomData })
     }
 
-    /// Resumes it, as `task.resume` does: it must be suspended. The host becomes its parent,
-    /// until it suspends or ends.
+    /// Resumes it, as `task.resume` does: it must be suspended. The host is its parent until it
+    /// suspends or ends.
     ///
     /// An exception that it does not catch, a trap, or an error of a host function is the
-    /// error, and makes it moribund. Nobody handles the tags with which it may suspend as a
-    /// continuation: that traps.
+    /// error, and makes it moribund. The host handles no tags: if the task suspends as a
+    /// continuation, that traps.
     pub fn resume(&self, mut store: impl AsContextMut, arguments: &[Val]) -> Result<TaskResumed> {
         let mut store = store.as_context_mut();
-        let (word, ty) = self.begin(&mut store, arguments)?;
-        // SAFETY: the values have the types of the task.
-        let stop = unsafe { switch::resume_task(store.enter(), word, NOBODY) };
-        ended(stop)?;
-        self.gave(&mut store, word, |store| results_of(store, ty))
+        self.resumption(&mut store, arguments)?.run(&mut store)
     }
 
-    /// Resumes it in a future, which waits for host functions that are not ready.
+    /// Resumes it in a future, which waits for pending host calls.
     pub async fn resume_async(
         &self,
         mut store: impl AsContextMut<Data: Send>,
         arguments: &[Val],
     ) -> Result<TaskResumed> {
         let mut store = store.as_context_mut();
-        let (word, ty) = self.begin(&mut store, arguments)?;
-        // SAFETY: the values have the types of the task; they are put where they are just
-        // before it is resumed.
-        unsafe {
-            continued(&mut store, |runtime, poller| switch::resume_task(runtime, word, poller))
-        }
-        .await?;
-        self.gave(&mut store, word, |store| results_of(store, ty))
+        self.resumption(&mut store, arguments)?.run_async(&mut store).await
     }
 
-    /// Puts arguments into the transfer area.
-    fn begin<T>(
+    fn resumption<T>(
         &self,
         store: &mut StoreContextMut<'_, T>,
         arguments: &[Val],
-    ) -> Result<(u64, ContType)> {
+    ) -> Result<HostSwitch<(), impl Enter<()> + use<T>, impl Finish<(), T, TaskResumed> + use<T>>>
+    {
         let runtime = &mut *store.0.runtime;
-        let (word, ty) = self.known(runtime)?;
-        let params = ty.params.types(runtime.types());
-        transfer::put_values(runtime, &params, arguments)?;
-        Ok((word, ty))
+        let (word, ty) = self.word_and_type(runtime)?;
+        transfer::put_values(runtime, &ty.params.types(runtime.types()), arguments)?;
+        // SAFETY: the values have the types of the task.
+        Ok(unsafe { resumption(word, ty, results_of) })
     }
+}
 
-    /// What it has given.
-    fn gave<T, R>(
-        &self,
-        store: &mut StoreContextMut<'_, T>,
-        word: u64,
-        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
-    ) -> Result<TaskResumed<R>> {
+/// Resumes a task with the values in the transfer area. `results` reads what it gives.
+///
+/// # Safety
+///
+/// The values must have the types of the task.
+unsafe fn resumption<T, R, F>(
+    word: u64,
+    ty: ContType,
+    results: F,
+) -> HostSwitch<(), impl Enter<()> + use<T, R, F>, impl Finish<(), T, TaskResumed<R>> + use<T, R, F>>
+where
+    F: FnOnce(&mut StoreContextMut<'_, T>, ContType) -> R,
+{
+    let enter = move |(): &(), runtime, poller| {
+        // SAFETY: the caller's promise.
+        unsafe { switch::resume_task(runtime, word, poller) }
+    };
+    let finish = move |(), store: &mut StoreContextMut<'_, T>, ended: Result<()>| {
+        ended?;
         let is_alive = store.0.runtime.is_alive(word);
-        let results = results(store);
+        let results = results(store, ty);
         Ok(if is_alive { TaskResumed::Suspended(results) } else { TaskResumed::Finished(results) })
-    }
+    };
+    // SAFETY: the caller's promise.
+    unsafe { HostSwitch::new((), enter, finish) }
 }
 
 /// A task with Rust's types, checked once. [`Task`] has an example.
 pub struct TypedTask<Params, Results> {
     task: Task,
-    /// Whether it must be checked that what it is resumed with has its types.
+    /// Whether the types of the arguments must be checked at each resumption.
     checked: bool,
     _types: PhantomData<fn(Params) -> Results>,
 }
 
-impl<Params, Results> std::fmt::Debug for TypedTask<Params, Results> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TypedTask").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<Params, Results> TypedTask<Params, Results>);
 
 impl<Params, Results> Clone for TypedTask<Params, Results> {
     fn clone(&self) -> Self {
@@ -181,14 +180,10 @@ impl<Params: WasmParams, Results: WasmResults> TypedTask<Params, Results> {
         params: Params,
     ) -> Result<TaskResumed<Results>> {
         let mut store = store.as_context_mut();
-        let (word, ty) = self.begin(&mut store, params)?;
-        // SAFETY: the types were checked when this was made.
-        let stop = unsafe { switch::resume_task(store.enter(), word, NOBODY) };
-        ended(stop)?;
-        self.task.gave(&mut store, word, |store| load(store, ty.results))
+        self.resumption(&mut store, params)?.run(&mut store)
     }
 
-    /// Resumes it in a future, which waits for host functions that are not ready.
+    /// Resumes it in a future, which waits for pending host calls.
     ///
     /// ```
     /// use ropewalk::*;
@@ -227,25 +222,26 @@ impl<Params: WasmParams, Results: WasmResults> TypedTask<Params, Results> {
         params: Params,
     ) -> Result<TaskResumed<Results>> {
         let mut store = store.as_context_mut();
-        let (word, ty) = self.begin(&mut store, params)?;
-        // SAFETY: the types were checked when this was made; the values are put where they
-        // are just before it is resumed.
-        unsafe {
-            continued(&mut store, |runtime, poller| switch::resume_task(runtime, word, poller))
-        }
-        .await?;
-        self.task.gave(&mut store, word, |store| load(store, ty.results))
+        self.resumption(&mut store, params)?.run_async(&mut store).await
     }
 
-    /// Puts parameters into the transfer area.
-    fn begin<T>(
+    #[allow(clippy::type_complexity, reason = "the closures have no names")]
+    fn resumption<T>(
         &self,
         store: &mut StoreContextMut<'_, T>,
         params: Params,
-    ) -> Result<(u64, ContType)> {
+    ) -> Result<
+        HostSwitch<
+            (),
+            impl Enter<()> + use<T, Params, Results>,
+            impl Finish<(), T, TaskResumed<Results>> + use<T, Params, Results>,
+        >,
+    > {
         let runtime = &mut *store.0.runtime;
-        let (word, ty) = self.task.known(runtime)?;
+        let (word, ty) = self.task.word_and_type(runtime)?;
         transfer::put(runtime, params, self.checked.then_some(ty.params))?;
-        Ok((word, ty))
+        let results = |store: &mut StoreContextMut<'_, T>, ty: ContType| load(store, ty.results);
+        // SAFETY: the types were checked when this was made.
+        Ok(unsafe { resumption(word, ty, results) })
     }
 }

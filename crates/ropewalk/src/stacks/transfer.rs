@@ -1,4 +1,4 @@
-//! The values of a switch between the host and a stack, in the transfer area.
+//! Values of switches between the host and a stack, which pass through the transfer area.
 
 use crate::items::func::{check_count, raw_value};
 use crate::stacks::cont_type::{ContType, Side};
@@ -10,7 +10,7 @@ use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{RawVal, ValType};
 use ropewalk_runtime::Store as RuntimeStore;
 
-/// Puts values there, checked to have these types.
+/// Writes values. Checks that they have these types.
 pub(crate) fn put_values(
     runtime: &mut RuntimeStore,
     types: &[ValType],
@@ -20,15 +20,14 @@ pub(crate) fn put_values(
     let area = runtime.transfer_area();
     for (i, value) in values.iter().enumerate() {
         let raw = raw_value(runtime, types, i, value)?;
-        // SAFETY: the area has room for as many values as a function may take.
+        // SAFETY: the area has room for the parameters of any function.
         unsafe { area.add(i).write(raw) };
     }
     runtime.tag_transferred(|_| classes(types));
     Ok(())
 }
 
-/// Puts values of Rust's types there, and checks that they have types that they might not
-/// have.
+/// Writes values of Rust's types. Checks those that may not have the expected types.
 #[inline]
 pub(crate) fn put<Params: WasmParams>(
     runtime: &mut RuntimeStore,
@@ -37,8 +36,7 @@ pub(crate) fn put<Params: WasmParams>(
 ) -> Result<()> {
     runtime.tag_transferred(|_| classes(&Params::types()));
     let area = runtime.transfer_area();
-    // SAFETY: the area has room for more values than Rust's tuples have, and it was
-    // found that they may fit.
+    // SAFETY: the area has room for more values than Rust's tuples have. The types fit, or may fit.
     unsafe {
         match checked.filter(|_| Params::MAY_BE_CHECKED) {
             None => params.store(runtime, area),
@@ -47,12 +45,11 @@ pub(crate) fn put<Params: WasmParams>(
     }
 }
 
-/// The values that are there.
+/// Reads values.
 ///
 /// # Safety
 ///
-/// They must have these types, and nothing have been allocated since they were put
-/// there.
+/// They must have these types, and nothing may have been allocated since they were written.
 pub(crate) unsafe fn values_of(runtime: &mut RuntimeStore, types: &[ValType]) -> Vec<Val> {
     let area = runtime.transfer_area();
     // SAFETY: the caller's promise.
@@ -67,7 +64,7 @@ pub(crate) fn classes(types: &[ValType]) -> Vec<ValueClass> {
     types.iter().map(|ty| ValueClass::of(*ty)).collect()
 }
 
-/// Takes values out of the transfer area that have the types that were checked.
+/// Reads values whose types were checked.
 #[inline]
 pub(crate) fn load<T, Results: WasmResults>(
     store: &mut StoreContextMut<'_, T>,
@@ -75,7 +72,7 @@ pub(crate) fn load<T, Results: WasmResults>(
 ) -> Results {
     let runtime = &mut *store.0.runtime;
     let values = runtime.transfer_area();
-    // SAFETY: they have just come with a switch, of the types that were checked.
+    // SAFETY: they have just come with a switch, and have the types that were checked.
     unsafe {
         match Results::NEED_TYPES {
             false => Results::load(runtime, values),
@@ -87,10 +84,10 @@ pub(crate) fn load<T, Results: WasmResults>(
     }
 }
 
-/// What a continuation or a task of a type has given.
+/// The results of a continuation or a task.
 pub(crate) fn results_of<T>(store: &mut StoreContextMut<'_, T>, ty: ContType) -> Vec<Val> {
     let runtime = &mut *store.0.runtime;
     let types = ty.results.types(runtime.types());
-    // SAFETY: it gives values of its types.
+    // SAFETY: it returns values of its types.
     unsafe { values_of(runtime, &types) }
 }

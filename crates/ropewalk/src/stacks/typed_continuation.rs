@@ -3,15 +3,14 @@
 use crate::items::call::public_error;
 use crate::items::typed_func::TypedFunc;
 use crate::stacks::cont_type::{ContType, Side};
-use crate::stacks::continuation::{Continuation, Resumed};
-use crate::stacks::owned::Taken;
+use crate::stacks::continuation::{Continuation, Resumed, resuming};
+use crate::stacks::stack_handle::SpentHandle;
 use crate::stacks::transfer::{self, load};
 use crate::store::{AsContextMut, StoreContextMut};
 use crate::value::tag::TypedTag;
 use crate::value::wasm_values::{WasmParams, WasmResults};
 use anyhow::Result;
 use ropewalk_runtime::host::continuation;
-use std::fmt;
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
 
@@ -66,13 +65,13 @@ use std::num::NonZeroU64;
 /// ```
 pub struct TypedContinuation<Params, Results> {
     continuation: Continuation,
-    /// Whether it must be checked that what it is resumed with has its types.
+    /// Whether the types of the arguments must be checked at each resumption.
     checked: Checked,
     _types: PhantomData<fn(Params) -> Results>,
 }
 
-/// Whether each use must be checked. It is a word, since the other fields are: then nothing is
-/// moved in pieces.
+/// Whether each use must be checked. Like the other fields it is a word, so that the compiler
+/// moves whole words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 enum Checked {
@@ -80,11 +79,7 @@ enum Checked {
     Yes,
 }
 
-impl<Params, Results> fmt::Debug for TypedContinuation<Params, Results> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TypedContinuation").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<Params, Results> TypedContinuation<Params, Results>);
 
 impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results> {
     /// A continuation that calls a function when it is first resumed.
@@ -93,7 +88,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         Ok(TypedContinuation::checked(continuation, func.is_checked()))
     }
 
-    /// A continuation that was found to have these types, unless each use must be checked.
+    /// A continuation that is known to have these types, or whose uses are each checked.
     pub(crate) fn checked(continuation: Continuation, checked: bool) -> Self {
         let checked = if checked { Checked::Yes } else { Checked::No };
         TypedContinuation { continuation, checked, _types: PhantomData }
@@ -126,7 +121,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let ty = self.begin(&mut store, params)?;
         let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
         // SAFETY: the types were checked when it was made.
-        unsafe { self.continuation.enter(&mut store, &handlers, ty, results) }
+        unsafe { self.continuation.enter(&mut store, &handlers, ty, resuming(), results) }
     }
 
     /// Resumes it in a future, as [`Continuation::resume_async`].
@@ -140,11 +135,12 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let ty = self.begin(&mut store, params)?;
         let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
         // SAFETY: the types were checked when it was made.
-        unsafe { self.continuation.enter_async(&mut store, handlers, ty, results) }.await
+        unsafe { self.continuation.enter_async(&mut store, handlers, ty, resuming(), results) }
+            .await
     }
 
-    /// Resumes it. The host handles one tag; with another one it traps, unless
-    /// something inside of it handles that.
+    /// Resumes it. The host handles one tag. A suspension with another tag, which the
+    /// continuation does not handle itself, traps.
     #[inline(always)]
     pub fn resume_on<Values: WasmResults, Answer: WasmParams>(
         self,
@@ -155,15 +151,15 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         let mut store = store.as_context_mut();
         let handlers = tag.handlers(&store.0.runtime)?;
         let ty = self.begin(&mut store, params)?;
-        let taken = self.continuation.held.taken();
+        let spent = self.continuation.stack.spend();
         // SAFETY: the host holds it, and the types were checked when it was made.
         let back =
-            unsafe { continuation::resume_for_one(store.enter(), taken.reference, handlers) };
-        Ok(tag.came_back(&mut store, taken, ty, back.map_err(public_error)?))
+            unsafe { continuation::resume_for_one(store.enter(), spent.reference, handlers) };
+        Ok(tag.came_back(&mut store, spent, ty, back.map_err(public_error)?))
     }
 
-    /// Resumes it in a future, which waits for host functions that are not ready. The host
-    /// handles one tag, as for [`resume_on`](Self::resume_on).
+    /// Resumes it in a future, which waits for pending host calls. The host handles one tag, as
+    /// for [`resume_on`](Self::resume_on).
     ///
     /// ```
     /// use ropewalk::*;
@@ -212,18 +208,18 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         params: Params,
     ) -> Result<TypedResumed<Results, Values, Answer>> {
         let mut store = store.as_context_mut();
-        // They stay where they are while it waits, even if the tag does not.
+        // Suspended stacks point to them, and the tag may move.
         let handlers = Box::new(*tag.handlers(&store.0.runtime)?);
         let ty = self.begin(&mut store, params)?;
-        let taken = self.continuation.held.taken();
+        let spent = self.continuation.stack.spend();
         // SAFETY: the host holds it, and the types were checked when it was made.
-        unsafe { taken.resumed_async(&mut store, &handlers) }.await?;
+        unsafe { spent.resume_async(&mut store, &handlers, resuming()) }.await?;
         let back = store.0.runtime.came_back_suspended();
-        Ok(tag.came_back(&mut store, taken, ty, back))
+        Ok(tag.came_back(&mut store, spent, ty, back))
     }
 
-    /// Checks what must hold before it is resumed, and puts parameters into the transfer area;
-    /// returns its type.
+    /// Checks whether it can be resumed, and puts the parameters into the transfer area. Returns
+    /// its type.
     #[inline(always)]
     fn begin<T>(&self, store: &mut StoreContextMut<'_, T>, params: Params) -> Result<ContType> {
         let ty = self.continuation.begin(store)?;
@@ -233,23 +229,23 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
 }
 
 impl<Values: WasmResults, Answer: WasmParams> TypedTag<Values, Answer> {
-    /// What a continuation came back with that was resumed with this tag alone: the rest of it
-    /// is under a reference, unless its function returned.
+    /// What a continuation came back with that was resumed with this tag alone. `back` names the
+    /// rest of it, unless its function returned.
     #[inline(always)]
     fn came_back<T, Results: WasmResults>(
         &self,
         store: &mut StoreContextMut<'_, T>,
-        taken: Taken,
+        spent: SpentHandle,
         ty: ContType,
         back: Option<NonZeroU64>,
     ) -> TypedResumed<Results, Values, Answer> {
         let Some(reference) = back else {
             return TypedResumed::Returned(load(store, ty.results));
         };
-        let held = taken.held_again(reference.get());
+        let stack = spent.renew(reference.get());
         let number = self.type_number();
         let values = load(store, Side::params(number));
-        let rest = Continuation { held, ty: ty.after(number).into() };
+        let rest = Continuation { stack, ty: ty.after(number).into() };
         TypedResumed::Suspended {
             values,
             continuation: TypedContinuation::checked(rest, self.is_checked()),
@@ -257,7 +253,7 @@ impl<Values: WasmResults, Answer: WasmParams> TypedTag<Values, Answer> {
     }
 }
 
-/// What came of resuming a continuation for one tag.
+/// The result of resuming a continuation for one tag.
 ///
 /// ```
 /// use ropewalk::*;

@@ -1,54 +1,19 @@
-//! The Rust types for stacks as parameters and results of functions.
+//! The handles of stacks as parameters and results of functions.
 
 use super::bag::BagStack;
 use super::continuation::Continuation;
 use super::fiber::Fiber;
 use super::first_class::FirstClassStack;
 use super::task::Task;
-use crate::value::wasm_ty::WasmTy;
+use crate::value::wasm_ty::{WasmTy, nullable};
 use anyhow::Result;
 use ropewalk_abi::{HeapType, RawVal, RefType, ValType};
 use ropewalk_runtime::Store as RuntimeStore;
 
-/// A function that returns one of these gives it to the host, and one that takes it gets
-/// it.
-macro_rules! of_designs {
+macro_rules! stacks {
     ($($ty:ident: $into_word:ident, $into_word_of:ident;)*) => {
         $(
-            // SAFETY: a reference of that type is null or names a stack.
-            unsafe impl WasmTy for Option<$ty> {
-                fn ty() -> ValType {
-                    ValType::Ref(RefType::CONTREF)
-                }
-
-                fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
-                    self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
-                }
-
-                const MAY_BE_CHECKED: bool = true;
-
-                unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
-                    // SAFETY: the caller's promise.
-                    self.map_or(Ok(RawVal::ZERO), |value| unsafe { value.to_raw_of(runtime, ty) })
-                }
-
-                unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
-                    // SAFETY: the caller's promise.
-                    unsafe { Self::from_raw_of(runtime, raw, Self::ty()) }
-                }
-
-                const NEEDS_TYPE: bool = true;
-
-                unsafe fn from_raw_of(
-                    runtime: &mut RuntimeStore,
-                    raw: &RawVal,
-                    ty: ValType,
-                ) -> Self {
-                    (raw.u64() != 0).then(|| $ty::from_word(runtime, raw.u64(), ty))
-                }
-            }
-
-            // SAFETY: a reference of that type names a stack.
+            // SAFETY: a reference of that type refers to a stack.
             unsafe impl WasmTy for $ty {
                 fn ty() -> ValType {
                     ValType::Ref(RefType { nullable: false, heap: HeapType::Cont })
@@ -83,10 +48,18 @@ macro_rules! of_designs {
     };
 }
 
-of_designs! {
+stacks! {
     Continuation: into_word, into_word_of;
     BagStack: into_word, into_word_of;
     FirstClassStack: into_word, into_word_of;
     Task: word, word_of;
     Fiber: word, word_of;
+}
+
+nullable! {
+    impl<> Option<Continuation>;
+    impl<> Option<BagStack>;
+    impl<> Option<FirstClassStack>;
+    impl<> Option<Task>;
+    impl<> Option<Fiber>;
 }

@@ -1,9 +1,9 @@
-//! Where the futures of host functions lie that are not boxed: in memory that the next one
-//! of the store uses again.
+//! Memory for the unboxed futures of host functions. A store reuses it for one future after
+//! another.
 //!
-//! A future must not move once it was polled, and whether it will wait is known only then.
-//! So it is put into memory from which it need not move. If it was ready, the memory goes back
-//! to the store; if it waits, the memory goes along with it.
+//! A future must not move after its first poll, and only that poll says whether it waits. So it
+//! is put into memory on the heap before. If it was ready, the memory goes back to the store. If
+//! it waits, it keeps the memory.
 
 use std::alloc::{Layout, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
@@ -12,160 +12,159 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
-/// How large a future may be that lies in memory that is used again.
-const ROOM: usize = 512;
+/// The size of reused memory. Larger futures have memory of their own.
+const REUSED: usize = 512;
 
-const ROOM_LAYOUT: Layout = match Layout::from_size_align(ROOM, 16) {
+const REUSED_LAYOUT: Layout = match Layout::from_size_align(REUSED, 16) {
     Ok(layout) => layout,
     Err(_) => unreachable!(),
 };
 
-/// The memory for the next future of a store, if there was one before.
+/// The memory for the next future of a store, if an earlier future has left some.
 #[derive(Debug, Default)]
-pub(crate) struct Nest(Option<NonNull<u8>>);
+pub(crate) struct FutureMemory(Option<NonNull<u8>>);
 
-// SAFETY: it is memory that nobody else has.
-unsafe impl Send for Nest {}
-// SAFETY: nothing can be done with a shared one.
-unsafe impl Sync for Nest {}
+// SAFETY: it owns the memory.
+unsafe impl Send for FutureMemory {}
+// SAFETY: a shared reference gives no access to the memory.
+unsafe impl Sync for FutureMemory {}
 
-impl Nest {
-    /// Memory of a layout.
+impl FutureMemory {
     #[inline]
     fn take(&mut self, layout: Layout) -> NonNull<u8> {
         match self.0 {
-            Some(room) if layout == ROOM_LAYOUT => {
+            Some(memory) if layout == REUSED_LAYOUT => {
                 self.0 = None;
-                room
+                memory
             }
             _ => allocate(layout),
         }
     }
 
-    /// Keeps memory of a layout for the next future, if it is of use.
+    /// Keeps memory for the next future, or frees it.
     ///
     /// # Safety
     ///
-    /// It must have been taken so, and nobody use it any more.
+    /// [`take`](Self::take) must have returned the memory for this layout, and nothing may use
+    /// it.
     #[inline]
     unsafe fn keep(&mut self, memory: NonNull<u8>, layout: Layout) {
         match self.0 {
-            None if layout == ROOM_LAYOUT => self.0 = Some(memory),
+            None if layout == REUSED_LAYOUT => self.0 = Some(memory),
             // SAFETY: the caller's promise.
             _ => unsafe { dealloc(memory.as_ptr(), layout) },
         }
     }
 }
 
-impl Drop for Nest {
+impl Drop for FutureMemory {
     fn drop(&mut self) {
-        if let Some(room) = self.0 {
-            // SAFETY: it is kept only if it was allocated so, and nobody uses it.
-            unsafe { dealloc(room.as_ptr(), ROOM_LAYOUT) };
+        if let Some(memory) = self.0 {
+            // SAFETY: memory is kept only if it has this layout, and nothing uses it.
+            unsafe { dealloc(memory.as_ptr(), REUSED_LAYOUT) };
         }
     }
 }
 
 #[cold]
 fn allocate(layout: Layout) -> NonNull<u8> {
-    // SAFETY: no layout is of no bytes: neither that of a room nor, by its definition,
-    // `Room::LAYOUT`.
+    // SAFETY: neither `REUSED_LAYOUT` nor any `FutureSlot::LAYOUT` has a size of zero.
     let memory = unsafe { std::alloc::alloc(layout) };
     NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
-/// Memory for a future, which is not there yet.
-pub(crate) struct Room<F>(NonNull<F>);
+/// Empty memory for a future.
+pub(crate) struct FutureSlot<F>(NonNull<F>);
 
-impl<F> Room<F> {
-    /// Memory for such a future. It is never of no bytes.
-    const LAYOUT: Layout = match size_of::<F>() <= ROOM && align_of::<F>() <= ROOM_LAYOUT.align() {
-        true => ROOM_LAYOUT,
-        false => match Layout::new::<F>().size() {
-            0 => match Layout::from_size_align(1, align_of::<F>()) {
-                Ok(layout) => layout,
-                Err(_) => unreachable!(),
+impl<F> FutureSlot<F> {
+    /// The layout of the memory. Its size is never zero.
+    const LAYOUT: Layout =
+        match size_of::<F>() <= REUSED && align_of::<F>() <= REUSED_LAYOUT.align() {
+            true => REUSED_LAYOUT,
+            false => match Layout::new::<F>().size() {
+                0 => match Layout::from_size_align(1, align_of::<F>()) {
+                    Ok(layout) => layout,
+                    Err(_) => unreachable!(),
+                },
+                _ => Layout::new::<F>(),
             },
-            _ => Layout::new::<F>(),
-        },
-    };
+        };
 
     /// Takes memory of a store.
     #[inline]
-    pub fn new(nest: &mut Nest) -> Room<F> {
-        Room(nest.take(Self::LAYOUT).cast())
+    pub fn new(memory: &mut FutureMemory) -> FutureSlot<F> {
+        FutureSlot(memory.take(Self::LAYOUT).cast())
     }
 
-    /// Puts the future there.
     #[inline]
-    pub fn put(self, future: F) -> Nested<F> {
-        let room = ManuallyDrop::new(self);
-        // SAFETY: there is room for it.
-        unsafe { room.0.write(future) };
-        Nested(room.0, PhantomData)
+    pub fn put(self, future: F) -> StoredFuture<F> {
+        let slot = ManuallyDrop::new(self);
+        // SAFETY: the layout has room for it.
+        unsafe { slot.0.write(future) };
+        StoredFuture(slot.0, PhantomData)
     }
 }
 
-impl<F> Drop for Room<F> {
+impl<F> Drop for FutureSlot<F> {
     fn drop(&mut self) {
-        // SAFETY: it was allocated so, and nothing is there.
+        // SAFETY: it was allocated with this layout, and is empty.
         unsafe { dealloc(self.0.cast().as_ptr(), Self::LAYOUT) };
     }
 }
 
-/// A future that lies where it stays.
-pub(crate) struct Nested<F>(NonNull<F>, PhantomData<F>);
+/// A future in its memory.
+pub(crate) struct StoredFuture<F>(NonNull<F>, PhantomData<F>);
 
-// SAFETY: it is a future that nobody else has.
-unsafe impl<F: Send> Send for Nested<F> {}
+// SAFETY: it owns the future.
+unsafe impl<F: Send> Send for StoredFuture<F> {}
 
-/// The future stays where it is if this moves.
-impl<F> Unpin for Nested<F> {}
+/// The future stays in place if this moves.
+impl<F> Unpin for StoredFuture<F> {}
 
-impl<F> Drop for Nested<F> {
+impl<F> Drop for StoredFuture<F> {
     fn drop(&mut self) {
-        let _room = Room(self.0);
-        // SAFETY: it lies there, and is not used again.
+        let _slot = FutureSlot(self.0);
+        // SAFETY: the memory holds the future, which is not used again.
         unsafe { self.0.drop_in_place() };
     }
 }
 
-impl<F: Future> Future for Nested<F> {
+impl<F: Future> Future for StoredFuture<F> {
     type Output = F::Output;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: the future does not move as long as it is there.
+        // SAFETY: the future does not move before it is dropped.
         unsafe { Pin::new_unchecked(self.get_mut().0.as_mut()).poll(context) }
     }
 }
 
-/// A future of a host function, wherever it lies.
-pub(crate) trait Going: Future + Unpin + Send + 'static {
-    /// Drops it, as it was ready at once, and keeps its memory.
+/// The future of a host function, boxed or in memory of the store.
+pub(crate) trait HostCallFuture: Future + Unpin + Send + 'static {
+    /// Drops a future that was ready on its first poll, and keeps its memory.
     ///
     /// # Safety
     ///
-    /// The nest must be there, and nobody use it but the future while that is dropped.
-    unsafe fn end(self, nest: *mut Nest);
+    /// `memory` must be valid. Only the future may use it while it is dropped.
+    unsafe fn end(self, memory: *mut FutureMemory);
 }
 
-impl<F: Future + Send + 'static> Going for Nested<F> {
+impl<F: Future + Send + 'static> HostCallFuture for StoredFuture<F> {
     #[inline]
-    unsafe fn end(self, nest: *mut Nest) {
+    unsafe fn end(self, memory: *mut FutureMemory) {
         let this = ManuallyDrop::new(self);
-        // SAFETY: it lies there, and is not used again; the memory was taken from a nest. The
-        // future may have the store, with the nest, until it is dropped.
+        // SAFETY: the future is not used again. A slot took its memory. Until the future is
+        // dropped, it may have the store borrowed, and `memory` with it.
         unsafe {
             this.0.drop_in_place();
-            (*nest).keep(this.0.cast(), Room::<F>::LAYOUT);
+            (*memory).keep(this.0.cast(), FutureSlot::<F>::LAYOUT);
         }
     }
 }
 
-impl<R: 'static> Going for Pin<Box<dyn Future<Output = R> + Send>> {
+impl<R: 'static> HostCallFuture for Pin<Box<dyn Future<Output = R> + Send>> {
     #[inline]
-    unsafe fn end(self, _: *mut Nest) {}
+    unsafe fn end(self, _: *mut FutureMemory) {}
 }
 
 #[cfg(test)]
@@ -174,7 +173,7 @@ mod tests {
     use std::sync::Arc;
     use std::task::Waker;
 
-    /// Is ready at once, with where it lies.
+    /// Ready at once, with its own address.
     async fn place<const SIZE: usize>(_shared: Arc<()>) -> usize {
         let bytes = [1u8; SIZE];
         std::future::ready(()).await;
@@ -182,22 +181,22 @@ mod tests {
     }
 
     fn places<const SIZE: usize>() -> [usize; 2] {
-        let (mut nest, shared) = (Nest::default(), Arc::new(()));
+        let (mut memory, shared) = (FutureMemory::default(), Arc::new(()));
         let places = [(); 2].map(|()| {
-            let mut future = Room::new(&mut nest).put(place::<SIZE>(shared.clone()));
+            let mut future = FutureSlot::new(&mut memory).put(place::<SIZE>(shared.clone()));
             let polled = Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop()));
             let Poll::Ready(place) = polled else { panic!("it is ready at once") };
-            // SAFETY: nobody else uses the nest.
-            unsafe { future.end(&mut nest) };
+            // SAFETY: nothing else uses the memory.
+            unsafe { future.end(&mut memory) };
             place
         });
-        drop(Room::new(&mut nest).put(place::<SIZE>(shared.clone())));
+        drop(FutureSlot::new(&mut memory).put(place::<SIZE>(shared.clone())));
         assert_eq!(Arc::strong_count(&shared), 1);
         places
     }
 
     #[test]
-    fn a_small_future_lies_where_the_last_one_was() {
+    fn a_small_future_reuses_the_memory_of_the_one_before() {
         let [first, second] = places::<100>();
         assert_eq!(first, second);
     }
@@ -208,7 +207,7 @@ mod tests {
         places::<5000>();
     }
 
-    /// Is ready at once, has no bytes, and lies only at few places.
+    /// Ready at once, with its own address. It has a size of zero, and a large alignment.
     #[repr(align(64))]
     struct Nowhere;
 
@@ -221,35 +220,35 @@ mod tests {
     }
 
     #[test]
-    fn a_future_without_bytes_lies_where_it_may() {
+    fn a_future_of_size_zero_is_aligned() {
         assert_eq!(size_of::<Nowhere>(), 0);
-        assert!(Room::<Nowhere>::LAYOUT.size() > 0, "nobody may ask for no bytes");
-        let mut nest = Nest::default();
-        let mut future = Room::new(&mut nest).put(Nowhere);
+        assert!(FutureSlot::<Nowhere>::LAYOUT.size() > 0, "allocations have at least one byte");
+        let mut memory = FutureMemory::default();
+        let mut future = FutureSlot::new(&mut memory).put(Nowhere);
         let polled = Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop()));
         assert!(matches!(polled, Poll::Ready(place) if place % 64 == 0));
-        // SAFETY: nobody else uses the nest.
-        unsafe { future.end(&mut nest) };
+        // SAFETY: nothing else uses the memory.
+        unsafe { future.end(&mut memory) };
     }
 
     #[test]
-    fn room_for_which_there_is_no_future_is_given_back() {
-        let mut nest = Nest::default();
-        drop(Room::<[u8; 100]>::new(&mut nest));
-        drop(Room::<[u8; 5000]>::new(&mut nest));
+    fn an_empty_slot_is_freed() {
+        let mut memory = FutureMemory::default();
+        drop(FutureSlot::<[u8; 100]>::new(&mut memory));
+        drop(FutureSlot::<[u8; 5000]>::new(&mut memory));
     }
 
     #[test]
-    fn futures_inside_of_others_have_memory_of_their_own() {
-        let mut nest = Nest::default();
+    fn nested_futures_have_memory_of_their_own() {
+        let mut memory = FutureMemory::default();
         let shared = Arc::new(());
-        let outer = Room::new(&mut nest).put(place::<8>(shared.clone()));
-        let inner = Room::new(&mut nest).put(place::<8>(shared.clone()));
+        let outer = FutureSlot::new(&mut memory).put(place::<8>(shared.clone()));
+        let inner = FutureSlot::new(&mut memory).put(place::<8>(shared.clone()));
         assert_ne!(outer.0, inner.0);
-        // SAFETY: nobody else uses the nest.
+        // SAFETY: nothing else uses the memory.
         unsafe {
-            inner.end(&mut nest);
-            outer.end(&mut nest);
+            inner.end(&mut memory);
+            outer.end(&mut memory);
         }
         assert_eq!(Arc::strong_count(&shared), 1);
     }

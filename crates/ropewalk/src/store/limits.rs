@@ -1,4 +1,4 @@
-//! How much a store may have.
+//! Limiters of stores.
 
 use crate::store::{Store, StoreContextMut};
 use anyhow::{Result, bail};
@@ -8,8 +8,8 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 impl<T> Store<T> {
-    /// Has somebody decide how much this store may have, from now on. What it has
-    /// already stays. Another one replaces it.
+    /// Sets the limiter, which decides from now on how much this store may have. It replaces the
+    /// previous limiter.
     ///
     /// ```
     /// use ropewalk::*;
@@ -36,13 +36,11 @@ impl<T> Store<T> {
     pub fn limiter(&mut self, limiter: impl ResourceLimiter + 'static) {
         self.inner.runtime.set_limiter(Box::new(limiter));
     }
-}
 
-impl<T> Store<T> {
-    /// Has somebody decide it who may wait before, where a call can wait.
+    /// Sets an async limiter, which can wait for a decision if the call can wait.
     ///
-    /// A budget of pages that stores share, in which a store waits until another gives up
-    /// what it has:
+    /// A budget of pages that stores share: a store waits until another store gives pages back.
+    ///
     ///
     /// ```
     /// use ropewalk::*;
@@ -107,7 +105,7 @@ impl<T> Store<T> {
 }
 
 impl<T> StoreContextMut<'_, T> {
-    /// Does something about which a limiter that may wait was asked before.
+    /// Runs work that an async limiter was asked about before.
     pub(crate) fn with_answers<R>(
         &mut self,
         answers: Answers,
@@ -123,8 +121,7 @@ impl<T> StoreContextMut<'_, T> {
     }
 }
 
-/// Limits that are set once. A [`StoreLimitsBuilder`] makes them. Stores with the same limits
-/// have copies:
+/// Fixed limits, made by a [`StoreLimitsBuilder`]. Stores with the same limits have copies:
 ///
 /// ```
 /// use ropewalk::*;
@@ -142,7 +139,7 @@ impl<T> StoreContextMut<'_, T> {
 pub struct StoreLimits {
     memory_size: usize,
     total_memory_size: usize,
-    /// How many bytes all memories have.
+    /// How many bytes all memories have now.
     memory_in_use: usize,
     table_elements: usize,
     stacks: usize,
@@ -177,8 +174,8 @@ impl Default for StoreLimits {
     }
 }
 
-/// Makes [`StoreLimits`]. What is not set has no limit but those of
-/// [`Config`](crate::Config). [`Store::limiter`] has an example.
+/// Builds [`StoreLimits`]. By default only the limits of [`Config`](crate::Config) apply.
+/// [`Store::limiter`] has an example.
 #[derive(Clone, Debug, Default)]
 pub struct StoreLimitsBuilder(StoreLimits);
 
@@ -203,14 +200,14 @@ settings! {
     total_memory_size;
     /// How many elements each table may have.
     table_elements;
-    /// How many stacks there may be, but roots.
+    /// How many stacks there may be, roots excluded.
     stacks;
     /// How many bytes these stacks may have together, counted as
     /// [`Config::max_stack_memory`](crate::Config::max_stack_memory) does.
     stack_bytes;
     /// How many bytes the objects of the heap may take.
     heap_bytes;
-    /// How many values of the host there may be, with those that are not collected yet.
+    /// How many host values there may be, uncollected ones included.
     host_values;
     /// How many references the host may own ([`Owned`](crate::Owned)).
     handles;
@@ -228,8 +225,8 @@ impl StoreLimitsBuilder {
         Self::default()
     }
 
-    /// Whether a memory or table that may not grow ends the call with an error, instead
-    /// of being told so.
+    /// Whether a refused growth of a memory or table ends the call with an error, instead of
+    /// returning -1.
     pub fn trap_on_grow_failure(mut self, fail: bool) -> Self {
         self.0.fails_to_grow = fail;
         self
@@ -242,7 +239,7 @@ impl StoreLimitsBuilder {
 }
 
 impl StoreLimits {
-    fn answer(&self, may: bool, what: &str, desired: usize) -> Result<bool> {
+    fn decision(&self, may: bool, what: &str, desired: usize) -> Result<bool> {
         if !may && self.fails_to_grow {
             bail!("{what} may not grow to {desired}");
         }
@@ -263,7 +260,7 @@ impl ResourceLimiter for StoreLimits {
         if may {
             self.memory_in_use = in_use;
         }
-        self.answer(may, "the bytes of a memory", desired)
+        self.decision(may, "the bytes of a memory", desired)
     }
 
     fn memory_grow_failed(&mut self, current: usize, desired: usize) {
@@ -277,7 +274,7 @@ impl ResourceLimiter for StoreLimits {
         maximum: Option<usize>,
     ) -> Result<bool> {
         let most = self.table_elements.min(maximum.unwrap_or(usize::MAX));
-        self.answer(desired <= most, "the elements of a table", desired)
+        self.decision(desired <= most, "the elements of a table", desired)
     }
 
     fn stacks_growing(&mut self, _current: usize, desired: usize, bytes: usize) -> bool {

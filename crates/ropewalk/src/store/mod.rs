@@ -1,17 +1,17 @@
-//! Stores: instances, what they are made of, and the host's data.
+//! Stores, which own instances and the host's data, and borrowed stores.
 
 pub(crate) mod future_memory;
 pub(crate) mod limits;
 
 use crate::engine::{Engine, check_stack_size};
 use crate::misuse::WrongStore;
-use crate::store::future_memory::Nest;
+use crate::store::future_memory::FutureMemory;
 use anyhow::Result;
 use ropewalk_runtime::{StackStatistics, Store as RuntimeStore, StoreId};
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
-/// Instances, everything they are made of, and data of the host's.
+/// Owns instances, everything that they are made of, and data of the host.
 ///
 /// A store can be sent to another thread between calls.
 ///
@@ -33,8 +33,8 @@ use std::ptr::{self, NonNull};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Host functions in it rely on the very type of the data, so a store with data
-/// that lives long is not one with data that lives shorter:
+/// Its host functions rely on the exact type of the data, lifetimes included. So a store whose data
+/// lives long cannot be used as one whose data lives shorter:
 ///
 /// ```
 /// # use ropewalk::Store;
@@ -51,34 +51,32 @@ use std::ptr::{self, NonNull};
 /// ```
 #[derive(Debug)]
 pub struct Store<T> {
-    /// Boxed, since host functions find it by its address.
+    /// Boxed, since host functions have its address.
     pub(crate) inner: Box<StoreInner<T>>,
 }
 
 #[derive(Debug)]
 pub(crate) struct StoreInner<T> {
     pub runtime: Box<RuntimeStore>,
-    /// Where the next future of a host function lies.
-    pub nest: Nest,
+    pub future_memory: FutureMemory,
     engine: Engine,
     data: T,
     _exactly: Exactly<T>,
 }
 
-/// Whoever has this has it with the very type: one that lives shorter or longer
-/// is another. A host function both reads the data and sets it, and is kept
-/// where its type is not seen.
+/// Makes a type invariant in `T`. A host function both reads and sets the data, and its type is
+/// erased, so `T` must not change its lifetimes.
 pub(crate) type Exactly<T> = PhantomData<fn(T) -> T>;
 
 impl<T> Store<T> {
-    /// A store of an engine.
+    /// A new store of an engine.
     pub fn new(engine: &Engine, data: T) -> Store<T> {
         let runtime = ropewalk_runtime::new_store(engine.store_options());
         let engine = engine.clone();
         Store {
             inner: Box::new(StoreInner {
                 runtime,
-                nest: Nest::default(),
+                future_memory: FutureMemory::default(),
                 engine,
                 data,
                 _exactly: PhantomData,
@@ -96,31 +94,30 @@ impl<T> Store<T> {
         &self.inner.data
     }
 
-    /// The host's data, to change it.
+    /// The host's data, mutably.
     pub fn data_mut(&mut self) -> &mut T {
         &mut self.inner.data
     }
 
-    /// How many stacks of continuations there are.
+    /// How many stacks the store has, and how much memory they take.
     pub fn stack_statistics(&self) -> StackStatistics {
         self.inner.runtime.stack_statistics()
     }
 
-    /// How many bytes a stack of this store may have from now on, instead of what
-    /// [`Config::max_wasm_stack`](crate::Config::max_wasm_stack) says, but not less than
-    /// a stack begins with. One that is larger keeps what it has.
+    /// Limits how many bytes a stack of this store may have from now on, in place of
+    /// [`Config::max_wasm_stack`](crate::Config::max_wasm_stack). A stack always has its initial
+    /// size, and a larger stack keeps its memory.
     pub fn set_max_wasm_stack(&mut self, bytes: usize) -> Result<()> {
         check_stack_size(bytes)?;
         self.inner.runtime.set_max_stack(bytes);
         Ok(())
     }
 
-    /// Parks every continuation, and every stack, task and fiber of the other designs,
-    /// that does not run: its frames are packed into compact memory until it is
-    /// continued, and the memory that it had goes back. Returns how many were parked.
+    /// Parks all suspended stacks, of all designs: their frames are packed into compact memory
+    /// until they continue, and their own memory is freed. Returns how many were parked.
     ///
-    /// Stores do so by themselves with stacks that stay idle, where there are many. A
-    /// host that knows that nothing will run for a while can do it at once.
+    /// A store with many idle stacks parks them by itself. A host can use this when nothing will
+    /// run for a while.
     ///
     /// ```
     /// use ropewalk::*;
@@ -149,7 +146,7 @@ impl<T> Store<T> {
         self.inner.runtime.park_idle()
     }
 
-    /// How many calls wait for host functions.
+    /// How many calls wait for pending host calls.
     pub fn pending_calls(&self) -> usize {
         self.inner.runtime.count_pending()
     }
@@ -159,12 +156,12 @@ impl<T> Store<T> {
         self.inner.runtime.gc();
     }
 
-    /// How many collections there were.
+    /// The number of garbage collections so far.
     pub fn collections(&self) -> u64 {
         self.inner.runtime.collections()
     }
 
-    /// How many bytes the objects of the heap take, with garbage.
+    /// How many bytes the objects of the heap take, garbage included.
     pub fn heap_used(&self) -> usize {
         self.inner.runtime.heap_used()
     }
@@ -209,7 +206,7 @@ pub struct StoreContext<'a, T>(pub(crate) &'a StoreInner<T>);
 #[derive(Debug)]
 pub struct StoreContextMut<'a, T>(pub(crate) &'a mut StoreInner<T>);
 
-/// Something that a store can be borrowed from: a [`Store`], a [`Caller`](crate::Caller), a
+/// A type that a store can be borrowed from: a [`Store`], a [`Caller`](crate::Caller), a
 /// [`RootScope`](crate::RootScope), or a reference to one of them.
 ///
 /// ```
@@ -225,8 +222,8 @@ pub struct StoreContextMut<'a, T>(pub(crate) &'a mut StoreInner<T>);
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Only this crate implements it. A type of the embedder could borrow another store each time it
-/// is asked, while the engine relies on the one that it began with:
+/// Other crates cannot implement it. Such a type could return another store each time, while the
+/// engine relies on getting the same one:
 ///
 /// ```compile_fail
 /// # use ropewalk::*;
@@ -248,7 +245,7 @@ pub trait AsContext: sealed::Sealed {
     fn as_context(&self) -> StoreContext<'_, Self::Data>;
 }
 
-/// Something that a store can be borrowed mutably from.
+/// A type that a store can be borrowed mutably from.
 ///
 /// ```
 /// use ropewalk::*;
@@ -270,7 +267,7 @@ pub trait AsContextMut: AsContext {
 }
 
 mod sealed {
-    /// What this crate alone implements: each call borrows the same store.
+    /// Only this crate implements it, since each call must borrow the same store.
     pub trait Sealed {}
 
     impl<C: Sealed + ?Sized> Sealed for &C {}
@@ -367,7 +364,7 @@ impl<'a, T> StoreContextMut<'a, T> {
         &self.0.data
     }
 
-    /// The host's data, to change it.
+    /// The host's data, mutably.
     pub fn data_mut(&mut self) -> &mut T {
         &mut self.0.data
     }
@@ -377,7 +374,7 @@ impl<'a, T> StoreContextMut<'a, T> {
         self.0.runtime.gc();
     }
 
-    /// As [`Store::park_idle`]; what waits for the host to return is not parked.
+    /// As [`Store::park_idle`]. Stacks that wait for the host to return are not parked.
     pub fn park_idle(&mut self) -> usize {
         self.0.runtime.park_idle()
     }
@@ -386,20 +383,19 @@ impl<'a, T> StoreContextMut<'a, T> {
         (&mut self.0.runtime, &mut self.0.data)
     }
 
-    /// Readies the store for entering WebAssembly: host functions will find it
-    /// through what this returns.
+    /// Prepares the store for entering WebAssembly: host functions find it through the result.
     #[inline]
     pub(crate) fn enter(&mut self) -> NonNull<RuntimeStore> {
         let owner = ptr::from_mut(&mut *self.0);
         self.0.runtime.set_owner(owner.cast());
-        // The pointer is derived from the owner's, as those that host functions
-        // get will be, so that none invalidates another.
-        // SAFETY: `owner` is valid, it was just made from a reference.
+        // The pointer is derived from the owner's, like the pointers that host functions get, so
+        // that none invalidates another.
+        // SAFETY: `owner` was just made from a reference.
         unsafe { NonNull::from(&mut *(*owner).runtime) }
     }
 }
 
-/// Fails unless a value of `kind` that belongs to store `id` is used with it.
+/// Fails unless a value that belongs to store `id` is used with that store.
 #[inline]
 pub(crate) fn check(
     runtime: &RuntimeStore,

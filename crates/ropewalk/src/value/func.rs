@@ -1,4 +1,4 @@
-//! Handles of functions. What can be done with them is in [`items::func`](crate::items::func).
+//! Handles of functions. Their methods are in [`items::func`](crate::items::func).
 
 use ropewalk_abi::FuncRef;
 use ropewalk_runtime::StoreId;
@@ -23,7 +23,7 @@ pub struct Func {
     pub(crate) func_ref: NonNull<FuncRef>,
 }
 
-/// Which function of its store a function is.
+/// The identity of a function in its store.
 ///
 /// ```
 /// use ropewalk::*;
@@ -46,8 +46,7 @@ pub struct FuncId {
     pub(crate) closes_over: usize,
 }
 
-// SAFETY: the pointer is used only together with the store, and is valid as
-// long as that lives.
+// SAFETY: the pointer is used only with the store, and is valid as long as the store.
 unsafe impl Send for Func {}
 // SAFETY: as above.
 unsafe impl Sync for Func {}

@@ -1,4 +1,4 @@
-//! Values, the Rust types for them, and handles of functions and tags.
+//! Values, their Rust types, and handles of functions and tags.
 
 pub(crate) mod func;
 pub(crate) mod tag;

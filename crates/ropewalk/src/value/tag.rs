@@ -1,4 +1,4 @@
-//! Tags: the kinds of exceptions and suspensions.
+//! Tags of exceptions and suspensions.
 
 use crate::misuse::WrongType;
 use crate::store::{self, AsContext, AsContextMut};
@@ -11,7 +11,7 @@ use ropewalk_runtime::{Store as RuntimeStore, StoreId};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// A tag of a store. Tags are the same if they were made by the same act.
+/// A tag of a store. Two tags are equal if one definition made them.
 ///
 /// ```
 /// use ropewalk::*;
@@ -28,15 +28,14 @@ pub struct Tag {
     def: NonNull<TagDef>,
 }
 
-// SAFETY: the pointer is used only together with the store, and is valid as
-// long as that lives.
+// SAFETY: the pointer is used only with the store, and is valid as long as the store.
 unsafe impl Send for Tag {}
 // SAFETY: as above.
 unsafe impl Sync for Tag {}
 
 impl Tag {
-    /// A new tag: for exceptions if its type has no results, else for suspensions, which
-    /// are resumed with values of the types of its results.
+    /// A new tag. If its type has no results, it can be the tag of exceptions. A suspension with
+    /// the tag is resumed with values of its result types.
     pub fn new(mut store: impl AsContextMut, ty: TagType) -> Result<Tag> {
         let runtime = &mut store.as_context_mut().0.runtime;
         crate::engine::check_func_type(runtime.types(), &ty.ty)?;
@@ -70,7 +69,7 @@ impl Tag {
 
     pub(crate) fn type_id(&self, runtime: &RuntimeStore) -> Result<u32> {
         let def = self.in_store(runtime)?;
-        // SAFETY: it belongs to the store; types live as long as the engine.
+        // SAFETY: the tag belongs to the store; types live as long as the engine.
         Ok(unsafe { (*def.as_ref().ty).id })
     }
 
@@ -79,15 +78,15 @@ impl Tag {
         self.ty_in(store.as_context().runtime())
     }
 
-    /// This tag, for suspensions with Rust's types: the values that a computation
-    /// suspends with, and those that it is resumed with.
+    /// This tag, for suspensions with Rust's types: a computation suspends with `Values`, and is
+    /// resumed with an `Answer`.
     pub fn typed<Values: WasmResults, Answer: WasmParams>(
         &self,
         store: impl AsContext,
     ) -> Result<TypedTag<Values, Answer>> {
         let runtime = store.as_context().runtime();
         let found = self.ty_in(runtime)?.ty;
-        // What it is resumed with are its results.
+        // The results of a tag are the parameters of the resumption.
         let resumed = FuncType::new(found.results().to_vec(), found.params().to_vec());
         let checked = fit::<Answer, Values>(runtime.types(), "tag", &resumed).map_err(|_| {
             let expected = FuncType::new(Values::types(), Answer::types());
@@ -115,13 +114,13 @@ impl Tag {
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// [`TypedContinuation`](crate::TypedContinuation) has one in which it is used.
+/// [`TypedContinuation`](crate::TypedContinuation) has an example that uses it.
 pub struct TypedTag<Values, Answer> {
     tag: Tag,
     number: u32,
-    /// Whether it must be checked that an answer has the types of its results.
+    /// Whether the types of each answer must be checked.
     checked: bool,
-    /// The clauses of a host that handles nothing else.
+    /// The clauses of a host that handles only this tag.
     handlers: List<[u64; 5]>,
     _types: PhantomData<fn(Answer) -> Values>,
 }
@@ -134,11 +133,7 @@ impl<Values, Answer> Clone for TypedTag<Values, Answer> {
 
 impl<Values, Answer> Copy for TypedTag<Values, Answer> {}
 
-impl<Values, Answer> std::fmt::Debug for TypedTag<Values, Answer> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TypedTag").field("tag", &self.tag).finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<Values, Answer> TypedTag<Values, Answer> { tag });
 
 impl<Values, Answer> TypedTag<Values, Answer> {
     /// The tag without Rust's types.
@@ -150,13 +145,12 @@ impl<Values, Answer> TypedTag<Values, Answer> {
         self.checked
     }
 
-    /// The number of its type.
     #[inline]
     pub(crate) fn type_number(&self) -> u32 {
         self.number
     }
 
-    /// The clauses of a host of a store that handles nothing else.
+    /// The clauses of a host that handles only this tag. Fails for another store.
     #[inline]
     pub(crate) fn handlers(&self, runtime: &RuntimeStore) -> Result<&List<[u64; 5]>> {
         self.tag.in_store(runtime)?;

@@ -1,23 +1,23 @@
-//! Whether values of Rust's types fit where types of WebAssembly are expected.
+//! Checks whether values of one type fit where another type is expected.
 
 use crate::misuse::WrongType;
 use anyhow::Result;
 use ropewalk_abi::{HeapType, RawVal, RefType, ValType};
 use ropewalk_runtime::{Store as RuntimeStore, TypeRegistry};
 
-/// Whether all values of some types fit where others are expected.
+/// Which values of a type fit where another type is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
-    /// No value does.
+    /// None.
     Never,
-    /// Some do: each has to be checked.
+    /// Some: each value must be checked.
     Checked,
-    /// All do.
+    /// All.
     Always,
 }
 
 impl Fit {
-    /// How values of types of Rust fit.
+    /// The least fit of a list of types.
     pub(crate) fn all(types: &TypeRegistry, found: &[ValType], expected: &[ValType]) -> Fit {
         if found.len() != expected.len() {
             return Fit::Never;
@@ -26,8 +26,8 @@ impl Fit {
         each.min().unwrap_or(Fit::Always)
     }
 
-    /// Rust has no types for the defined types of modules, so a reference to any struct
-    /// may be one to a struct of the type that is expected.
+    /// Rust has no types for the defined types of modules, so any struct reference may have the
+    /// struct type that is expected.
     fn one(types: &TypeRegistry, found: ValType, expected: ValType) -> Fit {
         if types.is_subtype(found, expected) {
             return Fit::Always;
@@ -47,8 +47,8 @@ impl Fit {
 ///
 /// # Safety
 ///
-/// The reference must be of the store, and be a function exactly if the type is one of
-/// functions.
+/// The reference must belong to the store. It must be a function if and only if `ty` is a function
+/// type.
 pub(crate) unsafe fn checked(runtime: &RuntimeStore, raw: RawVal, ty: ValType) -> Result<RawVal> {
     let ValType::Ref(expected) = ty else { unreachable!("numbers always fit") };
     // SAFETY: the caller's promise.

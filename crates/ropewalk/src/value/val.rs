@@ -50,7 +50,7 @@ pub enum Val {
 }
 
 impl Val {
-    /// Its type; of a reference, the most general one of its kind.
+    /// Its type. For a reference, the most general type of its kind.
     pub fn ty(&self) -> ValType {
         match self {
             Val::I32(_) => ValType::I32,
@@ -66,8 +66,8 @@ impl Val {
         }
     }
 
-    /// The null of a reference type. Of which kind a defined type is only the
-    /// engine knows; its null is [`Val::AnyRef`], and is taken for every kind.
+    /// The null of a reference type. Only the engine knows the kind of a defined type, so its null
+    /// is a [`Val::AnyRef`], which is accepted for every kind.
     pub fn null(ty: RefType) -> Val {
         match ty.heap {
             HeapType::Func | HeapType::NoFunc => Val::FuncRef(None),
@@ -102,58 +102,8 @@ impl Val {
         }
     }
 
-    /// The value, if it is an `i32`.
-    pub fn i32(&self) -> Option<i32> {
-        if let Val::I32(value) = self { Some(*value) } else { None }
-    }
-
-    /// The value, if it is an `i64`.
-    pub fn i64(&self) -> Option<i64> {
-        if let Val::I64(value) = self { Some(*value) } else { None }
-    }
-
-    /// The value, if it is an `f32`.
-    pub fn f32(&self) -> Option<f32> {
-        if let Val::F32(bits) = self { Some(f32::from_bits(*bits)) } else { None }
-    }
-
-    /// The value, if it is an `f64`.
-    pub fn f64(&self) -> Option<f64> {
-        if let Val::F64(bits) = self { Some(f64::from_bits(*bits)) } else { None }
-    }
-
-    /// The value, if it is a `v128`.
-    pub fn v128(&self) -> Option<u128> {
-        if let Val::V128(value) = self { Some(*value) } else { None }
-    }
-
-    /// The function, if it is one.
-    pub fn func_ref(&self) -> Option<Func> {
-        if let Val::FuncRef(value) = self { *value } else { None }
-    }
-
-    /// The host value, if it is one.
-    pub fn extern_ref(&self) -> Option<ExternRef> {
-        if let Val::ExternRef(value) = self { *value } else { None }
-    }
-
-    /// The internal value, if it is one.
-    pub fn any_ref(&self) -> Option<AnyRef> {
-        if let Val::AnyRef(value) = self { *value } else { None }
-    }
-
-    /// The exception, if it is one.
-    pub fn exn_ref(&self) -> Option<ExnRef> {
-        if let Val::ExnRef(value) = self { *value } else { None }
-    }
-
-    /// The continuation, if it is one.
-    pub fn cont_ref(&self) -> Option<ContRef> {
-        if let Val::ContRef(value) = self { *value } else { None }
-    }
-
-    /// The value as the text format would write it; of structs and arrays, what is in them, and of
-    /// arrays of bytes their text.
+    /// The value as the text format writes it, with the contents of structs and arrays. Arrays of
+    /// bytes are written as text.
     ///
     /// ```
     /// use ropewalk::*;
@@ -173,12 +123,12 @@ impl Val {
         let store = store.as_context();
         let runtime = store.runtime();
         let raw = self.to_raw(runtime, self.ty())?;
-        // SAFETY: it is a value of the store, and was found to have the type.
+        // SAFETY: the value belongs to the store and has the type, as `to_raw` has checked.
         Ok(unsafe { runtime.describe_value(self.ty(), &raw) })
     }
 
-    /// The value as a store keeps it, checked to have the type. A reference is
-    /// valid until the next allocation.
+    /// The value as a store keeps it. Checks that it has the type. A reference is valid until the
+    /// next allocation.
     pub(crate) fn to_raw(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
         let raw = match self {
             Val::I32(value) => RawVal::from_u32(value as u32),
@@ -200,8 +150,7 @@ impl Val {
         };
         let fits = match ty {
             ValType::Ref(ty) => {
-                // SAFETY: it is a reference of the store, and of that hierarchy
-                // or null.
+                // SAFETY: the reference belongs to the store, and is null or of that hierarchy.
                 self.same_hierarchy(runtime, ty) && unsafe { runtime.has_type(raw.u64(), ty) }
             }
             number => self.ty() == number,
@@ -214,17 +163,17 @@ impl Val {
         Err(WrongType::new("value", types.describe(ty), found).into())
     }
 
-    /// Its type, as exactly as it is known, for an error.
+    /// Its exact type, as far as it is known, for an error.
     fn exact_type(&self, runtime: &RuntimeStore, raw: &RawVal) -> ValType {
         match (self, self.ty()) {
             (Val::ContRef(Some(reference)), _) => reference.ty(),
-            // SAFETY: the reference is of the store, and of the kind of its type.
+            // SAFETY: the reference belongs to the store, and has the kind of its type.
             (_, ValType::Ref(ty)) => ValType::Ref(unsafe { runtime.type_of(raw.u64(), ty) }),
             (_, number) => number,
         }
     }
 
-    /// Whether it is a reference of the same kind as those of a type.
+    /// Whether it is a reference of the same kind as a type.
     fn same_hierarchy(&self, runtime: &RuntimeStore, ty: RefType) -> bool {
         let kind = match ty.heap {
             HeapType::Concrete(number) => Some(runtime.types().kind(number)),
@@ -244,7 +193,7 @@ impl Val {
             Val::ExnRef(_) => matches!(ty.heap, HeapType::Exn | HeapType::NoExn),
             Val::ContRef(None) => is_cont,
             Val::ContRef(Some(value)) => is_cont && value.fits(runtime, ty),
-            // What `Val::null` returns for any defined type.
+            // `Val::null` returns this for every defined type.
             Val::AnyRef(None) if kind.is_some() => true,
             Val::AnyRef(_) => !is_func && !is_cont && matches!(Val::null(ty), Val::AnyRef(_)),
             _ => false,
@@ -255,7 +204,7 @@ impl Val {
     ///
     /// # Safety
     ///
-    /// `raw` must be a value of the store and of the type.
+    /// `raw` must belong to the store and have the type.
     pub(crate) unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Val {
         match ty {
             ValType::I32 => Val::I32(raw.u32() as i32),
@@ -270,10 +219,10 @@ impl Val {
 
     /// # Safety
     ///
-    /// The word must be a reference of the store and of the type.
+    /// The word must be a reference of the store and have the type.
     unsafe fn from_word(runtime: &mut RuntimeStore, word: u64, heap: HeapType) -> Val {
         match heap {
-            // SAFETY: the caller says that it is a function or null.
+            // SAFETY: the caller promises that it is a function or null.
             HeapType::Func => Val::FuncRef(unsafe { Func::from_word(runtime, word) }),
             HeapType::Extern => Val::ExternRef(rooted(runtime, word)),
             HeapType::Exn => Val::ExnRef(rooted(runtime, word)),
@@ -281,7 +230,7 @@ impl Val {
             HeapType::NoExtern => Val::ExternRef(None),
             HeapType::NoExn => Val::ExnRef(None),
             HeapType::Concrete(number) if runtime.types().kind(number) == TypeKind::Func => {
-                // SAFETY: the caller says that it is a function or null.
+                // SAFETY: the caller promises that it is a function or null.
                 Val::FuncRef(unsafe { Func::from_word(runtime, word) })
             }
             HeapType::Concrete(number) if runtime.types().kind(number) == TypeKind::Cont => {
@@ -294,7 +243,7 @@ impl Val {
     }
 }
 
-/// The reference that a word is, unless it is null.
+/// The reference in a word, unless it is null.
 pub(crate) fn rooted<R: Reference<Detail = ()>>(
     runtime: &mut RuntimeStore,
     word: u64,
@@ -302,15 +251,41 @@ pub(crate) fn rooted<R: Reference<Detail = ()>>(
     (word != 0).then(|| R::from_handle(Handle::new(runtime, word), (), Inside(())))
 }
 
+macro_rules! getters {
+    ($($what:literal $get:ident: $variant:ident(|$value:ident| $got:expr) -> Option<$ty:ty>;)*) => {
+        impl Val {
+            $(
+                #[doc = concat!("The ", $what, ", if it is one.")]
+                pub fn $get(&self) -> Option<$ty> {
+                    if let Val::$variant($value) = *self { $got } else { None }
+                }
+            )*
+        }
+    };
+}
+
+getters! {
+    "`i32`" i32: I32(|value| Some(value)) -> Option<i32>;
+    "`i64`" i64: I64(|value| Some(value)) -> Option<i64>;
+    "`f32`" f32: F32(|bits| Some(f32::from_bits(bits))) -> Option<f32>;
+    "`f64`" f64: F64(|bits| Some(f64::from_bits(bits))) -> Option<f64>;
+    "`v128`" v128: V128(|value| Some(value)) -> Option<u128>;
+    "function" func_ref: FuncRef(|value| value) -> Option<Func>;
+    "host value" extern_ref: ExternRef(|value| value) -> Option<ExternRef>;
+    "internal value" any_ref: AnyRef(|value| value) -> Option<AnyRef>;
+    "exception" exn_ref: ExnRef(|value| value) -> Option<ExnRef>;
+    "continuation" cont_ref: ContRef(|value| value) -> Option<ContRef>;
+}
+
 macro_rules! unwraps {
     ($($name:ident: $get:ident -> $ty:ty;)*) => {
         impl Val {
             $(
-                #[doc = concat!("The value, which must be an `", stringify!($get), "`.")]
+                #[doc = concat!("The `", stringify!($get), "`.")]
                 ///
                 /// # Panics
                 ///
-                /// If it is another.
+                /// If the value has another type.
                 #[track_caller]
                 pub fn $name(&self) -> $ty {
                     match self.$get() {

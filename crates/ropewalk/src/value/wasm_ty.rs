@@ -1,4 +1,4 @@
-//! Rust's types for types of WebAssembly.
+//! The Rust types that stand for types of WebAssembly.
 
 use crate::reference::{AnyRef, ArrayRef, ContRef, ExnRef, ExternRef, StructRef};
 use crate::value::func::Func;
@@ -8,7 +8,7 @@ use anyhow::Result;
 use ropewalk_abi::{HeapType, RawVal, RefType, ValType};
 use ropewalk_runtime::Store as RuntimeStore;
 
-/// A type of Rust that stands for a type of WebAssembly.
+/// A Rust type that stands for a type of WebAssembly.
 ///
 /// | in Rust | in WebAssembly |
 /// | --- | --- |
@@ -54,11 +54,10 @@ use ropewalk_runtime::Store as RuntimeStore;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A function of a [`Linker`](crate::Linker) fits an import of defined types in the same
-/// way: what it returns is checked at each call.
+/// A function of a [`Linker`](crate::Linker) fits an import with defined types in the same way: its
+/// results are checked at each call.
 ///
-/// Values of other types of Rust are what the engine takes them for only if an implementation
-/// says so rightly, which is why it is `unsafe`:
+/// The engine trusts an implementation for another type, so implementing this is `unsafe`:
 ///
 /// ```compile_fail,E0200
 /// use ropewalk::*;
@@ -74,8 +73,8 @@ use ropewalk_runtime::Store as RuntimeStore;
 ///
 /// # Safety
 ///
-/// `from_raw` must accept every value of the type that `ty` says, and `to_raw`
-/// return only such.
+/// `from_raw` must accept every value of the type `ty()`, and `to_raw` must return only such
+/// values.
 pub unsafe trait WasmTy: Sized + Send {
     /// The type of WebAssembly.
     fn ty() -> ValType;
@@ -86,39 +85,39 @@ pub unsafe trait WasmTy: Sized + Send {
     #[doc(hidden)]
     /// # Safety
     ///
-    /// The value must be of the store and of the type.
+    /// The value must belong to the store and have the type.
     unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self;
 
-    /// Whether a value travels in a register for floats.
+    /// Whether values are passed in float registers.
     #[doc(hidden)]
     const IS_FLOAT: bool = false;
 
-    /// Whether it is longer than a word.
+    /// Whether values are longer than a word.
     #[doc(hidden)]
     const IS_VECTOR: bool = false;
 
-    /// Whether values of it may fit or not where a defined type is expected.
+    /// Whether a value may or may not fit where a defined type is expected.
     #[doc(hidden)]
     const MAY_BE_CHECKED: bool = false;
 
-    /// The same as `to_raw`, where it must be checked that the value has a type.
+    /// As `to_raw`, but checks that the value has this type.
     #[doc(hidden)]
     /// # Safety
     ///
-    /// Some value of `ty()` must be one of that type.
+    /// Some values of `ty()` must have that type.
     unsafe fn to_raw_of(self, runtime: &RuntimeStore, _: ValType) -> Result<RawVal> {
         self.to_raw(runtime)
     }
 
-    /// Whether it must know the very type of a value that it is made of.
+    /// Whether it keeps the exact type of a value.
     #[doc(hidden)]
     const NEEDS_TYPE: bool = false;
 
-    /// The value, of which the very type is known.
+    /// As `from_raw`, for a value whose exact type is known.
     #[doc(hidden)]
     /// # Safety
     ///
-    /// The value must be of the store and of that type, which is a subtype of `ty`.
+    /// The value must belong to the store and have that type, which is a subtype of `ty()`.
     unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, _: ValType) -> Self {
         // SAFETY: the caller's promise.
         unsafe { Self::from_raw(runtime, raw) }
@@ -163,30 +162,61 @@ numbers! {
     u128: V128, |value| RawVal::from_u128(value), |raw| raw.u128();
 }
 
-// SAFETY: a function reference is null or points to a function of its store.
-unsafe impl WasmTy for Option<Func> {
-    fn ty() -> ValType {
-        ValType::FUNCREF
-    }
+/// Implements [`WasmTy`] for `Option`s of references, by way of the reference types.
+macro_rules! nullable {
+    ($(impl<$($generic:ident: $bound:path)?> Option<$ty:ty>;)*) => {
+        $(
+            // SAFETY: a nullable reference is null, or a reference as the type says.
+            unsafe impl<$($generic: $bound)?> WasmTy for Option<$ty> {
+                fn ty() -> ValType {
+                    let ValType::Ref(ty) = <$ty as WasmTy>::ty() else { unreachable!("a reference") };
+                    ValType::Ref(RefType { nullable: true, ..ty })
+                }
 
-    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
-        self.map_or(Ok(RawVal::ZERO), |func| Ok(RawVal::from_u64(func.to_word(runtime)?)))
-    }
+                fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
+                    self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
+                }
 
-    const MAY_BE_CHECKED: bool = true;
+                const MAY_BE_CHECKED: bool = true;
 
-    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
-        // SAFETY: both are of functions.
-        unsafe { checked(runtime, self.to_raw(runtime)?, ty) }
-    }
+                unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
+                    // SAFETY: the caller's promise.
+                    self.map_or(Ok(RawVal::ZERO), |value| unsafe { value.to_raw_of(runtime, ty) })
+                }
 
-    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { Func::from_word(runtime, raw.u64()) }
-    }
+                unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
+                    // SAFETY: the caller's promise, and the word is not null.
+                    (raw.u64() != 0).then(|| unsafe { <$ty as WasmTy>::from_raw(runtime, raw) })
+                }
+
+                const NEEDS_TYPE: bool = <$ty as WasmTy>::NEEDS_TYPE;
+
+                unsafe fn from_raw_of(
+                    runtime: &mut RuntimeStore,
+                    raw: &RawVal,
+                    ty: ValType,
+                ) -> Self {
+                    // SAFETY: the caller's promise, and the word is not null.
+                    (raw.u64() != 0).then(|| unsafe { <$ty as WasmTy>::from_raw_of(runtime, raw, ty) })
+                }
+            }
+        )*
+    };
 }
 
-// SAFETY: a function reference that is not null points to a function.
+pub(crate) use nullable;
+
+nullable! {
+    impl<> Option<Func>;
+    impl<> Option<ExternRef>;
+    impl<> Option<AnyRef>;
+    impl<> Option<StructRef>;
+    impl<> Option<ArrayRef>;
+    impl<> Option<ExnRef>;
+    impl<> Option<ContRef>;
+}
+
+// SAFETY: a function reference that is not null points to a function of its store.
 unsafe impl WasmTy for Func {
     fn ty() -> ValType {
         ValType::Ref(RefType { nullable: false, heap: HeapType::Func })
@@ -199,7 +229,7 @@ unsafe impl WasmTy for Func {
     const MAY_BE_CHECKED: bool = true;
 
     unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
-        // SAFETY: both are of functions.
+        // SAFETY: both are functions.
         unsafe { checked(runtime, self.to_raw(runtime)?, ty) }
     }
 
@@ -212,29 +242,7 @@ unsafe impl WasmTy for Func {
 macro_rules! references {
     ($($ty:ident: $heap:ident;)*) => {
         $(
-            // SAFETY: a reference of that type is null or names what it says.
-            unsafe impl WasmTy for Option<$ty> {
-                fn ty() -> ValType {
-                    ValType::Ref(RefType { nullable: true, heap: HeapType::$heap })
-                }
-
-                fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
-                    self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
-                }
-
-                const MAY_BE_CHECKED: bool = true;
-
-                unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
-                    // SAFETY: neither is of functions.
-                    unsafe { checked(runtime, self.to_raw(runtime)?, ty) }
-                }
-
-                unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
-                    rooted(runtime, raw.u64())
-                }
-            }
-
-            // SAFETY: a reference of that type names what it says.
+            // SAFETY: a reference of that type refers to a value of that kind.
             unsafe impl WasmTy for $ty {
                 fn ty() -> ValType {
                     ValType::Ref(RefType { nullable: false, heap: HeapType::$heap })
@@ -247,7 +255,7 @@ macro_rules! references {
                 const MAY_BE_CHECKED: bool = true;
 
                 unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
-                    // SAFETY: neither is of functions.
+                    // SAFETY: neither is a function.
                     unsafe { checked(runtime, self.to_raw(runtime)?, ty) }
                 }
 
@@ -267,36 +275,7 @@ references! {
     ExnRef: Exn;
 }
 
-// SAFETY: a reference of that type is null or names a continuation.
-unsafe impl WasmTy for Option<ContRef> {
-    fn ty() -> ValType {
-        ValType::Ref(RefType::CONTREF)
-    }
-
-    fn to_raw(self, runtime: &RuntimeStore) -> Result<RawVal> {
-        self.map_or(Ok(RawVal::ZERO), |value| value.to_raw(runtime))
-    }
-
-    const MAY_BE_CHECKED: bool = true;
-
-    unsafe fn to_raw_of(self, runtime: &RuntimeStore, ty: ValType) -> Result<RawVal> {
-        // SAFETY: the caller's promise.
-        self.map_or(Ok(RawVal::ZERO), |value| unsafe { value.to_raw_of(runtime, ty) })
-    }
-
-    unsafe fn from_raw(runtime: &mut RuntimeStore, raw: &RawVal) -> Self {
-        ContRef::from_word(runtime, raw.u64(), HeapType::Cont)
-    }
-
-    const NEEDS_TYPE: bool = true;
-
-    unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Self {
-        let ValType::Ref(ty) = ty else { unreachable!("a reference") };
-        ContRef::from_word(runtime, raw.u64(), ty.heap)
-    }
-}
-
-// SAFETY: a reference of that type names a continuation.
+// SAFETY: a reference of that type refers to a stack.
 unsafe impl WasmTy for ContRef {
     fn ty() -> ValType {
         ValType::Ref(RefType { nullable: false, heap: HeapType::Cont })
@@ -319,7 +298,7 @@ unsafe impl WasmTy for ContRef {
     const NEEDS_TYPE: bool = true;
 
     unsafe fn from_raw_of(runtime: &mut RuntimeStore, raw: &RawVal, ty: ValType) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { Option::<ContRef>::from_raw_of(runtime, raw, ty) }.expect("not null")
+        let ValType::Ref(ty) = ty else { unreachable!("a reference") };
+        ContRef::from_word(runtime, raw.u64(), ty.heap).expect("not null")
     }
 }

@@ -1,4 +1,4 @@
-//! Parameters and results with Rust's types.
+//! Parameters and results of functions, with Rust's types.
 
 use crate::misuse::WrongType;
 use crate::value::type_check::Fit;
@@ -24,7 +24,7 @@ use std::mem::MaybeUninit;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The engine relies on what an implementation tells, so that is `unsafe`:
+/// The engine trusts an implementation, so implementing this is `unsafe`:
 ///
 /// ```compile_fail,E0200
 /// use ropewalk::*;
@@ -36,12 +36,12 @@ use std::mem::MaybeUninit;
 ///
 /// # Safety
 ///
-/// The values written must have the types that are told.
+/// `store` must write values of the types that `types` returns.
 pub unsafe trait WasmParams: Send {
     #[doc(hidden)]
     const COUNT: usize;
 
-    /// Room for as many values.
+    /// Room for `COUNT` values.
     #[doc(hidden)]
     type Places: Copy + Send;
 
@@ -58,21 +58,19 @@ pub unsafe trait WasmParams: Send {
     #[doc(hidden)]
     const FLOATS: u64;
 
-    /// Whether some value is longer than a word.
+    /// Whether a value is longer than a word.
     #[doc(hidden)]
     const HAVE_VECTORS: bool;
 
-    /// Whether some value may fit or not where a defined type is expected.
+    /// Whether a value may or may not fit where a defined type is expected.
     #[doc(hidden)]
     const MAY_BE_CHECKED: bool;
 
-    /// The same as `store`, where it must be checked that the values have types. An error
-    /// calls them as it is told.
+    /// As `store`, but checks that the values have these types. Errors call a value `what`.
     #[doc(hidden)]
     /// # Safety
     ///
-    /// There must be room for `COUNT` values, and these types be such that some values
-    /// fit.
+    /// There must be room for `COUNT` values. Some values must fit these types.
     unsafe fn store_of(
         self,
         runtime: &RuntimeStore,
@@ -81,7 +79,6 @@ pub unsafe trait WasmParams: Send {
         what: &str,
     ) -> Result<()>;
 
-    /// Whether the values fit where these types are expected.
     #[doc(hidden)]
     fn fit(types: &TypeRegistry, expected: &[ValType]) -> Fit {
         Fit::all(types, &Self::types(), expected)
@@ -105,27 +102,26 @@ pub unsafe trait WasmParams: Send {
 ///
 /// # Safety
 ///
-/// Values of the types that are told must be accepted.
+/// `load` must accept all values of the types that `types` returns.
 pub unsafe trait WasmResults: WasmParams + Sized {
     #[doc(hidden)]
     /// # Safety
     ///
-    /// There must be `COUNT` values of the right types.
+    /// There must be `COUNT` values of the types that `types` returns.
     unsafe fn load(runtime: &mut RuntimeStore, values: *const RawVal) -> Self;
 
-    /// Whether the very types of the values must be known.
+    /// Whether the exact types of the values must be known.
     #[doc(hidden)]
     const NEED_TYPES: bool;
 
-    /// The same, with the very types of the values.
+    /// As `load`, with the exact types of the values.
     #[doc(hidden)]
     /// # Safety
     ///
-    /// There must be values of these types, which are accepted.
+    /// There must be values of these types, which must be accepted.
     unsafe fn load_of(runtime: &mut RuntimeStore, values: *const RawVal, types: &[ValType])
     -> Self;
 
-    /// Whether values of these types are accepted.
     #[doc(hidden)]
     fn accept(types: &TypeRegistry, found: &[ValType]) -> bool {
         let all = Self::types();
@@ -134,7 +130,7 @@ pub unsafe trait WasmResults: WasmParams + Sized {
     }
 }
 
-// SAFETY: it is as its type says.
+// SAFETY: as for the type.
 unsafe impl<A: WasmTy> WasmParams for A {
     const COUNT: usize = 1;
 
@@ -146,7 +142,7 @@ unsafe impl<A: WasmTy> WasmParams for A {
 
     #[inline]
     unsafe fn store(self, runtime: &RuntimeStore, values: *mut RawVal) -> Result<()> {
-        // SAFETY: there is room for one value.
+        // SAFETY: the caller's promise.
         unsafe { values.write(self.to_raw(runtime)?) };
         Ok(())
     }
@@ -164,20 +160,16 @@ unsafe impl<A: WasmTy> WasmParams for A {
         types: &[ValType],
         what: &str,
     ) -> Result<()> {
-        // SAFETY: there is room for one value, and some fit.
-        unsafe {
-            let raw = self.to_raw_of(runtime, types[0]);
-            values.write(raw.with_context(|| format!("in {what} 0"))?);
-        }
-        Ok(())
+        // SAFETY: the caller's promise.
+        unsafe { (self,).store_of(runtime, values, types, what) }
     }
 }
 
-// SAFETY: it is as its type says.
+// SAFETY: as for the type.
 unsafe impl<A: WasmTy> WasmResults for A {
     #[inline]
     unsafe fn load(runtime: &mut RuntimeStore, values: *const RawVal) -> Self {
-        // SAFETY: there is one value, of that type.
+        // SAFETY: the caller's promise.
         unsafe { A::from_raw(runtime, &*values) }
     }
 
@@ -188,7 +180,7 @@ unsafe impl<A: WasmTy> WasmResults for A {
         values: *const RawVal,
         types: &[ValType],
     ) -> Self {
-        // SAFETY: as above.
+        // SAFETY: the caller's promise.
         unsafe { A::from_raw_of(runtime, &*values, types[0]) }
     }
 }
@@ -196,7 +188,7 @@ unsafe impl<A: WasmTy> WasmResults for A {
 macro_rules! tuples {
     ($(($($name:ident $index:tt),*))*) => {
         $(
-            // SAFETY: each is as its type says.
+            // SAFETY: as for each type.
             #[allow(unused_variables, reason = "the empty tuple has no values")]
             unsafe impl<$($name: WasmTy),*> WasmParams for ($($name,)*) {
                 const COUNT: usize = <[usize]>::len(&[$($index),*]);
@@ -209,7 +201,7 @@ macro_rules! tuples {
 
                 #[inline]
                 unsafe fn store(self, runtime: &RuntimeStore, values: *mut RawVal) -> Result<()> {
-                    // SAFETY: there is room for as many values.
+                    // SAFETY: the caller's promise.
                     $(unsafe { values.add($index).write(self.$index.to_raw(runtime)?) };)*
                     Ok(())
                 }
@@ -227,7 +219,7 @@ macro_rules! tuples {
                     types: &[ValType],
                     what: &str,
                 ) -> Result<()> {
-                    // SAFETY: there is room for as many values, and some of each fit.
+                    // SAFETY: the caller's promise.
                     $(unsafe {
                         let raw = self.$index.to_raw_of(runtime, types[$index]);
                         let raw = raw.with_context(|| format!("in {what} {}", $index))?;
@@ -237,12 +229,12 @@ macro_rules! tuples {
                 }
             }
 
-            // SAFETY: each is as its type says.
+            // SAFETY: as for each type.
             #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no values")]
             unsafe impl<$($name: WasmTy),*> WasmResults for ($($name,)*) {
                 #[inline]
                 unsafe fn load(runtime: &mut RuntimeStore, values: *const RawVal) -> Self {
-                    // SAFETY: there are as many values, of these types.
+                    // SAFETY: the caller's promise.
                     ($(unsafe { $name::from_raw(runtime, &*values.add($index)) },)*)
                 }
 
@@ -253,7 +245,7 @@ macro_rules! tuples {
                     values: *const RawVal,
                     types: &[ValType],
                 ) -> Self {
-                    // SAFETY: there are as many values, of these types.
+                    // SAFETY: the caller's promise.
                     ($(unsafe {
                         $name::from_raw_of(runtime, &*values.add($index), types[$index])
                     },)*)
@@ -265,8 +257,8 @@ macro_rules! tuples {
 
 for_each_tuple!(tuples);
 
-/// Whether functions of these types [take and give a few
-/// words](ropewalk_abi::signature::in_registers).
+/// Whether functions of these types pass all values in
+/// [registers](ropewalk_abi::signature::in_registers).
 pub(crate) const fn has_few_words<Params: WasmParams, Results: WasmParams>() -> bool {
     let have_vectors = Params::HAVE_VECTORS || Results::HAVE_VECTORS;
     Params::COUNT <= WORDS && Results::COUNT <= 1 && !have_vectors
@@ -283,14 +275,14 @@ pub(crate) union Places<Params: WasmParams, Results: WasmParams> {
 impl<Params: WasmParams, Results: WasmParams> Places<Params, Results> {
     pub const EMPTY: Places<Params, Results> = Places { empty: () };
 
-    /// Room for all parameters, for all results, and for at least one value.
+    /// Room for all parameters, or for all results, and for at least one value.
     pub fn as_mut_ptr(&mut self) -> *mut RawVal {
         std::ptr::from_mut(self).cast()
     }
 }
 
-/// Fails unless something of a type can be used with Rust's types; returns whether each
-/// use must be checked.
+/// Fails unless a function, or the like, can be used with Rust's types. Returns whether each use
+/// must be checked.
 pub(crate) fn fit<Params: WasmParams, Results: WasmResults>(
     types: &TypeRegistry,
     what: &'static str,

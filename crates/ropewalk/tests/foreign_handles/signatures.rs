@@ -137,6 +137,7 @@ pub const FREE: &[&str] = &[
     "StackStatistics",
     "StoreLimits",
     "StoreLimitsBuilder",
+    "Stress",
     "Trap",
     "TrapCode",
     "Undecided",
@@ -149,6 +150,7 @@ pub const FREE: &[&str] = &[
     "WrongExport",
     "WrongStore",
     "WrongType",
+    "stress",
     "traces",
 ];
 

@@ -106,7 +106,7 @@ fn internal_references_outside_are_not_host_values() {
         let outside = reference.to_extern();
         assert_eq!(
             message(outside.data(&store)),
-            "the reference is to a value of WebAssembly, not of the host"
+            "expected a reference to a host value, found one to a value of WebAssembly"
         );
     }
 }

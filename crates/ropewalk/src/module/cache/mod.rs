@@ -1,9 +1,9 @@
-//! Compiled modules that are kept in a folder.
+//! The cache of compiled modules: a folder of files.
 
-mod seen;
+mod known_files;
 mod stamp;
 
-use self::seen::{Look, Note};
+use self::known_files::{HashNote, Observation};
 use crate::engine::Engine;
 use crate::module::Module;
 use crate::module::precompiled::of_precompiled;
@@ -16,23 +16,21 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// A folder of compiled modules, so that a module is compiled once and not in each
-/// process. An engine that has one ([`Config::cache`](crate::Config::cache)) looks there
-/// before it compiles, and leaves there what it has compiled.
+/// A folder of compiled modules, so that each module is compiled once and not in each process. An
+/// engine with a cache ([`Config::cache`](crate::Config::cache)) looks there before it compiles, and
+/// stores there what it has compiled.
 ///
-/// * A module is found by a cryptographic hash of its bytes and of everything that its
-///   code depends on: the version of the engine, its settings, the machine. So nothing
-///   is found that does not fit.
-/// * A large [file](Module::from_file) that was seen before and is unchanged since then, as its
-///   number, its length and its times say, is neither read nor hashed again.
-/// * A file of the cache that was written to by anybody else is checked as a whole, and made
-///   anew if it is damaged. Of others, code is checked before it is executed, as it is by
-///   [`Module::deserialize_file`]; one that turns out to be damaged is removed.
-/// * Its files become code, so nobody but the user may write to the folder. One that
-///   others may write to is refused.
+/// * The key of a module is a cryptographic hash of its bytes and of everything that its code
+///   depends on: the version of the engine, its settings, the machine.
+/// * A large [file](Module::from_file) is not read and hashed again if its inode, length and times
+///   are unchanged.
+/// * If another program has written to a file of the cache, the whole file is checked, and compiled
+///   again if it is damaged. The code of other files is checked before it runs, as for
+///   [`Module::deserialize_file`]. A damaged file is removed.
+/// * Its files are executed as code. A folder that other users may write to is refused.
 /// * Any number of processes may use it at the same time.
-/// * When it is larger than allowed, what was not used for the longest time goes.
-/// * What cannot be read or written is compiled as if there were no cache.
+/// * When it exceeds its limit, the least recently used files are removed.
+/// * If a file cannot be read or written, the module is compiled as without a cache.
 ///
 /// ```
 /// use ropewalk::*;
@@ -52,45 +50,44 @@ pub struct Cache {
     max_bytes: u64,
 }
 
-/// How the names of its files end.
 const EXTENSION: &str = "cwasm";
-/// How the names of files end that are being written.
+/// The extension of unfinished files.
 const UNFINISHED: &str = "part";
 
-/// How many bytes of a file are read at once: as many as fit into a processor's cache.
+/// How many bytes of a file are read at once, so that they fit into a processor's cache.
 const PIECE: usize = 256 << 10;
 
-/// How many bytes it has at the most, unless somebody says otherwise.
+/// The default limit of its size.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// A file that was used is marked so, if the mark is older than this.
+/// A file that is used is marked again if its mark is older than this.
 const MARKED: Duration = Duration::from_secs(3600);
 
-/// A file that is being written is left behind if it is older than this.
-const LEFT_BEHIND: Duration = Duration::from_secs(24 * 3600);
+/// An unfinished file that is older than this was abandoned.
+const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 impl Cache {
-    /// The cache in a folder, which is made if it is not there.
+    /// Opens the cache in a folder, which is created if necessary.
     pub fn open(folder: impl Into<PathBuf>) -> Result<Cache> {
         let folder = folder.into();
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(&folder)
-            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+            .with_context(|| format!("cannot create the folder {}", folder.display()))?;
         let metadata = fs::metadata(&folder)
             .with_context(|| format!("cannot read the folder {}", folder.display()))?;
         let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
         ensure!(
             is_ours && metadata.mode() & 0o022 == 0,
-            "{} cannot be a cache of compiled modules: others may write to it",
+            "{} cannot be a cache of compiled modules: other users may write to it",
             folder.display()
         );
         Ok(Cache { folder, max_bytes: MAX_BYTES })
     }
 
-    /// The user's own cache: the folder `ropewalk` in `$XDG_CACHE_HOME`, or in `.cache` of
-    /// the home folder.
+    /// Opens the user's cache: the folder `ropewalk` in `$XDG_CACHE_HOME`, or in `.cache` of the
+    /// home folder.
     pub fn of_user() -> Result<Cache> {
         let absolute = |name| {
             let path = PathBuf::from(std::env::var_os(name)?);
@@ -100,17 +97,17 @@ impl Cache {
         Cache::open(folder.context("neither XDG_CACHE_HOME nor HOME is set")?.join("ropewalk"))
     }
 
-    /// How many bytes it may have. 1 GiB if nothing is said.
+    /// Limits how many bytes it may have. 1 GiB by default.
     pub fn max_bytes(self, bytes: u64) -> Cache {
         Cache { max_bytes: bytes, ..self }
     }
 
-    /// Where it is.
+    /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where a module is, or would be, by all that it depends on.
+    /// The path for a module, by everything that its code depends on.
     pub(crate) fn place(&self, engine: &Engine, bytes: &[u8], file: Option<&str>) -> PathBuf {
         let is_binary = bytes.first() == Some(&0);
         let mut hasher = start_hashing(engine, is_binary, file, bytes.len() as u64);
@@ -118,16 +115,16 @@ impl Cache {
         self.place_of(&hasher.finalize())
     }
 
-    /// The same for a module in a file, which is not read if it was seen before.
+    /// The path for the module in a file. A known file is not read.
     pub(crate) fn place_of_file(
         &self,
         engine: &Engine,
         file: &mut File,
         name: &str,
     ) -> std::io::Result<PathBuf> {
-        let look = Look::at(file);
-        let note = look.map(|look| Note::new(&self.folder, engine, look, name));
-        if let Some(hash) = note.as_ref().and_then(Note::read) {
+        let observed = Observation::of(file);
+        let note = observed.map(|observed| HashNote::new(&self.folder, engine, observed, name));
+        if let Some(hash) = note.as_ref().and_then(HashNote::read) {
             return Ok(self.place_of(&hash));
         }
         let hash = hash_file(engine, file, name)?;
@@ -143,12 +140,12 @@ impl Cache {
         self.folder.join(hash.to_hex().as_str()).with_extension(EXTENSION)
     }
 
-    /// The module at a place. One that is damaged is removed.
+    /// The module at a path. A damaged file is removed.
     pub(crate) fn find(&self, engine: &Engine, place: &Path) -> Option<Module> {
         let file = File::open(place).ok()?;
         let found = open(&file, place).and_then(|found| {
-            // SAFETY: nobody but the user writes to the folder, who does it as below: a file
-            // has its name only when it is whole, and is not written to any more.
+            // SAFETY: only this user can write to the folder, and does so as below: a file gets its
+            // name when it is complete, and never changes.
             unsafe { of_precompiled(engine, Ok(found)) }
         });
         if found.is_err() {
@@ -157,20 +154,19 @@ impl Cache {
         found.ok()
     }
 
-    /// Keeps a module, if that is possible.
     pub(crate) fn insert(&self, place: &Path, module: &Module) {
         let Ok(bytes) = module.serialize() else { return };
         if bytes.len() as u64 > self.max_bytes {
             return;
         }
         let _ = self.write(place, &bytes, |file| {
-            // If that is not possible, it is checked each time.
+            // A file without a mark is checked each time.
             let _ = checksum_of(&bytes).map(|checksum| stamp::mark(file, checksum));
         });
         let _ = self.trim(place);
     }
 
-    /// Writes a file that has its name only when it is whole.
+    /// Writes a file, which gets its name when it is complete.
     fn write(&self, place: &Path, bytes: &[u8], finish: impl FnOnce(&File)) -> std::io::Result<()> {
         static WRITTEN: AtomicU64 = AtomicU64::new(0);
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
@@ -186,8 +182,8 @@ impl Cache {
         written
     }
 
-    /// Removes what was not used for the longest time, if there is too much, but not
-    /// the file at `newest`; and what others left behind.
+    /// Removes the least recently used files beyond the limit, but not `newest`. Removes abandoned
+    /// files too.
     fn trim(&self, newest: &Path) -> std::io::Result<()> {
         let now = SystemTime::now();
         let mut files = Vec::new();
@@ -196,20 +192,20 @@ impl Cache {
             let Ok(used) = metadata.modified() else { continue };
             match path.extension().and_then(|extension| extension.to_str()) {
                 Some(EXTENSION) => files.push((used, metadata.len(), path)),
-                Some(UNFINISHED) if now.duration_since(used).is_ok_and(|age| age > LEFT_BEHIND) => {
+                Some(UNFINISHED) if now.duration_since(used).is_ok_and(|age| age > ABANDONED) => {
                     fs::remove_file(path)?;
                 }
                 _ => {}
             }
         }
-        seen::trim(&self.folder, now);
+        known_files::trim(&self.folder, now);
         files.sort();
         let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
         for (_, bytes, path) in files.iter().filter(|(_, _, path)| path != newest) {
             if total <= self.max_bytes {
                 break;
             }
-            // Somebody else may have removed it already.
+            // Another process may have removed it.
             let _ = fs::remove_file(path);
             total -= bytes;
         }
@@ -217,8 +213,8 @@ impl Cache {
     }
 }
 
-/// Begins to hash a module of so many bytes: with everything that its code depends on
-/// beside them, each with its length, so that no two modules look the same.
+/// Begins the hash of a module of `len` bytes. Everything else that its code depends on comes first,
+/// each with its length, so that the parts cannot be confused.
 fn start_hashing(engine: &Engine, is_binary: bool, file: Option<&str>, len: u64) -> blake3::Hasher {
     let mut hasher = blake3::Hasher::new();
     // Backtraces of a module in the text format show the file.
@@ -231,7 +227,7 @@ fn start_hashing(engine: &Engine, is_binary: bool, file: Option<&str>, len: u64)
     hasher
 }
 
-/// Hashes a module in a file, of which no more than a piece is in memory at a time.
+/// Hashes the module in a file, piece by piece.
 fn hash_file(engine: &Engine, file: &mut File, name: &str) -> std::io::Result<blake3::Hash> {
     let len = file.metadata()?.len();
     let mut piece = vec![0; PIECE];
@@ -245,7 +241,7 @@ fn hash_file(engine: &Engine, file: &mut File, name: &str) -> std::io::Result<bl
     Ok(hasher.finalize())
 }
 
-/// Opens a file of a cache. One that somebody else has written to is checked as a whole.
+/// Opens a file of a cache. If another program has written to it, checks all of it.
 fn open(file: &File, place: &Path) -> Result<Precompiled> {
     let modified = file.metadata()?.modified()?;
     let mut found = Precompiled::open(file.try_clone()?)?;

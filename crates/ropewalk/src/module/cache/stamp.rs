@@ -1,23 +1,23 @@
-//! How the cache sees that nobody has written to one of its files.
+//! Marks on cache files, which show that no other program has written to them.
 //!
-//! A file that is as the cache has left it need not be read as a whole to find accidents: its code
-//! is checked anyway before it is executed. One that something else has written to is checked as a
-//! whole, so that it is made anew before the program runs.
+//! Code is checked before it runs, so an unchanged file need not be checked when it is opened. If
+//! another program has written to a file, all of it is checked first, so that a damaged module is
+//! compiled again before the program runs.
 //!
-//! What tells them apart is when a file was changed. The cache sets that itself, to the second in
-//! which the file was used, and to nanoseconds that are derived from its contents:
+//! The mark is the modification time. The cache sets it to the second of the last use, with
+//! nanoseconds that are derived from the contents:
 //!
 //! ```text
-//!   second in which it was used . a hash of that second and the checksum of the file
+//!   second of the last use . hash of that second and of the file's checksum
 //! ```
 //!
-//! Whoever else writes to it leaves other nanoseconds. Where a file system has no nanoseconds, all
-//! files are checked as a whole.
+//! Another writer leaves other nanoseconds. On a file system without nanoseconds all files are
+//! checked.
 
 use std::fs::File;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// When a file with a checksum was used, as it is marked.
+/// The mark of a file with this checksum, for a second of use.
 fn stamp(checksum: u64, seconds: u64) -> SystemTime {
     let mut bytes = checksum.to_le_bytes().to_vec();
     bytes.extend_from_slice(&seconds.to_le_bytes());
@@ -26,13 +26,13 @@ fn stamp(checksum: u64, seconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::new(seconds, word % 1_000_000_000)
 }
 
-/// Marks a file as used now, and as nobody else's. Only if it is whole.
+/// Marks a file as used now. It must be complete and undamaged.
 pub(super) fn mark(file: &File, checksum: u64) -> std::io::Result<()> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     file.set_modified(stamp(checksum, now.as_secs()))
 }
 
-/// Whether a file was marked so, and nobody has written to it since then.
+/// Whether a file was marked, and not changed since.
 pub(super) fn is_marked(modified: SystemTime, checksum: u64) -> bool {
     let seconds = modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     modified == stamp(checksum, seconds)
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_is_lost_when_somebody_writes() {
+    fn writing_to_a_file_removes_its_mark() {
         let mut file = tempfile::tempfile().unwrap();
         let modified = |file: &File| file.metadata().unwrap().modified().unwrap();
         mark(&file, 7).unwrap();
@@ -51,7 +51,7 @@ mod tests {
         assert!(!is_marked(modified(&file), 8));
         std::io::Write::write_all(&mut file, b"x").unwrap();
         assert!(!is_marked(modified(&file), 7));
-        // As by somebody who keeps seconds only.
+        // As on a file system without nanoseconds.
         file.set_modified(UNIX_EPOCH + Duration::from_secs(1_000_000)).unwrap();
         assert!(!is_marked(modified(&file), 7));
     }

@@ -1,22 +1,19 @@
-//! Which files were seen before: an unchanged file need not be read and hashed again to find
-//! what was compiled of it.
+//! Hashes of known files, so that an unchanged file is not read and hashed again.
 //!
-//! A file is told by where it is (its device and its number there) and by what changes when
-//! somebody writes to it (its length, and when it was changed, and its contents were). For each
-//! file and all that code depends on there is a note in the folder `seen` of the cache, with the
-//! hash that the file had:
+//! The device and inode identify a file. Its length, modification time and change time show whether
+//! it was written to. For each file, and for all settings that code depends on, the folder `seen` of
+//! the cache has a note with the hash of the file:
 //!
 //! ```text
-//!   name of a note: a hash of the settings, the device, the number and the name of the file
-//!   contents:       length | contents changed | file changed | hash of the module | checksum
+//!   name of a note: hash of the settings, and of the device, inode and path of the file
+//!   contents:       length | modified | changed | hash of the module | checksum
 //! ```
 //!
-//! Clocks of file systems tick slowly. A file that was changed a moment ago can be changed again
-//! without showing it, so there is no note of such a file until it is older. Nor does whoever has
-//! a file mapped and writes there show each change: the kernel notes the first to a page, and the
-//! next when that page has been written back. Modules are not made so; nobody may change one like
-//! that while it is loaded. Notes are written as the modules are: whole or not at all. One that is
-//! damaged, or that cannot be read, is none.
+//! Clocks of file systems tick slowly. A second change within one tick does not show, so a file
+//! that has just changed gets no note. Writes through a mapping do not all show either: the kernel
+//! records the first to a page, and the next after that page was written back. A module must not be
+//! changed like that while it is loaded. Notes are written completely or not at all. A note that is
+//! damaged or cannot be read is ignored.
 
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -25,64 +22,63 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::engine::Engine;
 
-/// The folder of the notes.
+/// The folder of the notes, in that of the cache.
 const FOLDER: &str = "seen";
 
-/// Smaller files are read and hashed sooner than a note is found.
+/// Reading and hashing a smaller file is faster than finding its note.
 const WORTHWHILE: u64 = 256 << 10;
 
-/// How old the last change of a file must be. No clock of a file system in use is as coarse.
+/// How old the last change of a file must be. The clocks of file systems are finer than this.
 const SETTLED: Duration = Duration::from_secs(3);
 
-/// Notes are made anew when they are older than this, so that those of files that are gone go.
+/// Older notes are removed, so that those of removed files do not accumulate.
 const OLD: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// What a note says.
 const LENGTH: usize = 3 * 8 + HASH + 8;
 const HASH: usize = 32;
 
-/// A file as it was when somebody looked.
+/// Identifies a file and its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Identity {
+struct FileIdentity {
     device: u64,
     number: u64,
     length: u64,
-    /// When its contents were changed, in nanoseconds.
+    /// When its contents changed, in nanoseconds.
     modified: i64,
-    /// When anything of it was changed, which nobody can set.
+    /// When the file or its metadata changed. Programs cannot set this time.
     changed: i64,
 }
 
-/// A file that notes are made of, when somebody began to look.
+/// A file before it is hashed.
 #[derive(Clone, Debug)]
-pub(super) struct Look {
-    identity: Identity,
-    /// Whether a change after the look shows, by any clock of a file system.
+pub(super) struct Observation {
+    identity: FileIdentity,
+    /// Whether a later change shows, by any clock of a file system.
     is_settled: bool,
 }
 
-impl Look {
-    /// Looks at a file, if notes are made of it.
-    pub fn at(file: &File) -> Option<Look> {
-        // Before the file is: it may be changed after this, and not after it was hashed.
+impl Observation {
+    /// Observes a file, if it is large enough for a note.
+    pub fn of(file: &File) -> Option<Observation> {
+        // The time before the metadata: it must not be later than a change that they miss.
         let now = SystemTime::now();
-        let identity = Identity::of(file)?;
-        Some(Look { is_settled: identity.is_settled(now), identity })
+        let identity = FileIdentity::of(file)?;
+        Some(Observation { is_settled: identity.is_settled(now), identity })
     }
 }
 
-impl Identity {
-    /// That of a file that notes are made of.
-    fn of(file: &File) -> Option<Identity> {
+impl FileIdentity {
+    /// The identity of a file that is large enough for a note.
+    fn of(file: &File) -> Option<FileIdentity> {
         let metadata = file.metadata().ok()?;
         let is_noted = metadata.is_file() && metadata.len() >= WORTHWHILE;
-        is_noted.then(|| Identity::new(&metadata))
+        is_noted.then(|| FileIdentity::new(&metadata))
     }
 
-    fn new(metadata: &Metadata) -> Identity {
+    fn new(metadata: &Metadata) -> FileIdentity {
         let nanoseconds =
             |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-        Identity {
+        FileIdentity {
             device: metadata.dev(),
             number: metadata.ino(),
             length: metadata.len(),
@@ -91,33 +87,32 @@ impl Identity {
         }
     }
 
-    /// Whether a change from now on, by whoever writes to the file, gives it other times.
+    /// Whether a change from now on gives the file other times.
     fn is_settled(&self, now: SystemTime) -> bool {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as i64);
         now.saturating_sub(self.modified.max(self.changed)) > SETTLED.as_nanos() as i64
     }
 }
 
-/// The note of a file.
-pub(super) struct Note {
+pub(super) struct HashNote {
     path: PathBuf,
-    look: Look,
+    observed: Observation,
 }
 
-impl Note {
-    /// The note of a file, if it has one, in a cache.
-    pub fn new(cache: &Path, engine: &Engine, look: Look, name: &str) -> Note {
+impl HashNote {
+    /// The note of a file in a cache. It need not exist.
+    pub fn new(cache: &Path, engine: &Engine, observed: Observation, name: &str) -> HashNote {
         let mut hasher = blake3::Hasher::new();
-        let Identity { device, number, .. } = look.identity;
+        let FileIdentity { device, number, .. } = observed.identity;
         hasher.update(&device.to_le_bytes()).update(&number.to_le_bytes());
         for part in [engine.settings_bytes(), name.as_bytes()] {
             hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
         }
         let path = cache.join(FOLDER).join(hasher.finalize().to_hex().as_str());
-        Note { path, look }
+        HashNote { path, observed }
     }
 
-    /// The hash that the file has, if it is unchanged since the note was made.
+    /// The hash of the file, if it is unchanged since the note was written.
     pub fn read(&self) -> Option<blake3::Hash> {
         let bytes = fs::read(&self.path).ok()?;
         let hash: [u8; HASH] = bytes.get(LENGTH - HASH - 8..LENGTH - 8)?.try_into().ok()?;
@@ -125,11 +120,11 @@ impl Note {
         (bytes == self.bytes(&hash)).then_some(hash)
     }
 
-    /// Notes the hash of a file, which was looked at before and after it was hashed, unless it
-    /// was changed so lately then that it may have been changed again without showing it.
+    /// Writes the hash of a file, if the file did not change while it was hashed. Skips a file that
+    /// had just changed before, since another change would not show.
     pub fn write(&self, file: &File, hash: &blake3::Hash, write: impl FnOnce(&Path, &[u8])) {
-        let is_same = Identity::of(file).is_some_and(|after| after == self.look.identity);
-        if !is_same || !self.look.is_settled {
+        let is_same = FileIdentity::of(file).is_some_and(|after| after == self.observed.identity);
+        if !is_same || !self.observed.is_settled {
             return;
         }
         let Some(folder) = self.path.parent() else { return };
@@ -140,7 +135,7 @@ impl Note {
     }
 
     fn bytes(&self, hash: &blake3::Hash) -> Vec<u8> {
-        let Identity { length, modified, changed, .. } = &self.look.identity;
+        let FileIdentity { length, modified, changed, .. } = &self.observed.identity;
         let mut bytes = Vec::with_capacity(LENGTH);
         for number in [*length, *modified as u64, *changed as u64] {
             bytes.extend_from_slice(&number.to_le_bytes());
@@ -152,7 +147,6 @@ impl Note {
     }
 }
 
-/// Removes notes that are old.
 pub(super) fn trim(cache: &Path, now: SystemTime) {
     let Ok(entries) = fs::read_dir(cache.join(FOLDER)) else { return };
     for entry in entries.flatten() {
@@ -167,47 +161,50 @@ pub(super) fn trim(cache: &Path, now: SystemTime) {
 mod tests {
     use super::*;
 
-    fn identity() -> Identity {
-        Identity { device: 1, number: 2, length: 3, modified: 4, changed: 5 }
+    fn identity() -> FileIdentity {
+        FileIdentity { device: 1, number: 2, length: 3, modified: 4, changed: 5 }
     }
 
-    fn note_of(path: &Path, identity: Identity) -> Note {
-        Note { path: path.to_path_buf(), look: Look { identity, is_settled: true } }
+    fn note_of(path: &Path, identity: FileIdentity) -> HashNote {
+        let observed = Observation { identity, is_settled: true };
+        HashNote { path: path.to_path_buf(), observed }
     }
 
     /// It may have been changed while it was hashed, with the same times.
     #[test]
-    fn a_file_that_was_changed_before_it_was_hashed_for_long_is_not_trusted() {
+    fn a_file_that_changed_just_before_a_long_hashing_gets_no_note() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("module");
         fs::write(&path, vec![0; WORTHWHILE as usize]).unwrap();
         let file = File::open(&path).unwrap();
         let hash = blake3::hash(b"module");
-        let look = Look::at(&file).unwrap();
-        // Hashing takes so long.
+        let observed = Observation::of(&file).unwrap();
+        // As long as hashing may take.
         std::thread::sleep(SETTLED + Duration::from_millis(100));
-        let note = Note { path: folder.path().join("note"), look };
+        let note = HashNote { path: folder.path().join("note"), observed };
         note.write(&file, &hash, |_, _| panic!("a note was written"));
         let mut notes = 0;
-        let note = Note { path: folder.path().join("note"), look: Look::at(&file).unwrap() };
+        let observed = Observation::of(&file).unwrap();
+        let note = HashNote { path: folder.path().join("note"), observed };
         note.write(&file, &hash, |_, _| notes += 1);
         assert_eq!(notes, 1);
     }
 
     #[test]
-    fn a_file_that_was_changed_a_moment_ago_is_not_trusted() {
+    fn a_file_that_has_just_changed_is_not_settled() {
         let at = |seconds: u64| UNIX_EPOCH + Duration::from_secs(seconds);
-        let changed_at = |seconds: i64| Identity { changed: seconds * 1_000_000_000, ..identity() };
+        let changed_at =
+            |seconds: i64| FileIdentity { changed: seconds * 1_000_000_000, ..identity() };
         assert!(changed_at(100).is_settled(at(104)));
         assert!(!changed_at(100).is_settled(at(103)));
         // In the future, by a clock that is ahead.
         assert!(!changed_at(200).is_settled(at(104)));
-        assert!(!Identity { modified: i64::MAX, ..identity() }.is_settled(at(104)));
+        assert!(!FileIdentity { modified: i64::MAX, ..identity() }.is_settled(at(104)));
         assert!(!changed_at(100).is_settled(UNIX_EPOCH - Duration::from_secs(1)));
     }
 
     #[test]
-    fn a_note_is_only_of_the_file_as_it_was() {
+    fn a_note_is_ignored_when_the_file_has_changed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("note");
         let note = |identity| note_of(&path, identity);
@@ -216,16 +213,16 @@ mod tests {
         fs::write(&path, note(identity()).bytes(&hash)).unwrap();
         assert_eq!(note(identity()).read(), Some(hash));
         for other in [
-            Identity { length: 4, ..identity() },
-            Identity { modified: 5, ..identity() },
-            Identity { changed: 6, ..identity() },
+            FileIdentity { length: 4, ..identity() },
+            FileIdentity { modified: 5, ..identity() },
+            FileIdentity { changed: 6, ..identity() },
         ] {
             assert_eq!(note(other).read(), None);
         }
     }
 
     #[test]
-    fn a_damaged_note_is_none() {
+    fn a_damaged_note_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("note");
         let note = note_of(&path, identity());

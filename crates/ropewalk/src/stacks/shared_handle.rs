@@ -1,14 +1,15 @@
-//! What tasks and fibers have in common: a reference names one for life.
+//! Handles of tasks and fibers. They share their stack with WebAssembly: a reference names the
+//! same task or fiber for life.
 
-/// Defines a type for what references of a kind name.
-macro_rules! named {
+/// Defines the handle of a kind of stacks.
+macro_rules! shared_handle {
     ($(#[$doc:meta])* $name:ident: $kind:path, $what:literal;) => {
         $(#[$doc])*
         #[derive(Clone, Debug)]
         pub struct $name(Owned<ContRef>);
 
         impl $name {
-            #[doc = concat!("What a reference names, which must be ", $what, ".")]
+            #[doc = concat!("The handle for a reference, which must name ", $what, ".")]
             pub fn from_ref(mut store: impl AsContextMut, reference: ContRef) -> Result<$name> {
                 let found = reference.design(&store)?;
                 ensure!(found == $kind, "expected {}, found a reference of {found:?}", $what);
@@ -21,11 +22,10 @@ macro_rules! named {
                 word: u64,
                 ty: ropewalk_abi::ValType,
             ) -> $name {
-                let heap = crate::stacks::identity::heap_of(ty);
+                let heap = crate::stacks::shared_handle::heap_of(ty);
                 $name(Owned::new(runtime, word, heap))
             }
 
-            /// The reference that it is.
             pub(crate) fn owned(&self) -> &Owned<ContRef> {
                 &self.0
             }
@@ -44,7 +44,7 @@ macro_rules! named {
                 Ok(word)
             }
 
-            /// A reference to it, to be given to WebAssembly.
+            /// A reference to it, for WebAssembly.
             pub fn reference(&self, store: impl AsContextMut) -> Result<ContRef> {
                 self.0.get(store)
             }
@@ -61,7 +61,7 @@ macro_rules! named {
                 Ok(!runtime.is_alive(self.word(runtime)?))
             }
 
-            /// Where it is suspended; nothing if it is not, or has not begun.
+            /// Where it is suspended. Empty if it is not suspended or has not begun.
             pub fn backtrace(&self, store: impl AsContext) -> Result<ropewalk_runtime::Backtrace> {
                 let runtime = store.as_context().runtime();
                 let word = self.word(runtime)?;
@@ -69,15 +69,15 @@ macro_rules! named {
                 Ok(is_suspended.then(|| runtime.held_backtrace(word)).unwrap_or_default())
             }
 
-            /// How many bytes of its stacks are in use; none if it is not suspended.
+            /// How many bytes of its stacks are in use. Zero if it is not suspended.
             pub fn bytes(&self, store: impl AsContext) -> Result<usize> {
                 let runtime = store.as_context().runtime();
                 let word = self.word(runtime)?;
                 Ok(if runtime.is_suspended(word) { runtime.held_bytes(word) } else { 0 })
             }
 
-            /// Frees its stacks, with what is suspended together with it: it is moribund. It
-            /// must be suspended.
+            /// Frees its stacks, and all that are suspended together with it. It must be
+            /// suspended, and is moribund afterwards.
             pub fn release(&self, mut store: impl AsContextMut) -> Result<()> {
                 let runtime = &mut *store.as_context_mut().0.runtime;
                 let word = self.word(runtime)?;
@@ -87,9 +87,8 @@ macro_rules! named {
     };
 }
 
-pub(crate) use named;
+pub(crate) use shared_handle;
 
-/// The heap type of a reference type.
 pub(crate) fn heap_of(ty: ropewalk_abi::ValType) -> ropewalk_abi::HeapType {
     match ty {
         ropewalk_abi::ValType::Ref(ty) => ty.heap,

@@ -1,6 +1,6 @@
-//! The tuples of values that Rust's functions take and give.
+//! Macros of the crate.
 
-/// Calls a macro with the names and places of the values of each tuple.
+/// Calls a macro with the names and indices of the elements of each tuple.
 macro_rules! for_each_tuple {
     ($callback:ident) => {
         $callback! {
@@ -21,6 +21,19 @@ macro_rules! for_each_tuple {
             (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13)
             (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14)
             (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11, M 12, N 13, O 14, P 15)
+        }
+    };
+}
+
+/// Implements `Debug` for a type with private parts: prints its name, and maybe one field.
+macro_rules! opaque_debug {
+    (impl<$($generic:ident),*> $name:ident $(<$($argument:ident),*>)? $({ $field:ident })?) => {
+        impl<$($generic),*> std::fmt::Debug for $name $(<$($argument),*>)? {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name))
+                    $(.field(stringify!($field), &self.$field))?
+                    .finish_non_exhaustive()
+            }
         }
     };
 }

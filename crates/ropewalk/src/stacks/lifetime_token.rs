@@ -1,35 +1,32 @@
-//! How others learn that something has ended.
+//! A token whose observers learn that it was dropped.
 
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Weak};
 
-/// What others can watch: it ends with whoever has it. Few are watched, and all are moved
-/// often, so it is one word, and takes memory only if it is watched: null, or a count of an
-/// [`Arc`] of its own.
-pub(crate) struct Alive(AtomicPtr<()>);
+/// A token for a handle. Handles move often, and few are observed. So a token is one word, which
+/// is null until the first observer; then it is a count of an [`Arc`].
+pub(super) struct LifetimeToken(AtomicPtr<()>);
 
-impl Alive {
-    /// One that nobody watches.
+impl LifetimeToken {
     #[inline]
-    pub const fn new() -> Alive {
-        Alive(AtomicPtr::new(ptr::null_mut()))
+    pub const fn new() -> LifetimeToken {
+        LifetimeToken(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// Ends with this.
-    pub fn watch(&self) -> Weak<()> {
+    /// An observer: its last strong count ends with this token.
+    pub fn observe(&self) -> Weak<()> {
         let shared = match self.0.load(Ordering::Acquire) {
             found if found.is_null() => self.share(),
             found => found,
         };
-        // SAFETY: it came from an `Arc` whose count this has until it is dropped, which it
-        // cannot be meanwhile; the count is not taken from it here.
+        // SAFETY: `share` made it of an `Arc` whose count this token owns until it is dropped. It
+        // is borrowed now, and `ManuallyDrop` leaves it the count.
         let shared = unsafe { ManuallyDrop::new(Arc::from_raw(shared.cast_const())) };
         Arc::downgrade(&shared)
     }
 
-    /// Makes what is watched, unless another thread has just done so; returns it.
     #[cold]
     fn share(&self) -> *mut () {
         let new = Arc::into_raw(Arc::new(())).cast_mut();
@@ -37,7 +34,7 @@ impl Alive {
         match self.0.compare_exchange(null, new, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => new,
             Err(found) => {
-                // SAFETY: it was made here, and nobody else has got it.
+                // SAFETY: it was made above, and not shared.
                 drop(unsafe { Arc::from_raw(new.cast_const()) });
                 found
             }
@@ -45,20 +42,20 @@ impl Alive {
     }
 }
 
-impl Drop for Alive {
+impl Drop for LifetimeToken {
     #[inline]
     fn drop(&mut self) {
         let shared = *self.0.get_mut();
         if !shared.is_null() {
-            end(shared);
+            release(shared);
         }
     }
 }
 
-/// Gives back the count of an [`Alive`] that is dropped.
+/// Gives back the count of a token that is dropped.
 #[cold]
-fn end(shared: *mut ()) {
-    // SAFETY: it came from `share`, and the count was that of the `Alive`, which uses it no more.
+fn release(shared: *mut ()) {
+    // SAFETY: it came from `share`. The token owned the count, and does not use it again.
     drop(unsafe { Arc::from_raw(shared.cast_const()) });
 }
 
@@ -67,26 +64,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_who_watch_learn_that_it_has_ended() {
-        let alive = Alive::new();
-        let (a, b) = (alive.watch(), alive.watch());
+    fn all_observers_learn_that_the_token_was_dropped() {
+        let token = LifetimeToken::new();
+        let (a, b) = (token.observe(), token.observe());
         assert!(a.upgrade().is_some() && a.ptr_eq(&b));
-        let moved = alive;
+        let moved = token;
         assert!(b.upgrade().is_some());
         drop(moved);
         assert!(a.upgrade().is_none() && b.upgrade().is_none());
     }
 
     #[test]
-    fn threads_that_begin_to_watch_at_once_watch_the_same() {
+    fn threads_that_observe_at_the_same_time_share_one_arc() {
         for _ in 0..100 {
-            let alive = Alive::new();
+            let token = LifetimeToken::new();
             let [a, b] = std::thread::scope(|scope| {
-                [scope.spawn(|| alive.watch()), scope.spawn(|| alive.watch())]
+                [scope.spawn(|| token.observe()), scope.spawn(|| token.observe())]
                     .map(|thread| thread.join().expect("it does not panic"))
             });
             assert!(a.ptr_eq(&b) && a.upgrade().is_some());
-            drop(alive);
+            drop(token);
             assert!(a.upgrade().is_none());
         }
     }
