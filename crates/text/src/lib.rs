@@ -30,31 +30,23 @@
 //! # Ok::<(), ropewalk_text::TextError>(())
 //! ```
 //!
-//! An offset becomes a place in the source in two steps, and only when an
-//! error asks for it: the binary is walked up to the offset, which names, say,
-//! operator 2 of function 0; a table of what was parsed says where that stands.
+//! An offset becomes a position in two steps, and only when an error asks for it. A walk through
+//! the binary finds what the offset belongs to, for example operator 2 of function 0. A table from
+//! the parser then says where the source has it.
 //!
-//! | file | what it holds |
+//! | folder or file | contents |
 //! | --- | --- |
-//! | `text` | a module in the text format and its binary |
-//! | `encoded` | a module that was encoded, however it is written |
-//! | `place` | what a byte of a binary belongs to |
-//! | `locate` | from an offset of a binary to a place |
-//! | `spans` | from a place to the source |
-//! | `fields` | how the spans of a parsed module are gathered |
-//! | `scan` | the parts of a field that the parser gives no span |
-//! | `structure` | what the grammar refuses, and the parser does not |
-//! | `literal` | modules written as string literals |
-//! | `dialect` | text of the other designs becomes standard text |
-//! | `named` | what a validator says, in words that help |
-//! | `types` | the types of a binary, and how messages say them |
-//! | `clause` | which clause of an operator is wrong |
-//! | `constant` | what a constant expression should be, and what it is |
-//! | `watched` | a module that remembers which types did not match |
-//! | `fault` | what is wrong at which byte |
-//! | `position` | lines and columns |
-//! | `error` | errors that show the source |
-//! | `snippet` | the part of a line that an error shows |
+//! | `error` | errors, positions, and the lines of source that they show |
+//! | `syntax` | what the parser leaves out: parts of fields, string literals, rules of the grammar |
+//! | `binary` | sections, bodies and types of a binary |
+//! | `source_map` | from an offset of a binary to an offset of the source |
+//! | `explain` | rewrites messages of a validator |
+//! | `dialect` | lowers the text of the other designs to standard text |
+//! | `encode` | encodes a module of any form |
+//! | `text` | [`Text`] |
+//!
+//! Each folder uses only those above it, except that `dialect` encodes what it lowers to validate
+//! it.
 //!
 //! Bag of stacks, tasks, fibers and first-class stacks are dialects of the
 //! text. A module that uses one is lowered to standard text first, which
@@ -66,30 +58,17 @@
 
 #![forbid(unsafe_code)]
 
-mod clause;
-mod constant;
+mod binary;
 mod dialect;
-mod encoded;
+mod encode;
 mod error;
-mod fault;
-mod fields;
-mod framing;
-mod literal;
-mod locate;
-mod named;
-mod place;
-mod position;
-mod scan;
-mod snippet;
-mod spans;
-mod structure;
+mod explain;
+mod source_map;
+mod syntax;
 mod text;
-mod types;
-mod watched;
 
+pub use binary::{cut_at, function_at};
 pub use dialect::Script;
-pub use error::TextError;
-pub use framing::{cut_at, function_at};
-pub use named::explain_binary;
-pub use position::Position;
+pub use error::{Position, TextError};
+pub use explain::explain_binary;
 pub use text::Text;

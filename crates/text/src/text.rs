@@ -6,11 +6,9 @@ use wast::QuoteWat;
 use wast::core::Module;
 
 use crate::dialect::Script;
-use crate::encoded::Encoded;
-use crate::error::TextError;
-use crate::fault::Fault;
-use crate::named::Explained;
-use crate::position::{Line, Position};
+use crate::encode::EncodedModule;
+use crate::error::{Error, Line, Position, TextError};
+use crate::explain::Explained;
 
 /// A module in the text format, its binary, and where in the source
 /// everything in the binary comes from.
@@ -29,7 +27,7 @@ use crate::position::{Line, Position};
 #[derive(Debug)]
 pub struct Text {
     source: Arc<str>,
-    encoded: Encoded,
+    encoded: EncodedModule,
 }
 
 impl Text {
@@ -48,7 +46,7 @@ impl Text {
     /// # Ok::<(), ropewalk_text::TextError>(())
     /// ```
     pub fn parse(source: &str) -> Result<Text, TextError> {
-        Text::new(source.into(), || Encoded::parse(source))
+        Text::new(source.into(), || EncodedModule::parse(source))
     }
 
     /// Encodes a module that was parsed as part of a script. Positions are
@@ -81,7 +79,7 @@ impl Text {
         source: impl Into<Arc<str>>,
     ) -> Result<Text, TextError> {
         let source = source.into();
-        Text::new(Arc::clone(&source), || Encoded::quote_wat(module, &source))
+        Text::new(Arc::clone(&source), || EncodedModule::quote_wat(module, &source))
     }
 
     /// Encodes a module that was parsed from `source`, as
@@ -91,13 +89,13 @@ impl Text {
         source: impl Into<Arc<str>>,
     ) -> Result<Text, TextError> {
         let source = source.into();
-        Text::new(Arc::clone(&source), || Encoded::module(module, &source))
+        Text::new(Arc::clone(&source), || EncodedModule::module(module, &source))
     }
 
     /// Encodes a module of a script that may use dialects. It was parsed from
     /// [`Script::text`]; positions are those of the script.
     pub fn from_script(module: &mut QuoteWat<'_>, script: &Script) -> Result<Text, TextError> {
-        Text::new(Arc::clone(script.source()), || Encoded::script(module, script))
+        Text::new(Arc::clone(script.source()), || EncodedModule::script(module, script))
     }
 
     /// The standard text of a module that uses dialects.
@@ -151,7 +149,7 @@ impl Text {
         let Explained { message, clause } = self.encoded.explain(offset, message);
         let found = self.encoded.find_clause(&self.source, offset, clause);
         let found = found.unwrap_or(self.encoded.module);
-        TextError::new(&self.source, Fault::invalid(found, message))
+        TextError::new(&self.source, Error::invalid(found, message))
     }
 
     /// The position in the source of a byte of the binary, if something in
@@ -167,7 +165,7 @@ impl Text {
 
     fn new(
         source: Arc<str>,
-        encode: impl FnOnce() -> Result<Encoded, Fault>,
+        encode: impl FnOnce() -> Result<EncodedModule, Error>,
     ) -> Result<Text, TextError> {
         // Spans take four bytes.
         if u32::try_from(source.len()).is_err() {

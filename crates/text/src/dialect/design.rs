@@ -2,19 +2,15 @@
 
 use std::fmt;
 
-use super::instruction::Instruction;
-use super::lowering::Lowering;
-use super::module::{Module, TypeDef};
-use super::output::Pieces;
-use super::tree::{Node, Tree};
-use super::types::Signature;
-use super::word::Word;
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::{Module, TypeDef};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, Node, Signature, Tree, Word};
+use crate::error::{Error, Result};
 
 /// The designs, in the order in which they are asked.
 pub(crate) const DESIGNS: &[&dyn Design] = &[
     &super::continuation::Continuations,
-    &super::stack::BagOfStacks,
+    &super::bag::BagOfStacks,
     &super::task::Tasks,
     &super::fiber::Fibers,
     &super::first_class::FirstClass,
@@ -162,6 +158,6 @@ pub(crate) trait Design: Sync + fmt::Debug {
     }
 }
 
-fn unexpected(tree: &Tree<'_>, list: Node) -> Fault {
-    Fault::malformed(tree.start(list), format!("unexpected {}", tree.describe(list)))
+fn unexpected(tree: &Tree<'_>, list: Node) -> Error {
+    Error::malformed(tree.start(list), format!("unexpected {}", tree.describe(list)))
 }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use wast::QuoteWat;
 
-use super::tree::{Node, Tree};
-use super::word::Words;
+use crate::dialect::source::{Node, Tree, Words};
+use crate::error::{Error, TextError};
+use crate::syntax::Literals;
+
 use super::{is_dialect, may_have_dialects};
-use crate::error::TextError;
-use crate::fault::Fault;
-use crate::literal::Literals;
 
 /// A script (`.wast`) whose modules may use dialects.
 ///
@@ -91,7 +90,7 @@ impl Script {
     /// # Ok::<(), wast::Error>(())
     /// ```
     pub fn error(&self, error: &wast::Error) -> TextError {
-        TextError::new(&self.source, Fault::malformed(error.span().offset(), error.message()))
+        TextError::new(&self.source, Error::malformed(error.span().offset(), error.message()))
     }
 
     /// Where the dialect module whose keyword stands at a byte is written.

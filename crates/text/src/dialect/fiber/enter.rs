@@ -4,15 +4,13 @@
 //! sends, and kept in a local. Each clause has a block of its own, where the
 //! values of its event are put aside, so that the fiber comes before them.
 
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::output::Pieces;
-use super::super::types::ValType;
 use super::event::{Clause, Event};
 use super::new::{NewFiber, Start};
 use super::send::Sent;
 use super::{fiber_type, operands_message};
-use crate::fault::Result;
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, ValType};
+use crate::error::Result;
 
 /// `fiber.mount_new $ret $f (on $e $l)*`, and the same for `switch_new`.
 pub(super) fn lower<'a>(

@@ -1,13 +1,9 @@
 //! Events, and clauses that name them.
 
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::module::Module;
-use super::super::name::Name;
-use super::super::output::Pieces;
-use super::super::tree::{Node, Tree};
-use super::super::types::ValType;
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::Module;
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, Name, Node, Tree, ValType};
+use crate::error::{Error, Result};
 
 /// `$e : [te*]`, a tag without results.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +31,7 @@ impl<'m, 'a> Event<'m, 'a> {
                 "an event of fibers is a tag without results, but `{e}` has results; \
                  answers are events of their own"
             );
-            return Err(Fault::invalid(name.at, message));
+            return Err(Error::invalid(name.at, message));
         }
         Ok(Event { name, values: &signature.params })
     }
@@ -114,7 +110,7 @@ fn pairs<'a>(
                 "half a clause: expected the name of {target} after the event `{e}`, found \
                  {found}; clauses are written as pairs `$event $x` or as `(on $event $x)`"
             );
-            return Err(Fault::malformed(event.at, message));
+            return Err(Error::malformed(event.at, message));
         };
         pairs.push([event, name]);
     }
@@ -122,13 +118,13 @@ fn pairs<'a>(
 }
 
 /// Refuses clauses in both forms.
-fn mixed(tree: &Tree<'_>, node: Node) -> Fault {
+fn mixed(tree: &Tree<'_>, node: Node) -> Error {
     let found = tree.describe(node);
     let message = format!(
         "unexpected {found}: the clauses of one instruction are all written as pairs `$event $x`, \
          or all as `(on $event $x)`"
     );
-    Fault::malformed(tree.start(node), message)
+    Error::malformed(tree.start(node), message)
 }
 
 /// The two names in `(on $e $x)`.
@@ -141,7 +137,7 @@ fn names_in<'a>(tree: &Tree<'a>, list: Node, target: &str) -> Result<[Name<'a>; 
         Name::read(tree, node).ok_or_else(|| {
             let found = tree.describe(node);
             let message = format!("`(on ..)` expects the name of {what} here, found {found}");
-            Fault::malformed(tree.start(node), message)
+            Error::malformed(tree.start(node), message)
         })
     };
     let names = [name("a tag")?, name(target)?];
@@ -150,7 +146,7 @@ fn names_in<'a>(tree: &Tree<'a>, list: Node, target: &str) -> Result<[Name<'a>; 
         Some(node) => {
             let found = tree.describe(node);
             let message = format!("expected `)` after the two names of a clause, found {found}");
-            Err(Fault::malformed(tree.start(node), message))
+            Err(Error::malformed(tree.start(node), message))
         }
     }
 }

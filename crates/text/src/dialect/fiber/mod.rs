@@ -18,19 +18,16 @@
 //! | `send` | the instructions that send an event |
 //! | `enter` | `fiber.mount_new` and `fiber.switch_new`: both in one |
 
+use crate::dialect::definitions::TypeDef;
+use crate::dialect::design::{Design, Role};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{HeapType, Instruction, ValKind, ValType, Word, WordPlace, row};
+use crate::error::Result;
+
 mod enter;
 mod event;
 mod new;
 mod send;
-
-use super::design::{Design, Role};
-use super::instruction::Instruction;
-use super::lowering::Lowering;
-use super::module::TypeDef;
-use super::output::Pieces;
-use super::types::{HeapType, ValKind, ValType, row};
-use super::word::{Word, WordPlace};
-use crate::fault::Result;
 
 /// The design.
 #[derive(Debug)]

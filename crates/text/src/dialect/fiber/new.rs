@@ -1,13 +1,10 @@
 //! `fiber.new`, and the functions with which a fiber starts.
 
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::name::Name;
-use super::super::output::Pieces;
-use super::super::types::{Signature, ValType, counted};
 use super::event::{Clause, Event};
 use super::{fiber_type, is_fiber, operands_message};
-use crate::fault::{Fault, Result};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, Name, Signature, ValType, counted};
+use crate::error::{Error, Result};
 
 /// `fiber.new $ret? (on $e $f)*`, or with pairs `$e $f`: of an odd number of
 /// names the first is `$ret`.
@@ -156,7 +153,7 @@ impl<'m, 'a> NewFiber<'m, 'a> {
 
 impl<'a> Start<'_, 'a> {
     fn refuse<T>(&self, why: &str) -> Result<T> {
-        Err(Fault::invalid(self.function.at, self.message(why)))
+        Err(Error::invalid(self.function.at, self.message(why)))
     }
 
     fn message(&self, why: &str) -> String {

@@ -2,13 +2,11 @@
 //! `fiber.dismount`, and the forms of the last two that release what they
 //! leave.
 
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::output::Pieces;
-use super::super::types::{ValKind, ValType};
 use super::event::{Clause, Event};
 use super::{fiber_type, operands_message};
-use crate::fault::{Fault, Result};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, ValKind, ValType};
+use crate::error::{Error, Result};
 
 /// Lowers an instruction that sends an event.
 pub(super) fn lower<'a>(
@@ -86,7 +84,7 @@ fn refuse_clauses<'m, 'a>(
         "unexpected {found}: `{word}` has no clauses, since nothing comes back to a fiber that is \
          released"
     );
-    Err(Fault::malformed(tree.start(node), message))
+    Err(Error::malformed(tree.start(node), message))
 }
 
 fn label_message(clause: &Clause<'_, '_>) -> String {

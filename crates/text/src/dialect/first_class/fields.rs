@@ -1,13 +1,10 @@
 //! Events, call tags and routs.
 
-use super::super::index::{self, Space};
-use super::super::lowering::Lowering;
-use super::super::module::{Item, Module};
-use super::super::name::Name;
-use super::super::output::Pieces;
-use super::super::read::Header;
-use super::super::tree::{Node, Tree};
-use crate::fault::{Fault, Result};
+use crate::dialect::check::indices::{self, Space};
+use crate::dialect::definitions::{Header, Item, Module};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Name, Node, Tree};
+use crate::error::{Error, Result};
 
 /// Reads a field, or what an import says it is.
 pub(super) fn read<'a>(tree: &Tree<'a>, list: Node, module: &mut Module<'a>) -> Result<()> {
@@ -25,7 +22,7 @@ pub(super) fn read<'a>(tree: &Tree<'a>, list: Node, module: &mut Module<'a>) -> 
 /// tags.
 pub(super) fn check_names(lowering: &Lowering<'_, '_>) -> Result<()> {
     let (tree, module) = (lowering.tree, lowering.module);
-    index::each(tree, |space, node| match (Name::read(tree, node), space) {
+    indices::each(tree, |space, node| match (Name::read(tree, node), space) {
         (Some(name), Space::Function) if module.routs.has(name) => module.function(name).map(drop),
         (Some(name), Space::Tag) if module.call_tags.has(name) => module.tag(name).map(drop),
         _ => Ok(()),
@@ -55,7 +52,7 @@ fn export<'a, 'm>(
     let Some(name) = Name::read(tree, list + 2) else {
         let found = tree.describe(list + 2);
         let message = format!("expected a name, found {found}: what is exported is named");
-        return Err(Fault::malformed(tree.start(list + 2), message));
+        return Err(Error::malformed(tree.start(list + 2), message));
     };
     find(lowering.module, name)?;
     lowering.replace_word(list + 1, "tag".to_string());
@@ -67,7 +64,7 @@ fn event(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let header = Header::read(lowering.tree, list)?;
     if !lowering.module.signature(&header.item)?.results.is_empty() {
         let at = lowering.tree.start(list + 1);
-        return Err(Fault::invalid(at, "an event has no results"));
+        return Err(Error::invalid(at, "an event has no results"));
     }
     lowering.replace_word(list + 1, "tag".to_string());
     Ok(())
@@ -77,7 +74,7 @@ fn event(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
 pub(super) fn call_tag<'a, 'm>(module: &'m Module<'a>, name: Name<'a>) -> Result<&'m Item<'a>> {
     if module.tags.has(name) && !module.call_tags.has(name) {
         let message = format!("unknown call_tag: `{}` is a tag or an event", name.text);
-        return Err(Fault::invalid(name.at, message));
+        return Err(Error::invalid(name.at, message));
     }
     module.call_tags.get(name, "call_tag")
 }
@@ -128,7 +125,7 @@ fn rout(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     };
     if let Some(node) = outside {
         let message = "a rout cannot be imported or exported: only `stack.extend` can name it";
-        return Err(Fault::invalid(tree.start(node), message));
+        return Err(Error::invalid(tree.start(node), message));
     }
     lowering.replace_word(list + 1, "func".to_string());
     Ok(())

@@ -2,20 +2,17 @@
 
 use std::collections::HashMap;
 
-use super::super::closure::Closure;
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::output::Pieces;
-use super::super::read::Header;
-use super::super::tree::Node;
-use super::super::types::{Signature, ValKind, ValType, row};
+use crate::dialect::definitions::Header;
+use crate::dialect::lower::{Closure, Lowering, Pieces};
+use crate::dialect::source::{Instruction, Node, Signature, ValKind, ValType, row};
+use crate::error::{Error, Result};
+
 use super::locals::{Local, Locals};
 use super::shape::{Block, Kind, Shape, Step, What};
 use super::{
     STACKREF, fields, has_two_nulls, initial, is_place_word, is_stackref, linear, null, rout,
     stackref,
 };
-use crate::fault::{Fault, Result};
 
 /// Lowers what is in a function, a rout, or the import of one.
 pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
@@ -408,7 +405,7 @@ impl<'a> Function<'_, 'a, '_> {
                  not return from the function",
                 instruction.word
             );
-            return Err(Fault::invalid(at, message));
+            return Err(Error::invalid(at, message));
         }
         let exit = self.exit(step.depth);
         let exit = exit.trim_start();

@@ -8,11 +8,11 @@
 
 use std::collections::HashSet;
 
-use super::super::instruction::Instruction;
-use super::super::tree::Tree;
+use crate::dialect::source::{Instruction, Tree};
+use crate::error::{Error, Result};
+
 use super::locals::{Local, Locals};
 use super::shape::{Shape, What};
-use crate::fault::{Fault, Result};
 
 /// Checks the locals of a function that are kept in an environment.
 pub(super) fn check(tree: &Tree<'_>, shape: &Shape<'_>, locals: &Locals<'_>) -> Result<()> {
@@ -92,7 +92,7 @@ impl<'l> Known<'l> {
                     "uninitialized local: `{index}` is read before it is set, and has no default; \
                      the code of an `answer` or `stack.redirect_to` knows only what was set before it"
                 );
-                return Err(Fault::invalid(instruction.at(tree), message));
+                return Err(Error::invalid(instruction.at(tree), message));
             }
             _ => {}
         }

@@ -1,14 +1,11 @@
 //! Where a stackref cannot stand, and which instructions would copy one.
 
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::module::{Slot, Table, TypeKind};
-use super::super::name::Name;
-use super::super::output::Pieces;
-use super::super::tree::{Node, Tree};
 use super::locals::Locals;
 use super::{STACKREF, has_two_nulls, is_stackref};
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::{Slot, Table, TypeKind};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, Name, Node, Tree};
+use crate::error::{Error, Result};
 
 /// Checks where the word `stackref` stands.
 pub(super) fn check_types(tree: &Tree<'_>) -> Result<()> {
@@ -16,7 +13,7 @@ pub(super) fn check_types(tree: &Tree<'_>) -> Result<()> {
     nodes.try_for_each(|node| match wrong_place(tree, node) {
         Some(why) => {
             let message = format!("a stackref is linear: {why}");
-            Err(Fault::invalid(tree.start(node), message))
+            Err(Error::invalid(tree.start(node), message))
         }
         None => Ok(()),
     })
@@ -53,7 +50,7 @@ pub(super) fn check_objects(lowering: &Lowering<'_, '_>) -> Result<()> {
         let Some(instead) = copies(lowering, node, word) else { continue };
         let message =
             format!("a stackref is linear: `{word}` would copy or overwrite one; use {instead}");
-        return Err(Fault::invalid(tree.start(node), message));
+        return Err(Error::invalid(tree.start(node), message));
     }
     Ok(())
 }
@@ -166,7 +163,7 @@ pub(super) fn check_instruction(
     };
     let message =
         format!("a stackref is linear: `{word}` would copy or overwrite one; use {instead}");
-    Err(Fault::invalid(instruction.at(tree), message))
+    Err(Error::invalid(instruction.at(tree), message))
 }
 
 fn is_index(tree: &Tree<'_>, node: Node) -> bool {

@@ -7,15 +7,13 @@
 
 use std::collections::HashMap;
 
-use super::super::lowering::Lowering;
-use super::super::module::number;
-use super::super::name::Name;
-use super::super::read::Header;
-use super::super::tree::{Node, Tree};
-use super::super::types::{HeapType, ValKind, ValType, list_of_types};
+use crate::dialect::definitions::{Header, number};
+use crate::dialect::lower::Lowering;
+use crate::dialect::source::{HeapType, Name, Node, Tree, ValKind, ValType, list_of_types};
+use crate::error::{Error, Result};
+
 use super::is_stackref;
 use super::shape::{Block, Kind, Shape, What};
-use crate::fault::{Fault, Result};
 
 /// The locals of a function, its parameters first.
 #[derive(Debug, Default)]
@@ -106,7 +104,7 @@ impl<'a> Locals<'a> {
     pub fn get(&self, text: &str, at: usize) -> Result<&Local<'a>> {
         self.find(text).ok_or_else(|| {
             let message = format!("unknown local: there is no local `{text}`");
-            Fault { offset: at, message, invalid: !text.starts_with('$') }
+            Error { offset: at, message, invalid: !text.starts_with('$') }
         })
     }
 
@@ -118,7 +116,7 @@ impl<'a> Locals<'a> {
         }
         let message =
             format!("type mismatch: `{word}` works on a stackref, but `{text}` has another type");
-        Err(Fault::invalid(at, message))
+        Err(Error::invalid(at, message))
     }
 
     /// Finds out where the locals must be kept.

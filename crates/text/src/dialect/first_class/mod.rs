@@ -33,6 +33,12 @@
 //! | `rout` | how a rout begins |
 //! | `select` | that `select` does not choose between stackrefs |
 
+use crate::dialect::definitions::{Module, TypeDef};
+use crate::dialect::design::{Design, Role};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, Node, Tree, ValKind, ValType, Word, WordPlace};
+use crate::error::Result;
+
 mod fields;
 mod function;
 mod initial;
@@ -46,15 +52,6 @@ mod shape;
 mod slots;
 mod switches;
 
-use super::design::{Design, Role};
-use super::instruction::Instruction;
-use super::lowering::Lowering;
-use super::module::{Module, TypeDef};
-use super::output::Pieces;
-use super::tree::{Node, Tree};
-use super::types::{ValKind, ValType};
-use super::word::{Word, WordPlace};
-use crate::fault::Result;
 pub(crate) use places::is_place_word;
 
 /// The word for the type.

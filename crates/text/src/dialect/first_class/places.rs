@@ -6,13 +6,11 @@
 //! A `stackref` is reached by these alone; they work for all other nullable
 //! references too.
 
-use super::super::instruction::Instruction;
-use super::super::module::{Module, Slot, TypeKind};
-use super::super::name::Name;
-use super::super::types::ValType;
 use super::function::Function;
 use super::is_stackref;
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::{Module, Slot, TypeKind};
+use crate::dialect::source::{Instruction, Name, ValType};
+use crate::error::{Error, Result};
 
 /// Whether a word is an instruction on a place.
 pub(crate) fn is_place_word(word: &str) -> bool {
@@ -198,14 +196,14 @@ impl<'a> Function<'_, 'a, '_> {
         let word = instruction.word;
         let Some(ty) = slot.ty else {
             let message = format!("type mismatch: `{word}` works on a nullable reference");
-            return Err(Fault::invalid(at, message));
+            return Err(Error::invalid(at, message));
         };
         let Some(null) = self.lowering.null(ty) else {
             let message = format!(
                 "type mismatch: `{word}` works on a nullable reference, but {what} is of type \
                  `{ty}`"
             );
-            return Err(Fault::invalid(at, message));
+            return Err(Error::invalid(at, message));
         };
         if !slot.is_mutable && !word.ends_with(".is_cleared") {
             let sort = match word.split_once('.') {
@@ -216,7 +214,7 @@ impl<'a> Function<'_, 'a, '_> {
             let message = format!(
                 "immutable {sort}: `{word}` changes what is there, but {what} is not `mut`"
             );
-            return Err(Fault::invalid(at, message));
+            return Err(Error::invalid(at, message));
         }
         let (get, set, object) = (String::new(), String::new(), String::new());
         Ok(Place { ty, null, get, set, operands: Vec::new(), object })
@@ -262,8 +260,8 @@ fn keep(operands: &[String]) -> String {
 }
 
 /// Says that a type is not of the sort that an instruction needs.
-fn no_such_type(module: &Module<'_>, name: Name<'_>, expected: &str) -> Fault {
+fn no_such_type(module: &Module<'_>, name: Name<'_>, expected: &str) -> Error {
     let found = module.ty(name).map_or("no type", |ty| ty.kind.describe());
     let message = format!("type mismatch: expected {expected}, but `{}` is {found}", name.text);
-    Fault::invalid(name.at, message)
+    Error::invalid(name.at, message)
 }

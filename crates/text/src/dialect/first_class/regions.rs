@@ -6,14 +6,12 @@
 //! at the end of the block; after a block, and at the top of a loop, whose
 //! label may be named inside; where the function returns.
 
-use super::super::form::TagForm;
-use super::super::lowering::Lowering;
-use super::super::output::Pieces;
-use super::super::types::ValType;
 use super::fields;
 use super::function::Function;
 use super::shape::{Block, Kind};
-use crate::fault::Result;
+use crate::dialect::lower::{Lowering, Pieces, TagForm};
+use crate::dialect::source::{Name, ValType};
+use crate::error::Result;
 
 impl<'a> Function<'_, 'a, '_> {
     /// Lowers the opening of a block.
@@ -204,7 +202,7 @@ impl<'a> Function<'_, 'a, '_> {
 
     /// Makes `ref.func` of an added function valid.
     fn declare(&mut self, function: &str, at: usize) {
-        self.lowering.declare(super::super::name::Name { text: function, at });
+        self.lowering.declare(Name { text: function, at });
     }
 }
 

@@ -1,8 +1,8 @@
 //! How a rout begins: openings of blocks, and `stack.start`.
 
-use super::super::tree::{Node, Tree};
 use super::shape::{Kind, Shape, What};
-use crate::fault::{Fault, Result};
+use crate::dialect::source::{Node, Tree};
+use crate::error::{Error, Result};
 
 /// Checks where `stack.start` stands in a function or a rout.
 pub(super) fn check(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<()> {
@@ -17,7 +17,7 @@ pub(super) fn check(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<()
         {
             let message = "`stack.start` can only stand at the beginning of a rout, after \
                            openings of blocks";
-            return Err(Fault::invalid(instruction.at(tree), message));
+            return Err(Error::invalid(instruction.at(tree), message));
         }
     }
     Ok(())
@@ -28,7 +28,7 @@ fn start(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<Node> {
     let missing = |at| {
         let message = "a rout begins with openings of `block`, `loop`, `try`, `try_table`, \
                        `stack.redirect`, `stack.redirect_to` or `answer`, and then `stack.start`";
-        Fault::invalid(at, message)
+        Error::invalid(at, message)
     };
     // The code of answers and the like is not what it begins with.
     for step in shape.steps.iter().filter(|step| step.part == 0) {
@@ -37,7 +37,7 @@ fn start(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<Node> {
                 let block = &shape.blocks[block];
                 if let Some(target) = block.target.filter(|_| block.kind == Kind::Loop) {
                     let message = "a branch back over `stack.start`: the rout would start again";
-                    return Err(Fault::invalid(tree.start(target), message));
+                    return Err(Error::invalid(tree.start(target), message));
                 }
             }
             What::Begin | What::Divide => {}

@@ -9,12 +9,9 @@ use std::ops::Range;
 
 use wast::lexer::TokenKind;
 
-use super::super::instruction::Instruction;
-use super::super::name::Name;
-use super::super::read::type_use;
-use super::super::tree::{Node, Tree};
-use super::super::types::Signature;
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::type_use;
+use crate::dialect::source::{Instruction, Name, Node, Signature, Tree};
+use crate::error::{Error, Result};
 
 /// The shape of a function.
 #[derive(Debug, Default)]
@@ -154,13 +151,13 @@ impl<'a> Shape<'a> {
     }
 }
 
-fn expected(tree: &Tree<'_>, node: Node, word: &str) -> Fault {
+fn expected(tree: &Tree<'_>, node: Node, word: &str) -> Error {
     let message = format!("expected `{word}`, found {}", tree.describe(node));
-    Fault::malformed(tree.start(node), message)
+    Error::malformed(tree.start(node), message)
 }
 
-fn unexpected(tree: &Tree<'_>, node: Node) -> Fault {
-    Fault::malformed(tree.start(node), format!("unexpected {}", tree.describe(node)))
+fn unexpected(tree: &Tree<'_>, node: Node) -> Error {
+    Error::malformed(tree.start(node), format!("unexpected {}", tree.describe(node)))
 }
 
 /// Checks that parameters of a block, which stand between two nodes, have no
@@ -171,15 +168,15 @@ fn check_params(tree: &Tree<'_>, first: Node, end: Node) -> Result<()> {
     named.map_or(Ok(()), |list| {
         let found = tree.describe(list + 2);
         let message = format!("unexpected {found}: parameters of a block have no names");
-        Err(Fault::malformed(tree.start(list + 2), message))
+        Err(Error::malformed(tree.start(list + 2), message))
     })
 }
 
 /// Refuses the `try` of an older proposal, which has its code in `(do ..)`.
-fn legacy(tree: &Tree<'_>, list: Node) -> Fault {
+fn legacy(tree: &Tree<'_>, list: Node) -> Error {
     let message = "unexpected `(do ..)`: the code of a `try` stands in it as in a block, and its \
                    catches name labels, `(try (..) (catch $e $l))`";
-    Fault::malformed(tree.start(list), message)
+    Error::malformed(tree.start(list), message)
 }
 
 /// A list that is open.
@@ -351,7 +348,7 @@ impl<'a> Reader<'_, 'a> {
                  `stack.redirect_to`, which sees the function's locals, but none of its labels",
                 name.text
             );
-            return Err(Fault::malformed(name.at, message));
+            return Err(Error::malformed(name.at, message));
         }
         block.target.get_or_insert(node);
         Ok(())

@@ -1,7 +1,7 @@
 //! Standard instructions on locals that are kept elsewhere.
 
-use super::super::instruction::Instruction;
 use super::function::Function;
+use crate::dialect::source::Instruction;
 
 impl<'a> Function<'_, 'a, '_> {
     /// `local.get`, `local.set`, `local.tee` of a local that is kept elsewhere.

@@ -1,14 +1,12 @@
 //! Instructions with a tag: the switches, `stack.extend` and `call_stack`; `stack.start` and
 //! `stack.clone`.
 
-use super::super::form::TagForm;
-use super::super::instruction::Instruction;
-use super::super::module::Item;
-use super::super::name::Name;
-use super::super::types::{Signature, ValType};
 use super::function::Function;
 use super::{fields, is_stackref};
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::Item;
+use crate::dialect::lower::TagForm;
+use crate::dialect::source::{Instruction, Name, Signature, ValType};
+use crate::error::{Error, Result};
 
 impl<'a, 'm> Function<'_, 'a, 'm> {
     /// `stack.switch $e`, `$e : [t* stackref]`.
@@ -20,7 +18,7 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
                  the event, but the last parameter of `{}` is not a stackref",
                 tag.text
             );
-            return Err(Fault::invalid(tag.at, message));
+            return Err(Error::invalid(tag.at, message));
         };
         self.switch_with(instruction, "switch", tag, values, types);
         Ok(())
@@ -63,7 +61,7 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
                  last argument, but its last parameter is not a stackref",
                 name.text
             );
-            return Err(Fault::invalid(name.at, message));
+            return Err(Error::invalid(name.at, message));
         };
         let event = self.return_event(instruction, name, signature)?;
         let ty = self.lowering.type_of(name, function);
@@ -164,7 +162,7 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
             false => {
                 let message =
                     format!("type mismatch: `{}` has results, and is no event", name.text);
-                Err(Fault::invalid(name.at, message))
+                Err(Error::invalid(name.at, message))
             }
         }
     }
@@ -186,7 +184,7 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
         if values.len() != signature.results.len() {
             let (expected, found) = (values.len(), signature.results.len());
             let message = format!("{message}: `{e}` takes {expected}, and `{f}` has {found}");
-            return Err(Fault::invalid(tag.at, message));
+            return Err(Error::invalid(tag.at, message));
         }
         self.lowering.require(&signature.results, values, tag.at, &message);
         Ok(Some((tag, values)))
@@ -196,7 +194,7 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
         let module = self.lowering.module;
         if module.functions.has(name) && !module.routs.has(name) {
             let message = format!("unknown rout: `{}` is a function, and no rout", name.text);
-            return Err(Fault::invalid(name.at, message));
+            return Err(Error::invalid(name.at, message));
         }
         module.routs.get(name, "rout")
     }

@@ -1,11 +1,9 @@
 //! The instructions of tasks.
 
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::name::Name;
-use super::super::types::{Signature, ValKind, ValType};
 use super::task_type::{TaskType, is_task};
-use crate::fault::{Fault, Result};
+use crate::dialect::lower::Lowering;
+use crate::dialect::source::{Instruction, Name, Signature, ValKind, ValType};
+use crate::error::{Error, Result};
 
 /// Lowers an instruction.
 pub(super) fn lower<'a>(
@@ -117,7 +115,7 @@ fn refuse_function(lowering: &Lowering<'_, '_>, name: Name<'_>) -> Result<()> {
         "`task.new` expects the name of a task type here, found the function `{f}`: write \
          `task.new {t} {f}`"
     );
-    Err(Fault::malformed(name.at, message))
+    Err(Error::malformed(name.at, message))
 }
 
 /// Checks that a function can be that of a task, `[(ref null? $t) r* a*] ->
@@ -134,18 +132,18 @@ fn require_body<'a, 'm>(
     if body.results.len() != task.given.len() {
         let (expected, found) = (task.given.len(), body.results.len());
         let message = format!("{given}: `{t}` gives {expected}, and `{f}` gives {found}");
-        return Err(Fault::invalid(name.at, message));
+        return Err(Error::invalid(name.at, message));
     }
     let itself =
         format!("{start} its first parameter must be the task, `(ref null? {t})` or `taskref`");
     let Some((first, params)) = body.params.split_first() else {
-        return Err(Fault::invalid(name.at, format!("{itself}; it has no parameters")));
+        return Err(Error::invalid(name.at, format!("{itself}; it has no parameters")));
     };
     let received = format!("{start} after the task it must take what `{t}` receives");
     let Some((values, arguments)) = params.split_at_checked(task.received.len()) else {
         let (expected, found) = (task.received.len(), params.len());
         let message = format!("{received}: `{t}` receives {expected}, and `{f}` takes {found}");
-        return Err(Fault::invalid(name.at, message));
+        return Err(Error::invalid(name.at, message));
     };
     let do_not_fit = "the types do not fit";
     require(lowering, &[task.reference()], &[*first], name.at, &itself)?;
@@ -165,7 +163,7 @@ fn require<'a>(
 ) -> Result<()> {
     let is_task = |ty| is_task(lowering.module, ty);
     if from.iter().zip(to).any(|(from, to)| is_task(*from) && !is_task(*to)) {
-        return Err(Fault::invalid(at, message));
+        return Err(Error::invalid(at, message));
     }
     lowering.require(from, to, at, message);
     Ok(())
@@ -187,7 +185,7 @@ fn switchto<'a>(
     if next.given.len() != task.given.len() {
         let (expected, found) = (task.given.len(), next.given.len());
         let message = format!("{message}: `{t}` gives {expected}, and `{u}` gives {found}");
-        return Err(Fault::invalid(name.at, message));
+        return Err(Error::invalid(name.at, message));
     }
     require(lowering, next.given, task.given, name.at, &message)?;
     let operands = [&[task.nullable(), next.nullable()], next.received].concat();

@@ -19,20 +19,16 @@
 //! | `task_type` | what `$t` says about `r*` and `s*` |
 //! | `lower` | the instructions |
 
+use crate::dialect::bag::has_continuations;
+use crate::dialect::definitions::TypeDef;
+use crate::dialect::design::{Design, Role};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, Node, Signature, Tree, Word, WordPlace};
+use crate::error::Result;
+
 mod define;
 mod lower;
 mod task_type;
-
-use super::design::{Design, Role};
-use super::instruction::Instruction;
-use super::lowering::Lowering;
-use super::module::TypeDef;
-use super::output::Pieces;
-use super::stack::has_continuations;
-use super::tree::{Node, Tree};
-use super::types::Signature;
-use super::word::{Word, WordPlace};
-use crate::fault::Result;
 
 /// The design.
 #[derive(Debug)]

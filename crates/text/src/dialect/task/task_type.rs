@@ -1,10 +1,9 @@
 //! What a task type says.
 
-use super::super::module::{Module, TypeKind};
-use super::super::name::Name;
-use super::super::types::{HeapType, Signature, ValKind, ValType};
 use super::{Design, Tasks};
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::{Module, TypeKind};
+use crate::dialect::source::{HeapType, Name, Signature, ValKind, ValType};
+use crate::error::{Error, Result};
 
 /// `$t = task (param r*) (result s*)`.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +28,7 @@ impl<'m, 'a> TaskType<'m, 'a> {
             other => {
                 let (text, found) = (name.text, other.describe());
                 let message = format!("expected a task type, but `{text}` is {found}");
-                Err(Fault::invalid(name.at, message))
+                Err(Error::invalid(name.at, message))
             }
         }
     }

@@ -1,0 +1,145 @@
+//! Errors that show the source.
+
+use std::fmt;
+
+use super::position::{Line, Position, lines};
+use super::snippet::Snippet;
+use crate::error::Error;
+
+/// Something is wrong at a position of a source text.
+///
+/// It is printed with the line and a caret under the position:
+///
+/// ```
+/// let error = ropewalk_text::Text::parse("(func\n  local.get $y)").unwrap_err();
+/// assert_eq!(error.message(), "unknown local: failed to find name `$y`");
+/// assert_eq!(
+///     error.to_string(),
+///     "\
+/// unknown local: failed to find name `$y`
+///   --> 2:13
+///    |
+///  2 |   local.get $y)
+///    |             ^"
+/// );
+/// ```
+#[derive(Debug, Clone)]
+pub struct TextError {
+    message: String,
+    path: Option<String>,
+    place: Option<Box<Place>>,
+    invalid: bool,
+}
+
+/// Where it is, and the line as it is printed.
+#[derive(Debug, Clone)]
+struct Place {
+    position: Position,
+    snippet: Snippet,
+    around: Around,
+}
+
+/// The lines before and after the place, unless they are blank.
+#[derive(Debug, Clone, Default)]
+struct Around {
+    before: Option<String>,
+    after: Option<String>,
+}
+
+impl Around {
+    fn of(source: &str, line: usize) -> Around {
+        let shown = |line: &str| {
+            (!line.trim().is_empty()).then(|| Snippet::new(line, 0).text.trim_end().to_owned())
+        };
+        let mut lines = lines(source).skip(line.saturating_sub(2));
+        let before = if line > 1 { lines.next() } else { None };
+        Around { before: before.and_then(shown), after: lines.nth(1).and_then(shown) }
+    }
+}
+
+impl TextError {
+    /// The error for a fault in `source`.
+    pub(crate) fn new(source: &str, fault: Error) -> TextError {
+        let line = Line::of(source, fault.offset);
+        let place = Place {
+            position: line.position(),
+            snippet: Snippet::new(line.text, line.at),
+            around: Around::of(source, line.number),
+        };
+        let place = Some(Box::new(place));
+        TextError { message: fault.message, path: None, place, invalid: fault.invalid }
+    }
+
+    /// The error for something that concerns a source as a whole.
+    pub(crate) fn whole(message: impl Into<String>) -> TextError {
+        TextError { message: message.into(), path: None, place: None, invalid: false }
+    }
+
+    /// What is wrong.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Whether the text can be read, but a type or a condition is wrong: the
+    /// module is invalid. If not, it is malformed: words or names are unknown.
+    pub fn is_invalid(&self) -> bool {
+        self.invalid
+    }
+
+    /// Where it is, unless it concerns the text as a whole.
+    pub fn position(&self) -> Option<Position> {
+        self.place.as_ref().map(|place| place.position)
+    }
+
+    /// The file in which it is, if that is known.
+    pub fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// The same error, in the file `path`.
+    ///
+    /// ```
+    /// let error = ropewalk_text::Text::parse("(modul)").unwrap_err().with_path("lib/sum.wat");
+    /// assert!(error.to_string().contains("--> lib/sum.wat:1:2"));
+    /// ```
+    #[must_use]
+    pub fn with_path(self, path: impl Into<String>) -> TextError {
+        TextError { path: Some(path.into()), ..self }
+    }
+}
+
+impl std::error::Error for TextError {}
+
+/// The alternate form (`{:#}`) also shows the lines before and after.
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match (&self.place, &self.path) {
+            (Some(place), Some(path)) => {
+                write_place(f, place, format_args!("{path}:{}", place.position))
+            }
+            (Some(place), None) => write_place(f, place, format_args!("{}", place.position)),
+            (None, Some(path)) => write!(f, "\n --> {path}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+fn write_place(f: &mut fmt::Formatter<'_>, place: &Place, name: fmt::Arguments<'_>) -> fmt::Result {
+    let Place { position, snippet, around } = place;
+    let around = if f.alternate() { around } else { &Around::default() };
+    let number = position.line;
+    let width = (number + usize::from(around.after.is_some())).to_string().len();
+    let margin = " ".repeat(width + 1);
+    let Snippet { text, caret } = snippet;
+    write!(f, "\n{margin}--> {name}\n{margin} |")?;
+    if let Some(before) = &around.before {
+        write!(f, "\n {:>width$} | {before}", number - 1)?;
+    }
+    write!(f, "\n {number:>width$} | {text}")?;
+    write!(f, "\n{margin} | {:caret$}^", "")?;
+    match &around.after {
+        Some(after) => write!(f, "\n {:>width$} | {after}", number + 1),
+        None => Ok(()),
+    }
+}
