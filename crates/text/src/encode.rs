@@ -1,4 +1,4 @@
-//! A module that was encoded, however it is written.
+//! Encodes a module: its fields, a dialect, `(module binary ..)` or `(module quote ..)`.
 
 use wast::core::{Module, ModuleKind};
 use wast::lexer::Lexer;
@@ -12,31 +12,30 @@ use crate::explain::{self, Explained};
 use crate::source_map::{SourceMap, collect, locate};
 use crate::syntax::{Literals, grammar};
 
-/// A module that was encoded. It does not hold its source.
+/// A module in the binary format, with the way back to its source, which it does not hold.
 #[derive(Debug)]
 pub(crate) struct EncodedModule {
     pub binary: Vec<u8>,
-    /// Where the module stands in the source.
+    /// The offset of the module in the source.
     pub module: usize,
     origin: Origin,
 }
 
-/// What leads from the binary to the source.
+/// How an offset of the binary becomes an offset of the source.
 #[derive(Debug)]
 enum Origin {
-    /// The module consists of fields.
     Fields(Box<SourceMap>),
     /// `(module binary "..")`
     Binary(Literals),
-    /// `(module quote "..")`, what it says, and what leads there.
+    /// `(module quote "..")`: its literals, their text, and the origin of the module in that text.
     Quote(Literals, Box<str>, Box<Origin>),
-    /// A dialect module, its standard text, and what leads there; and how the
-    /// source says types of the standard text.
+    /// A dialect module: the map from its standard text to the source, the standard text, the
+    /// origin of the module in it, and how messages name types in terms of the source.
     Lowered(SpanMap, Box<str>, Box<Origin>, TypeWords),
 }
 
 impl EncodedModule {
-    /// Encodes the module that `source` consists of.
+    /// Encodes the only module of `source`.
     pub fn parse(source: &str) -> Result<EncodedModule> {
         if let Some(lowered) = dialect::lower(source, 0..source.len())? {
             return EncodedModule::lowered(lowered, Lexer::new);
@@ -47,7 +46,6 @@ impl EncodedModule {
         EncodedModule::quote_wat(&mut file.0, source)
     }
 
-    /// Encodes a module of a script that may use dialects.
     pub fn script(module: &mut QuoteWat, script: &Script) -> Result<EncodedModule> {
         let span = match module {
             QuoteWat::Wat(module) => module.span(),
@@ -63,9 +61,8 @@ impl EncodedModule {
         }
     }
 
-    /// Encodes the standard text of a dialect module.
     fn lowered(lowered: Lowered, lexer: fn(&str) -> Lexer<'_>) -> Result<EncodedModule> {
-        let in_source = |fault: Error| fault.moved(|offset| lowered.map.find(offset));
+        let in_source = |error: Error| error.moved(|offset| lowered.map.find(offset));
         let encoded = EncodedModule::text(&lowered.text, lexer).map_err(in_source)?;
         if let Some((offset, message)) = lowered.check_binary(&encoded.binary) {
             let found = encoded.find(&lowered.text, offset).unwrap_or(encoded.module);
@@ -77,19 +74,16 @@ impl EncodedModule {
         Ok(EncodedModule { binary: encoded.binary, module, origin })
     }
 
-    /// Encodes a standard text with one module.
     fn text(text: &str, lexer: fn(&str) -> Lexer<'_>) -> Result<EncodedModule> {
         let mut buffer = ParseBuffer::new_with_lexer(lexer(text))?;
         buffer.track_instr_spans(true);
         EncodedModule::wat(&mut parser::parse(&buffer)?, text)
     }
 
-    /// The standard text of a dialect module.
     pub fn standard(&self) -> Option<&str> {
         self.origin.standard()
     }
 
-    /// Encodes a module of a script.
     pub fn quote_wat(module: &mut QuoteWat, source: &str) -> Result<EncodedModule> {
         match module {
             QuoteWat::Wat(module) => EncodedModule::wat(module, source),
@@ -98,7 +92,6 @@ impl EncodedModule {
         }
     }
 
-    /// Encodes a module that was parsed from `source`.
     pub fn wat(module: &mut Wat, source: &str) -> Result<EncodedModule> {
         match module {
             Wat::Module(module) => EncodedModule::module(module, source),
@@ -106,7 +99,6 @@ impl EncodedModule {
         }
     }
 
-    /// Encodes a module that is not quoted.
     pub fn module(module: &mut Module, source: &str) -> Result<EncodedModule> {
         let binary = module.encode()?;
         let span = module.span.offset();
@@ -120,19 +112,19 @@ impl EncodedModule {
         Ok(EncodedModule { binary, module: span, origin })
     }
 
-    /// Encodes what `(module quote "..")` says.
+    /// Encodes the text of `(module quote "..")`.
     fn quote(module: usize, source: &str) -> Result<EncodedModule> {
         let (literals, contents) = Literals::read(source, module, b" ");
         let unquote =
-            |fault: Error| fault.moved(|offset| literals.find(source, offset).unwrap_or(module));
+            |error: Error| error.moved(|offset| literals.find(source, offset).unwrap_or(module));
         let text = utf8(contents).map_err(unquote)?;
         let encoded = EncodedModule::quoted(&text).map_err(unquote)?;
         let origin = Origin::Quote(literals, text.into(), Box::new(encoded.origin));
         Ok(EncodedModule { binary: encoded.binary, module, origin })
     }
 
-    /// Encodes a text that was quoted. Characters that mislead a reader of
-    /// the source were found when the source was parsed.
+    /// The lexer is lenient because the parser of the source has already rejected misleading
+    /// characters.
     fn quoted(text: &str) -> Result<EncodedModule> {
         match dialect::lower(text, 0..text.len())? {
             Some(lowered) => EncodedModule::lowered(lowered, lenient),
@@ -140,8 +132,7 @@ impl EncodedModule {
         }
     }
 
-    /// What a validator says about a byte of the binary, with types as the
-    /// source says them.
+    /// Rewrites a validator's message about an offset of the binary in terms of the source.
     pub fn explain(&self, offset: usize, message: &str) -> Explained {
         let Explained { message, clause } = explain::explain(&self.binary, offset, message);
         let message = match self.origin.type_words() {
@@ -151,13 +142,12 @@ impl EncodedModule {
         Explained { message, clause }
     }
 
-    /// Where in `source` a byte of the binary comes from.
+    /// The offset in `source` of a byte of the binary.
     pub fn find(&self, source: &str, offset: usize) -> Option<usize> {
         self.find_clause(source, offset, None)
     }
 
-    /// Where in `source` a clause comes from, if one is given, of the operator at a
-    /// byte of the binary.
+    /// The offset in `source` of the operator at `offset`, or of one of its clauses.
     pub fn find_clause(&self, source: &str, offset: usize, clause: Option<usize>) -> Option<usize> {
         self.origin.find(source, &self.binary, offset, clause)
     }
@@ -210,7 +200,6 @@ fn lenient(text: &str) -> Lexer<'_> {
     lexer
 }
 
-/// A file with one module.
 struct File<'a>(QuoteWat<'a>);
 
 impl<'a> Parse<'a> for File<'a> {

@@ -1,10 +1,9 @@
 //! Reads WebAssembly text and finds the source of every error.
 //!
-//! A [`Text`] is a module in the text format together with its binary. What
-//! is wrong with the text itself (a missing parenthesis, an unknown name) is
-//! found when it is parsed. What is wrong with the module (a type mismatch)
-//! is found later, by whoever validates the binary, at an offset of the
-//! binary; the text knows where in the source that is.
+//! A [`Text`] is a module in the text format together with its binary. Errors in the text itself (a
+//! missing parenthesis, an unknown name) are found when it is parsed. Errors in the module (a type
+//! mismatch) are found later, by a validator, at an offset of the binary. The text maps that offset
+//! to a position in the source.
 //!
 //! ```
 //! use ropewalk_text::Text;
@@ -48,13 +47,12 @@
 //! Each folder uses only those above it, except that `dialect` encodes what it lowers to validate
 //! it.
 //!
-//! Bag of stacks, tasks, fibers and first-class stacks are dialects of the
-//! text. A module that uses one is lowered to standard text first, which
-//! [`Text::lowered`] shows; errors are shown in the source all the same.
+//! Bag of stacks, tasks, fibers and first-class stacks are dialects of the text. A module that uses
+//! one is first lowered to standard text, which [`Text::lowered`] returns. Errors still refer to the
+//! source.
 //!
-//! The crate knows nothing of the engine, and does not validate, with one
-//! exception: that the kinds of different designs do not match each other
-//! cannot be seen in the binary, so it is checked here.
+//! The crate knows nothing of the engine and leaves validation to others, with one exception: the
+//! binary does not tell the kinds of different designs apart, so they are checked here.
 
 #![forbid(unsafe_code)]
 

@@ -121,7 +121,7 @@ fn parentheses() {
 
 #[test]
 fn stack_types() {
-    invalid("(type $s (stack))", "2:2", "found no type at all");
+    invalid("(type $s (stack))", "2:2", "found no type");
     invalid("(type $s (stack (param i32)))", "2:24", "a stack type ends with");
     invalid("(type $s (stack (ref null stack)))", "2:17", "found `(ref null stack)`");
     invalid("(type $s (stack (ref null $k)))", "2:27", "found `$k`, which is a continuation type");
@@ -140,7 +140,7 @@ fn stack_types() {
     malformed(
         "(type $s (stack (param $x i32 i64) (ref $c)))",
         "2:24",
-        "expected one type after `$x`",
+        "expected exactly one type after `$x`",
     );
     malformed("(type $s (stack (param \"x\") (ref $c)))", "2:24", "expected a value type");
     malformed("(type $s (stack (param i33) (ref $c)))", "2:24", "unexpected token");
@@ -250,7 +250,7 @@ fn kinds_do_not_match() {
     invalid(
         "(func (drop (cont.new $c (ref.null nofunc))))",
         "2:14",
-        "expected cont type, but `$c` is another (stack, task, fiber and",
+        "expected a continuation type, but `$c` is not one (stack, task, fiber and",
     );
     invalid("(func (resume $c (i32.const 1) (ref.null $c) (ref.null $c)))", "2:8", "never match");
     invalid(

@@ -145,17 +145,18 @@ const MALFORMED: &[(&str, &str, &str)] = &[
     (
         "(func (block $l (fiber.mount $e $n (fiber.new))))",
         "2:33",
-        "half a clause: expected the name of a label after the event `$n`, found `(fiber.new ..)`; clauses are written as pairs",
+        "incomplete clause: expected the name of a label after the event `$n`, found `(fiber.new \
+         ..)`; clauses are written as pairs",
     ),
     (
         "(func (block $l (fiber.mount $e $e $l $n (fiber.new))))",
         "2:39",
-        "half a clause: expected the name of a label after the event `$n`",
+        "incomplete clause: expected the name of a label after the event `$n`",
     ),
     (
         "(func (block $l (drop (fiber.mount_new $e $f $n))))",
         "2:46",
-        "half a clause: expected the name of a label after the event `$n`, found `)`",
+        "incomplete clause: expected the name of a label after the event `$n`, found `)`",
     ),
     (
         "(func (block $l (fiber.mount $e $e $l (on $e $l) (fiber.new))))",
@@ -255,7 +256,7 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func $x (param fiberref i64)) (func (drop (fiber.new (on $n $x))))",
         "2:62",
-        "`$x` cannot start this fiber: after the fiber it must take the values of `$n`",
+        "`$x` cannot start this fiber: its parameters after the fiber must take the values of `$n`",
     ),
     (
         "(func (drop (fiber.new (on $e $f) (on $e $g))))",
@@ -315,12 +316,12 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func (drop (fiber.new (on $e $g))))",
         "2:14",
-        "type mismatch: `fiber.new` takes `[i32]` here, which is not what is on the stack",
+        "type mismatch: `fiber.new` takes `[i32]` here, but the stack has other types",
     ),
     (
         "(func (drop (fiber.new (on $e $g) (i64.const 1))))",
         "2:14",
-        "type mismatch: `fiber.new` takes `[i32]` here, which is not what is on the stack",
+        "type mismatch: `fiber.new` takes `[i32]` here, but the stack has other types",
     ),
     (
         "(func (fiber.mount $e))",

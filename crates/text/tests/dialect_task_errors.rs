@@ -160,14 +160,14 @@ const MALFORMED: &[(&str, &str, &str)] = &[
     (
         "(type $x (task (result i32) (param i32)))",
         "2:29",
-        "a task type has its parameters before its results",
+        "unexpected `(param ..)`: a task type has its parameters before its results",
     ),
     (
         "(type $x (task (local i32)))",
         "2:16",
         "expected `(param ..)` or `(result ..)`, found `(local ..)`",
     ),
-    ("(type $x (task (param $a i32 i64)))", "2:23", "expected one type after `$a`"),
+    ("(type $x (task (param $a i32 i64)))", "2:23", "expected exactly one type after `$a`"),
     ("(type $x (task (param \"a\")))", "2:23", "expected a value type, found `\"a\"`"),
     (
         "(type $x (taskref))",
@@ -582,12 +582,12 @@ const INVALID: &[(&str, &str, &str)] = &[
     (
         "(func (param (ref null $t)) (drop (resume $t (i32.const 1) (local.get 0))))",
         "2:36",
-        "expected cont type, but `$t` is another (stack, task, fiber and continuation types are different",
+        "expected a continuation type, but `$t` is not one (stack, task, fiber and continuation types are different",
     ),
     (
         "(func (drop (cont.new $t (ref.null nofunc))))",
         "2:14",
-        "expected cont type, but `$t` is another (stack, task, fiber and continuation types are different",
+        "expected a continuation type, but `$t` is not one (stack, task, fiber and continuation types are different",
     ),
     (
         "(func (param (ref null $t)) (drop (struct.get $t 0 (local.get 0))))",

@@ -135,7 +135,7 @@ fn blocks_that_are_not_balanced() {
 
 #[test]
 fn a_second_start() {
-    let message = "unexpected second `start`: a module starts with one function";
+    let message = "unexpected second `start`: a module has at most one";
     check("(func $f)\n(start $f)\n(start $f)", "3:8", message);
 }
 

@@ -1,5 +1,5 @@
-//! Sections and bodies of a binary by their lengths alone, so that something can be said of one
-//! that is malformed or cut off.
+//! Sections and bodies of a binary, found by their lengths alone. Works for a binary that is
+//! malformed or truncated.
 
 use std::ops::Range;
 
@@ -13,25 +13,23 @@ const CUSTOM: u8 = 0;
 const IMPORTS: u8 = 2;
 const CODE: u8 = 10;
 
-/// What a binary begins with: the magic bytes and the version.
+/// The magic number and the version.
 const HEADER: usize = 8;
 
-/// Something that says how many bytes it has: a section, or a body of a function.
+/// A section or a body: its size in bytes, then its contents.
 struct Framed {
-    /// Of a section.
+    /// The id, if this is a section.
     id: u8,
-    /// Where it begins.
     begin: usize,
-    /// Where its length stands.
+    /// The bytes of the size.
     length: Range<usize>,
-    /// Its bytes, as far as the binary has them.
+    /// The contents, as far as the binary has them.
     contents: Range<usize>,
-    /// Whether it says that it has more.
+    /// Whether the size exceeds the binary.
     is_cut: bool,
 }
 
 impl Framed {
-    /// What begins with its length.
     fn read(bytes: &[u8], id: u8, begin: usize, length_at: usize) -> Option<Framed> {
         let (length, at) = number(bytes, length_at)?;
         let end = at.checked_add(length as usize)?;
@@ -40,8 +38,8 @@ impl Framed {
     }
 }
 
-/// Which function of a binary an offset is in: its name as the text format writes it, or its
-/// index. The binary may be malformed, or cut off.
+/// The function that contains an offset of a binary: its name in the text format, or its index. The
+/// binary may be malformed or truncated.
 ///
 /// ```
 /// let text = ropewalk_text::Text::parse("(func) (func $second unreachable)")?;
@@ -56,7 +54,7 @@ pub fn function_at(binary: &[u8], offset: usize) -> Option<String> {
     let sections = sections(binary);
     let code = sections.iter().find(|section| section.id == CODE)?;
     let bodies = bodies(binary, code);
-    // What is missing at the end of a body is found where the next one begins.
+    // A missing end of a body is reported where the next body begins.
     let holds = |body: &Framed| (body.begin..=body.contents.end).contains(&offset);
     let defined = bodies.iter().position(holds)? as u32;
     let imported: u32 = sections.iter().map(|section| imported_functions(binary, section)).sum();
@@ -65,8 +63,8 @@ pub fn function_at(binary: &[u8], offset: usize) -> Option<String> {
     Some(names.next().unwrap_or_else(|| function.to_string()))
 }
 
-/// A binary up to an offset, or to its end if a section of it is cut off: the last section and
-/// the last body say that they end there. All offsets are as before.
+/// Truncates a binary at an offset, or at its end if its last section is truncated. The sizes of
+/// the last section and body are adjusted, and no offset changes.
 pub fn cut_at(binary: &[u8], offset: usize) -> Vec<u8> {
     let sections = sections(binary);
     let is_cut = sections.last().is_some_and(|section| section.is_cut);
@@ -87,7 +85,7 @@ pub fn cut_at(binary: &[u8], offset: usize) -> Vec<u8> {
     cut
 }
 
-/// The sections, as far as they can be told apart.
+/// The sections, up to the first one that has no readable size.
 fn sections(binary: &[u8]) -> Vec<Framed> {
     let mut sections = Vec::new();
     let mut at = HEADER;
@@ -100,7 +98,7 @@ fn sections(binary: &[u8]) -> Vec<Framed> {
     sections
 }
 
-/// The bodies of a code section, as far as they can be told apart.
+/// The bodies of a code section, up to the first one that has no readable size.
 fn bodies(binary: &[u8], code: &Framed) -> Vec<Framed> {
     let bytes = &binary[..code.contents.end];
     let Some((count, mut at)) = number(bytes, code.contents.start) else { return Vec::new() };
@@ -114,7 +112,6 @@ fn bodies(binary: &[u8], code: &Framed) -> Vec<Framed> {
     bodies
 }
 
-/// How many functions a section imports.
 fn imported_functions(binary: &[u8], section: &Framed) -> u32 {
     if section.id != IMPORTS {
         return 0;
@@ -125,7 +122,7 @@ fn imported_functions(binary: &[u8], section: &Framed) -> u32 {
     imports.filter(|import| is_function(import.ty)).count() as u32
 }
 
-/// The name of a function, if the section is one of names.
+/// The name of a function, if this is the name section.
 fn name_of(binary: &[u8], section: &Framed, function: u32) -> Option<String> {
     if section.id != CUSTOM {
         return None;
@@ -145,7 +142,7 @@ fn reader<'a>(binary: &'a [u8], section: &Framed) -> BinaryReader<'a> {
     BinaryReader::new(&binary[section.contents.clone()], section.contents.start as u64)
 }
 
-/// An unsigned number of at most 32 bits in LEB128, and where it ends.
+/// An unsigned 32-bit number in LEB128, and the offset after it.
 fn number(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     let mut value = 0;
     for (place, byte) in bytes.get(at..)?.iter().take(5).enumerate() {
@@ -157,7 +154,7 @@ fn number(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     None
 }
 
-/// Writes a number over one that is not smaller, in as many bytes.
+/// Overwrites a number with one that is not larger, in the same number of bytes.
 fn put_number(bytes: &mut [u8], mut value: usize) {
     let last = bytes.len() - 1;
     for (place, byte) in bytes.iter_mut().enumerate() {
@@ -177,7 +174,7 @@ mod tests {
         (func (drop (i32.const 2)) (drop (i32.const 3)))
         (func $last (call $import)))"#;
 
-    /// The functions that the bytes of a binary are in, each once.
+    /// The functions that contain the bytes of a binary, each once.
     fn functions(binary: &[u8]) -> Vec<String> {
         let mut functions: Vec<String> = Vec::new();
         (0..=binary.len()).for_each(|at| functions.extend(function_at(binary, at)));
@@ -212,7 +209,6 @@ mod tests {
         }
     }
 
-    /// Nothing is assumed of the bytes.
     #[test]
     fn any_bytes_can_be_looked_at() {
         let text = Text::parse(MODULE).unwrap();

@@ -1,7 +1,7 @@
-//! The types of a binary, and how messages say them.
+//! The types of a binary, and how messages print them.
 //!
-//! A type has the name that the name section gives it. One without a name is said
-//! by what it is: `(func (param i32))`.
+//! A type has the name that the name section gives it. A type without a name is printed by its
+//! structure: `(func (param i32))`.
 
 use std::collections::HashMap;
 
@@ -16,11 +16,11 @@ pub(crate) type Names = HashMap<u32, String>;
 
 /// The types of a binary.
 pub(crate) struct Types {
-    /// In the order of their indices, which they also use for each other.
+    /// By index. Types refer to each other by index, too.
     all: Vec<SubType>,
     names: Names,
-    /// The indices of types as a validator knows them. Of types that are the same
-    /// it is the first one with a name, or else the first one.
+    /// The index of each type that a validator knows. Among identical types, the first one with a
+    /// name wins, or else the first.
     indices: HashMap<HeapType, u32>,
 }
 
@@ -45,7 +45,7 @@ impl Types {
         Types { all, names, indices: HashMap::new() }
     }
 
-    /// The same types, which a validator knows by numbers of its own.
+    /// Adds the validator's own ids of the types.
     pub fn of_validator(mut self, module: &ValidatorResources) -> Types {
         for index in 0..self.all.len() as u32 {
             let Some(ty) = canonical(module, index) else { continue };
@@ -60,7 +60,6 @@ impl Types {
         self
     }
 
-    /// The index of a type.
     pub fn index(&self, ty: UnpackedIndex) -> Option<u32> {
         match ty {
             UnpackedIndex::Module(index) => Some(index),
@@ -68,8 +67,7 @@ impl Types {
         }
     }
 
-    /// Each type as the validator knows it, its index, and its own name or that of
-    /// a type that is the same.
+    /// Each type as the validator knows it, its index, and its name or that of an identical type.
     pub fn of_module(&self, module: &ValidatorResources) -> Vec<(HeapType, u32, Option<&str>)> {
         let name = |ty: HeapType, index: u32| {
             let same = || self.indices.get(&ty).and_then(|same| self.name(*same));
@@ -86,12 +84,11 @@ impl Types {
         self.names.get(&index).map(String::as_str)
     }
 
-    /// The index of the type with a name.
     pub fn named(&self, name: &str) -> Option<u32> {
         self.names.iter().find(|(_, other)| *other == name).map(|(index, _)| *index)
     }
 
-    /// The name of a type, or what it is.
+    /// The name of a type, or else its structure.
     pub fn heap_type(&self, ty: UnpackedIndex) -> String {
         match self.index(ty) {
             Some(index) => match self.name(index) {
@@ -128,8 +125,7 @@ impl Types {
         }
     }
 
-    /// What the type with an index is. Types in it that have no name are said by
-    /// their sort alone.
+    /// The structure of a type. Types inside it that have no name are printed by their sort alone.
     pub fn structure(&self, index: u32) -> String {
         let Some(ty) = self.all.get(index as usize) else { return format!("{index}") };
         let value = |ty: ValType| self.value(ty, &|index| self.sort_or_name(index));
@@ -170,8 +166,7 @@ impl Types {
         sort.unwrap_or("..").to_string()
     }
 
-    /// The first continuation type of the module, by its index, with a function type
-    /// that `fits`.
+    /// The index of the first continuation type whose function type `fits`.
     pub fn continuation(&self, fits: impl Fn(u32) -> bool) -> Option<u32> {
         let mut types = self.all.iter().zip(0..);
         types.find_map(|(ty, index)| match &ty.composite_type.inner {
@@ -181,7 +176,7 @@ impl Types {
     }
 }
 
-/// The type of the module to which a type is a reference.
+/// The defined type that a reference type refers to.
 pub(crate) fn defined(ty: RefType) -> Option<UnpackedIndex> {
     match ty.heap_type() {
         HeapType::Concrete(index) | HeapType::Exact(index) => Some(index),
@@ -189,13 +184,13 @@ pub(crate) fn defined(ty: RefType) -> Option<UnpackedIndex> {
     }
 }
 
-/// A type of a module as a validator knows it.
+/// A type as a validator knows it.
 fn canonical(module: &ValidatorResources, index: u32) -> Option<HeapType> {
     let mut ty = HeapType::Concrete(UnpackedIndex::Module(index));
     module.check_heap_type(&mut ty, 0).ok().map(|()| ty)
 }
 
-/// The index of a type in a binary that was read and not validated.
+/// The index of a type in a binary that was not validated.
 fn module_index(index: PackedIndex) -> usize {
     index.as_module_index().map_or(usize::MAX, |index| index as usize)
 }
@@ -210,7 +205,7 @@ fn type_names(part: Name<'_>) -> Vec<(u32, String)> {
     }
 }
 
-/// A name as the text format writes it.
+/// A name in the syntax of the text format.
 pub(crate) fn identifier(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_graphic() && !"\"(),;[]{}".contains(c);
     match !name.is_empty() && name.chars().all(is_plain) {

@@ -67,22 +67,20 @@ pub use script::Script;
 pub(crate) use lower::SpanMap;
 pub(crate) use source::TypeWords;
 
-/// A dialect module in the standard text.
+/// A dialect module, lowered to standard text.
 #[derive(Debug)]
 pub(crate) struct Lowered {
     pub text: String,
-    /// From the standard text to the source.
     pub map: SpanMap,
-    /// Where the module stands in the source.
+    /// The offset of the module in the source.
     pub module: usize,
-    /// How the source says types of the standard text.
+    /// How messages print types in terms of the source.
     pub type_words: TypeWords,
-    /// The same module, only to be validated.
+    /// The same module with kinds kept apart, only for validation.
     shadow: Rendered,
 }
 
-/// Lowers the module in a part of a source. Nothing, if it is no dialect
-/// module.
+/// Lowers the module in a part of a source. Returns `None` if it is not a dialect module.
 pub(crate) fn lower(source: &str, range: Range<usize>) -> Result<Option<Lowered>> {
     if !may_have_dialects(&source[range.clone()]) {
         return Ok(None);
@@ -93,9 +91,9 @@ pub(crate) fn lower(source: &str, range: Range<usize>) -> Result<Option<Lowered>
     if !words.are_there() {
         return Ok(None);
     }
-    // Only now: the standard parser says what is wrong with standard text.
-    match tree.fault() {
-        Some(fault) => Err(fault.clone()),
+    // Standard text returned above: its parser reports its errors better.
+    match tree.error() {
+        Some(error) => Err(error.clone()),
         None => form.lower(&words).map(Some),
     }
 }
@@ -107,47 +105,44 @@ pub(crate) fn is_dialect(text: &str) -> bool {
     form.is_some_and(|form| Words::new(&tree, form.list).are_there())
 }
 
-/// Whether a text has what any dialect module has; a quick look that spares
-/// most texts the rest.
+/// A quick test that is true for every dialect module and false for most other texts.
 fn may_have_dialects(text: &str) -> bool {
     DESIGNS.iter().flat_map(|design| design.hints()).any(|hint| text.contains(hint))
 }
 
 impl Lowered {
-    /// What a design finds in the binary of the standard text, and at which
-    /// offset of that.
+    /// An error that a design finds in the binary of the standard text, with its offset there.
     pub fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
         DESIGNS.iter().find_map(|design| design.check_binary(binary))
     }
 
-    /// Checks that kinds of different designs do not match each other, given
-    /// the binary of the standard text.
+    /// Checks that kinds of different designs do not match each other, given the binary of the
+    /// standard text.
     pub fn check(&self, binary: &[u8]) -> Result<()> {
         shadow::check(&self.shadow, binary)
     }
 }
 
-/// A module that was written, and how the source says its types.
+/// A lowered module, and how messages print its types in terms of the source.
 #[derive(Debug)]
 struct Rendered {
     output: Output,
     type_words: TypeWords,
 }
 
-/// How a module is written: `(module $x? ..)`, or as its fields alone.
+/// The form of a module: `(module $x? ..)`, or its fields alone.
 struct Form<'t, 'a> {
     tree: &'t Tree<'a>,
     list: Option<Node>,
-    /// `definition`, which only a script has, and which is left out.
+    /// The word `definition`, which only a script has. It is removed.
     definition: Option<Node>,
-    /// The first field.
     first: Node,
-    /// Behind the last field.
+    /// The node after the last field.
     end: Node,
 }
 
 impl<'t, 'a> Form<'t, 'a> {
-    /// Nothing, if it is a component, or not written as fields.
+    /// `None` for a component, or a module that is not written as fields.
     fn of(tree: &'t Tree<'a>) -> Option<Form<'t, 'a>> {
         match tree.top().next().and_then(|top| tree.head(top)) {
             Some("component") => None,
@@ -210,8 +205,8 @@ impl<'t, 'a> Form<'t, 'a> {
         Ok(Rendered { output, type_words })
     }
 
-    /// Where fields can be put in front of the others: before the first, or
-    /// before the parenthesis that closes the module.
+    /// Where fields can be inserted before all others: before the first, or before the closing
+    /// parenthesis of the module.
     fn front(&self) -> usize {
         self.tree.start(self.first)
     }

@@ -9,30 +9,29 @@ pub use text_error::TextError;
 
 pub(crate) use position::Line;
 
-/// Something is wrong at a byte offset of a text.
+/// An error at a byte offset of a text, before it shows the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Error {
     pub offset: usize,
     pub message: String,
-    /// Whether the text can be read, but is not a valid module.
+    /// Whether the text is well-formed, but not a valid module.
     pub invalid: bool,
 }
 
-/// The result of something that can find a fault.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// The text cannot be read: it has unknown words, or unknown names.
+    /// The text has unknown words or names.
     pub fn malformed(offset: usize, message: impl Into<String>) -> Error {
         Error { offset, message: message.into(), invalid: false }
     }
 
-    /// The text can be read, but a type or a condition is wrong.
+    /// The text is well-formed, but a type or a condition is wrong.
     pub fn invalid(offset: usize, message: impl Into<String>) -> Error {
         Error { offset, message: message.into(), invalid: true }
     }
 
-    /// The same fault, at an offset of another text.
+    /// The same error, at an offset of another text.
     pub fn moved(self, find: impl FnOnce(usize) -> usize) -> Error {
         Error { offset: find(self.offset), ..self }
     }

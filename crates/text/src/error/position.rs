@@ -1,7 +1,7 @@
 //! Lines and columns.
 
-/// A position in a source text. Lines and columns start at 1; a column is a
-/// character, whatever its width and whatever its length in bytes.
+/// A position in a source text. Lines and columns start at 1. A column is a character, whatever its
+/// width and its length in bytes.
 ///
 /// ```
 /// use ropewalk_text::{Position, Text};
@@ -25,19 +25,18 @@ impl std::fmt::Display for Position {
     }
 }
 
-/// The line of a source text in which an offset lies.
+/// A line of a source text, and an offset in it.
 pub(crate) struct Line<'a> {
-    /// The number of the line, from 1.
     pub number: usize,
-    /// The line without its end.
+    /// The text without the line ending.
     pub text: &'a str,
-    /// The offset, counted from the start of the line.
+    /// The offset from the start of the line.
     pub at: usize,
 }
 
 impl<'a> Line<'a> {
-    /// The line of `offset`. The end of the source is right after its last
-    /// character that is not white space: that is where something is missing.
+    /// The line of `offset`. Errors at the end of the source are shown right after its last
+    /// character that is not white space.
     pub fn of(source: &'a str, offset: usize) -> Line<'a> {
         let offset = source.floor_char_boundary(offset.min(source.trim_end().len()));
         let (number, start) = line_starts(source)
@@ -52,14 +51,13 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The lines of a source text, without their ends.
+/// The lines of a source text, without line endings.
 pub(crate) fn lines(source: &str) -> impl Iterator<Item = &str> {
     let starts = std::iter::once(0).chain(line_starts(source));
     starts.map(|start| source[start..].split(['\n', '\r']).next().unwrap_or_default())
 }
 
-/// Where each line but the first starts. As in the specification, a line ends
-/// with LF, CR or both.
+/// The start of each line but the first. As in the specification, a line ends with LF, CR or both.
 fn line_starts(source: &str) -> impl Iterator<Item = usize> {
     let bytes = source.as_bytes();
     let ends_line = |index: usize| match bytes[index] {

@@ -2,15 +2,15 @@
 
 use unicode_width::UnicodeWidthChar;
 
-/// How many columns of a line are shown at most, and how many of them lie
-/// after the caret if the line is long on both sides.
+/// The number of columns of a line that are shown at most, and how many of them follow the caret if
+/// the line is long on both sides.
 const SHOWN: usize = 100;
 const SHOWN_AFTER: usize = 40;
 
-/// Stands for what was cut off.
+/// Marks an omitted part of a line.
 const CUT: &str = "...";
 
-/// A line as it is printed, and how many columns lie left of the caret.
+/// A printed line, and the number of columns before the caret.
 #[derive(Debug, Clone)]
 pub(crate) struct Snippet {
     pub text: String,
@@ -34,7 +34,6 @@ impl Snippet {
     }
 }
 
-/// The first characters of a text that fit into some columns.
 struct Cut {
     shown: String,
     columns: usize,
@@ -56,13 +55,13 @@ impl Cut {
     }
 }
 
-/// How many columns a terminal gives to a character that is printed.
+/// The number of columns that a terminal gives to a printed character.
 fn columns(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// What is printed for a character: four spaces for a tab, and a replacement
-/// for what would change how the rest of the line looks.
+/// The characters that are printed for a character: four spaces for a tab, and a replacement for
+/// characters that would change how the rest of the line looks.
 fn printable(c: char) -> impl Iterator<Item = char> {
     let (c, times) = match c {
         '\t' => (' ', 4),
@@ -79,7 +78,7 @@ fn printable(c: char) -> impl Iterator<Item = char> {
 mod tests {
     use super::*;
 
-    /// The snippet of `line` at the first `^`, which is not part of it.
+    /// Checks the snippet at the `^` in `line`, which is removed first.
     #[track_caller]
     fn check(line: &str, text: &str, caret: usize) {
         let at = line.find('^').unwrap();

@@ -1,4 +1,4 @@
-//! Errors that show the source.
+//! [`TextError`]: an error that shows the line of source.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::position::{Line, Position, lines};
 use super::snippet::Snippet;
 use crate::error::Error;
 
-/// Something is wrong at a position of a source text.
+/// An error at a position of a source text.
 ///
 /// It is printed with the line and a caret under the position:
 ///
@@ -31,7 +31,7 @@ pub struct TextError {
     invalid: bool,
 }
 
-/// Where it is, and the line as it is printed.
+/// The position of an error, and the lines that it shows.
 #[derive(Debug, Clone)]
 struct Place {
     position: Position,
@@ -39,7 +39,7 @@ struct Place {
     around: Around,
 }
 
-/// The lines before and after the place, unless they are blank.
+/// The lines before and after an error, unless they are blank.
 #[derive(Debug, Clone, Default)]
 struct Around {
     before: Option<String>,
@@ -58,45 +58,44 @@ impl Around {
 }
 
 impl TextError {
-    /// The error for a fault in `source`.
-    pub(crate) fn new(source: &str, fault: Error) -> TextError {
-        let line = Line::of(source, fault.offset);
+    pub(crate) fn new(source: &str, error: Error) -> TextError {
+        let line = Line::of(source, error.offset);
         let place = Place {
             position: line.position(),
             snippet: Snippet::new(line.text, line.at),
             around: Around::of(source, line.number),
         };
         let place = Some(Box::new(place));
-        TextError { message: fault.message, path: None, place, invalid: fault.invalid }
+        TextError { message: error.message, path: None, place, invalid: error.invalid }
     }
 
-    /// The error for something that concerns a source as a whole.
+    /// An error about a source as a whole.
     pub(crate) fn whole(message: impl Into<String>) -> TextError {
         TextError { message: message.into(), path: None, place: None, invalid: false }
     }
 
-    /// What is wrong.
+    /// The message, without the position.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Whether the text can be read, but a type or a condition is wrong: the
-    /// module is invalid. If not, it is malformed: words or names are unknown.
+    /// Whether the text is well-formed but the module is invalid: a type or a condition is wrong.
+    /// Otherwise the text is malformed: it has unknown words or names.
     pub fn is_invalid(&self) -> bool {
         self.invalid
     }
 
-    /// Where it is, unless it concerns the text as a whole.
+    /// The position, unless the error concerns the text as a whole.
     pub fn position(&self) -> Option<Position> {
         self.place.as_ref().map(|place| place.position)
     }
 
-    /// The file in which it is, if that is known.
+    /// The file that has the error, if it is known.
     pub fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
 
-    /// The same error, in the file `path`.
+    /// Adds the path of the file that has the error.
     ///
     /// ```
     /// let error = ropewalk_text::Text::parse("(modul)").unwrap_err().with_path("lib/sum.wat");
@@ -110,7 +109,7 @@ impl TextError {
 
 impl std::error::Error for TextError {}
 
-/// The alternate form (`{:#}`) also shows the lines before and after.
+/// The alternate form (`{:#}`) also shows the lines before and after the error.
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;

@@ -1,5 +1,4 @@
-//! Which clause of an operator is wrong: a `catch` of a `try_table`, or an `on` of
-//! a `resume`.
+//! Finds the invalid clause of an operator: a `catch` of a `try_table`, an `on` of a `resume`.
 
 use wasmparser::{
     BlockType, Catch, CompositeInnerType, FrameKind, FuncType, FuncValidator, Handle, Operator,
@@ -9,14 +8,13 @@ use wasmparser::{
 use crate::binary::{Types, defined};
 use crate::explain::MismatchRecorder;
 
-/// A clause that is not valid.
+/// An invalid clause, counted from zero.
 pub(crate) struct Wrong {
     pub number: usize,
-    /// What is wrong with it; nothing if it names something that is not there.
+    /// `None` if the clause names something that does not exist.
     pub message: Option<String>,
 }
 
-/// The first clause of an operator that is not valid.
 pub(crate) fn find_wrong(
     validator: &FuncValidator<&MismatchRecorder<'_>>,
     module: &MismatchRecorder<'_>,
@@ -35,15 +33,14 @@ pub(crate) fn find_wrong(
     }
 }
 
-/// What clauses are checked against.
 struct Check<'c> {
-    /// Before the operator.
+    /// The state before the operator.
     validator: &'c FuncValidator<&'c MismatchRecorder<'c>>,
     module: &'c MismatchRecorder<'c>,
     types: &'c Types,
 }
 
-/// Valid, or what is wrong if that is known.
+/// The message of an invalid clause is `None` if it is not known here.
 type Verdict = Result<(), Option<String>>;
 
 impl Check<'_> {
@@ -74,13 +71,14 @@ impl Check<'_> {
         }
     }
 
-    /// `(on $tag $label)` or `(on $tag switch)` of a `resume` of functions of a type.
+    /// `(on $tag $label)` or `(on $tag switch)` of a `resume` whose continuation has this function
+    /// type.
     fn handler(&self, function: &FuncType, handle: &Handle) -> Verdict {
         match *handle {
             Handle::OnSwitch { tag } => self.switch(function, self.tag(tag)?),
             Handle::OnLabel { tag, label } => {
                 let (tag, taken) = (self.tag(tag)?, self.label(label)?);
-                // What is left of the computation takes what `suspend` returns.
+                // The suspended computation takes what `suspend` returns.
                 let rest = (tag.results(), function.results());
                 match taken.split_last() {
                     Some((&ValType::Ref(last), values))
@@ -106,14 +104,14 @@ impl Check<'_> {
         )))
     }
 
-    /// Whether a type is a reference to a continuation of these functions.
+    /// Whether `ty` refers to a continuation of functions from `rest.0` to `rest.1`.
     fn is_rest(&self, ty: RefType, rest: (&[ValType], &[ValType])) -> bool {
         let function = defined(ty).and_then(|ty| self.cont_function(ty));
         function.is_some_and(|found| self.is_function(rest, (found.params(), found.results())))
     }
 
-    /// What the label of a clause should take: the values of the tag, and a
-    /// continuation, for which the module may have a type.
+    /// The types that the label of a clause should take: the values of the tag and a continuation.
+    /// The continuation has the name of a type of the module if one fits.
     fn expected(&self, tag: &FuncType, rest: (&[ValType], &[ValType])) -> String {
         let fits = |function: u32| match self.function(function) {
             Some(found) => self.is_function(rest, (found.params(), found.results())),
@@ -136,13 +134,11 @@ impl Check<'_> {
         )
     }
 
-    // ---- what clauses name
-
     fn tag(&self, tag: u32) -> Result<&FuncType, Option<String>> {
         self.module.tag_at(tag).ok_or(None)
     }
 
-    /// What a label takes.
+    /// The types that a branch to a label takes.
     fn label(&self, depth: u32) -> Result<Vec<ValType>, Option<String>> {
         let frame = self.validator.get_control_frame(depth as usize).ok_or(None)?;
         Ok(match (frame.block_type, frame.kind) {
@@ -165,7 +161,7 @@ impl Check<'_> {
         }
     }
 
-    /// The functions that a continuation type is of.
+    /// The function type of a continuation type.
     fn cont_function(&self, ty: UnpackedIndex) -> Option<&FuncType> {
         let ty = match ty {
             UnpackedIndex::Module(index) => self.module.sub_type_at(index)?,
@@ -178,14 +174,12 @@ impl Check<'_> {
         }
     }
 
-    // ---- matching
-
     fn match_all(&self, given: &[ValType], taken: &[ValType]) -> bool {
         let mut pairs = given.iter().zip(taken);
         given.len() == taken.len() && pairs.all(|(&ty, &to)| self.module.is_subtype(ty, to))
     }
 
-    /// Whether functions of one type may stand for those of another.
+    /// Whether functions of one type may be used where the other type is expected.
     fn is_function(
         &self,
         (params, results): (&[ValType], &[ValType]),

@@ -1,4 +1,4 @@
-//! What a constant expression should be, and what it is.
+//! Finds the type that a constant expression should have, and the type that it has.
 
 use wasmparser::{
     ConstExpr, ElementItems, HeapType, Operator, Parser, Payload, RefType, Result, TableInit,
@@ -7,8 +7,7 @@ use wasmparser::{
 
 use crate::explain::TypeMismatch;
 
-/// The types that do not match, if a byte of a binary belongs to a constant
-/// expression.
+/// The types that do not match, if `offset` lies in a constant expression.
 pub(crate) fn mismatch(binary: &[u8], offset: u64) -> Option<TypeMismatch> {
     let mut module = Module { offset, functions: Vec::new(), globals: Vec::new(), found: None };
     for payload in Parser::new(0).parse_all(binary) {
@@ -20,10 +19,10 @@ pub(crate) fn mismatch(binary: &[u8], offset: u64) -> Option<TypeMismatch> {
     module.found
 }
 
-/// What constant expressions refer to, as far as the module was read.
+/// The items that constant expressions refer to, as far as the module was read.
 struct Module {
     offset: u64,
-    /// The types of functions, and what globals hold.
+    /// Type indices of functions, and value types of globals.
     functions: Vec<u32>,
     globals: Vec<ValType>,
     found: Option<TypeMismatch>,
@@ -78,7 +77,7 @@ impl Module {
         }
     }
 
-    /// Looks at an expression, if it is the one that is asked about.
+    /// Compares the types if the expression is the one at `offset`.
     fn expression(&mut self, expression: &ConstExpr<'_>, expected: ValType) -> Result<()> {
         let range = expression.get_binary_reader().range();
         if !(range.start..=range.end).contains(&self.offset) {
@@ -93,7 +92,7 @@ impl Module {
         Ok(())
     }
 
-    /// What a constant operator leaves, if that is a reference.
+    /// The type of the reference that a constant operator leaves, if it leaves one.
     fn result(&self, operator: &Operator<'_>) -> Option<ValType> {
         let (nullable, heap_type) = match *operator {
             Operator::RefNull { hty } => (true, hty),

@@ -1,10 +1,9 @@
-//! What a validator says, in words that help.
+//! Rewrites messages of a validator so that they help.
 //!
-//! A validator calls every type that a module defines `$type`, or by its number
-//! or one of its own, `(id 7)`. What it compared is found by validating the
-//! function once more, with a validator that remembers that, or by looking at
-//! the constant expression. Of clauses with a wrong label it says neither which
-//! nor why.
+//! A validator calls every type of a module `$type`, or by its index or an internal number, `(id
+//! 7)`. To find the types that it compared, the function is validated once more with a recorder, or
+//! the constant expression is examined. For a clause with a wrong label the validator says neither
+//! which one nor why.
 
 mod clause;
 mod constant;
@@ -19,21 +18,20 @@ use wasmparser::{
 use crate::binary::{Types, defined, identifier};
 use type_mismatch::{MismatchRecorder, TypeMismatch};
 
-/// What a validator calls a type.
+/// The validator's placeholder for a type.
 const PLACEHOLDER: &str = "$type";
 
-/// What it says of a `ref.func` that nothing declares.
+/// The validator's message about a `ref.func` of an undeclared function.
 const UNDECLARED: &str = "undeclared function reference";
 
-/// What is wrong, in words that help.
+/// A rewritten message.
 pub(crate) struct Explained {
     pub message: String,
-    /// Which clause of the operator it is about, if it is about one.
+    /// The clause of the operator that the message is about, if any.
     pub clause: Option<usize>,
 }
 
-/// A message of a validator about an offset of a binary, with the names of
-/// types, and which clause it is about.
+/// Rewrites a validator's message about an offset: adds names of types, and finds the clause.
 pub(crate) fn explain(binary: &[u8], offset: usize, message: &str) -> Explained {
     let (offset, types) = (offset as u64, Types::read(binary));
     if let Some(mismatch) = constant::mismatch(binary, offset) {
@@ -44,8 +42,8 @@ pub(crate) fn explain(binary: &[u8], offset: usize, message: &str) -> Explained 
     explained.unwrap_or_else(|| Explained { message: message.to_string(), clause: None })
 }
 
-/// What a validator says about an offset of a binary, with the names of types that
-/// the name section gives, and with what can be done about it.
+/// Rewrites a validator's message about an offset of a binary: adds the names of types from the
+/// name section, and advice.
 ///
 /// ```
 /// let text = ropewalk_text::Text::parse("(func $f) (func (drop (ref.func $f)))")?;
@@ -59,7 +57,7 @@ pub fn explain_binary(binary: &[u8], offset: usize, message: &str) -> String {
     explain(binary, offset, message).message
 }
 
-/// A message about an operator of a function.
+/// Rewrites a message about an operator of a function.
 fn in_function(
     binary: &[u8],
     offset: u64,
@@ -69,7 +67,7 @@ fn in_function(
     let Some((function, body)) = find_function(binary, offset)? else { return Ok(None) };
     let types = types.of_validator(&function.resources);
     let recorder = MismatchRecorder::new(&function.resources);
-    // It fails, as it did before.
+    // The function is invalid, so the replay fails too.
     let wrong = replay(&recorder, &function, &body, offset, &types).unwrap_or_default();
     let clause = wrong.as_ref().map(|wrong| wrong.number);
     if let Some(message) = wrong.and_then(|wrong| wrong.message) {
@@ -101,7 +99,7 @@ fn find_function(binary: &[u8], offset: u64) -> Result<Option<Function<'_>>> {
     Ok(None)
 }
 
-/// What to do about a `ref.func` of a function that nothing declares.
+/// The message for a `ref.func` of an undeclared function, with advice.
 fn undeclared(
     binary: &[u8],
     offset: u64,
@@ -126,7 +124,7 @@ fn undeclared(
     Ok(None)
 }
 
-/// The name of a function, or its index.
+/// The name of a function, or else its index.
 fn function_name(binary: &[u8], function: u32) -> String {
     let payloads = Parser::new(0).parse_all(binary).map_while(Result::ok);
     let names = payloads.filter_map(|payload| match payload {
@@ -145,7 +143,7 @@ fn function_name(binary: &[u8], function: u32) -> String {
     named.map_or_else(|| function.to_string(), |name| identifier(name.name))
 }
 
-/// Names types that have a number in a message.
+/// Replaces the numbers of types in a message by names.
 fn in_place_of_numbers(types: &Types, module: &ValidatorResources, message: &str) -> String {
     let numbered = types.of_module(module).into_iter();
     numbered.fold(message.to_string(), |message, (ty, index, name)| {
@@ -155,14 +153,13 @@ fn in_place_of_numbers(types: &Types, module: &ValidatorResources, message: &str
         let message =
             message.replace(&format!(" at index {index}, found"), &format!(", but `{name}` is"));
         match message == format!("non-continuation type {index}") {
-            true => format!("expected cont type, but `{name}` is another"),
+            true => format!("expected a continuation type, but `{name}` is not one"),
             false => message,
         }
     })
 }
 
-/// Names the types that did not match, of which the expected one stands first in a
-/// message.
+/// Replaces the placeholders in a message by names. The expected type comes first.
 fn in_place_of_placeholders(types: &Types, message: &str, mismatch: TypeMismatch) -> String {
     let types_said = [mismatch.expected, mismatch.found].into_iter();
     let references = types_said.filter_map(|ty| defined(ty.as_reference_type()?));
@@ -175,8 +172,7 @@ fn in_place_of_placeholders(types: &Types, message: &str, mismatch: TypeMismatch
     names.iter().zip(parts).fold(first, |text, (name, part)| text + name + part)
 }
 
-/// Validates a function up to the operator that is not valid; returns which of its
-/// clauses is wrong, if one is.
+/// Validates a function up to its invalid operator, and returns the clause that is wrong, if any.
 fn replay(
     module: &MismatchRecorder<'_>,
     function: &FuncToValidate<ValidatorResources>,
@@ -208,8 +204,8 @@ fn replay(
     Ok(None)
 }
 
-/// Validates an operator that misses an operand: with an `i32` below those that
-/// are there, so that the type which was expected is compared with it.
+/// Validates an operator that misses an operand, with an `i32` below the others. The validator then
+/// compares the missing operand's type with that `i32`.
 fn with_one_more(
     mut validator: FuncValidator<&MismatchRecorder<'_>>,
     types: &Types,
@@ -228,7 +224,7 @@ fn with_one_more(
     validator.op(at, operator)
 }
 
-/// Puts a value of a type on the stack.
+/// Pushes a value of a type on the operand stack.
 fn push(
     validator: &mut FuncValidator<&MismatchRecorder<'_>>,
     types: &Types,

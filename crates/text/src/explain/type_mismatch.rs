@@ -1,4 +1,4 @@
-//! A module that remembers which types did not match.
+//! Records the types that a validator found not to match.
 
 use std::cell::Cell;
 
@@ -15,8 +15,7 @@ pub(crate) struct TypeMismatch {
     pub expected: ValType,
 }
 
-/// What a module defines, for a validator, and the last types that it was told
-/// do not match.
+/// The resources of a module for a validator. Records the last types that did not match.
 pub(crate) struct MismatchRecorder<'m> {
     inner: &'m ValidatorResources,
     pub mismatch: Cell<Option<TypeMismatch>>,

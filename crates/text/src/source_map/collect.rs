@@ -1,9 +1,8 @@
-//! How the spans of a parsed module are gathered.
+//! Collects the source map of a parsed module.
 //!
-//! The fields are those of a module that was encoded: the parser has put the
-//! imports and exports that stood inside other fields beside them, and has
-//! added the types that were not declared. So each field is an item of a
-//! section, in the order of the binary.
+//! The fields are those of an encoded module. The parser has moved the imports and exports inside
+//! other fields beside them, and has added types that were not declared. So each field is an item
+//! of a section, in the order of the binary.
 
 use std::collections::HashMap;
 
@@ -18,7 +17,7 @@ use super::SourceMap;
 use super::location::Section;
 use crate::syntax::field_parts;
 
-/// The spans of the fields of an encoded module in `text`.
+/// The source map of the fields of an encoded module in `text`.
 pub(crate) fn collect(fields: &[ModuleField], text: &str) -> SourceMap {
     let first_uses = FirstUses::of(fields);
     let mut gather = Gather { text, first_uses, types: 0, spans: SourceMap::default() };
@@ -29,7 +28,7 @@ pub(crate) fn collect(fields: &[ModuleField], text: &str) -> SourceMap {
 struct Gather<'a> {
     text: &'a str,
     first_uses: FirstUses,
-    /// How many types there were so far.
+    /// The number of types so far.
     types: u32,
     spans: SourceMap,
 }
@@ -132,7 +131,7 @@ impl Gather<'_> {
 
     fn data(&mut self, segment: &Data) {
         let span = offset(segment.span);
-        // The parser tracks no instruction of an offset without `offset`.
+        // The parser tracks no instruction of an offset without the word `offset`.
         let untracked = || match field_parts::data_offset(self.text, span as usize) {
             Some(instruction) => instruction as u32,
             None => span,
@@ -145,27 +144,27 @@ impl Gather<'_> {
     }
 }
 
-/// The steps of a constant expression. Its `end`, where a wrong type is found,
-/// stands where the value is made.
+/// The steps of a constant expression. An error at its `end`, where a wrong type is found, belongs
+/// to the instruction that makes the value.
 fn constant(expression: &Expression, untracked: impl Fn() -> u32) -> Vec<u32> {
     let mut steps = instructions(expression, &untracked);
     steps.push(steps.last().copied().unwrap_or_else(untracked));
     steps
 }
 
-/// Where the instructions of an expression stand, without its `end`.
+/// The offsets of the instructions of an expression, without its `end`.
 fn instructions(expression: &Expression, untracked: impl Fn() -> u32) -> Vec<u32> {
     let tracked = expression.instr_spans.as_deref().unwrap_or_default();
     let span = |(n, instruction): (usize, &Instruction)| match (tracked.get(n), instruction) {
         (Some(&span), _) => offset(span),
-        // An index in an element segment that needs expressions.
+        // A function index in an element segment that has expressions.
         (None, Instruction::ref_func(function)) => offset(function.span()),
         (None, _) => untracked(),
     };
     expression.instrs.iter().enumerate().map(span).collect()
 }
 
-/// Where the clauses of an instruction stand: their labels, or else their tags.
+/// The offsets of the clauses of an instruction: their labels, or else their tags.
 fn clauses(instruction: &Instruction) -> Vec<u32> {
     let handlers = |table: &ResumeTable| {
         let handlers = table.handlers.iter().map(|handle| match handle {
@@ -185,11 +184,11 @@ fn clauses(instruction: &Instruction) -> Vec<u32> {
     }
 }
 
-/// What the parser says about the place of a type that is not declared. No
-/// declaration stands there: a parenthesis comes before it.
+/// The offset that the parser gives to a type that is not declared. A declared type has at least a
+/// parenthesis before it.
 const UNDECLARED: u32 = 0;
 
-/// Where types that are not declared are first used.
+/// The offset of the first use of each type, for types that are not declared.
 struct FirstUses {
     spans: HashMap<u32, u32>,
 }
@@ -260,7 +259,7 @@ impl FirstUses {
     }
 }
 
-/// A span in four bytes: no larger text is parsed.
+/// The offset of a span. No text is larger than four bytes can express.
 fn offset(span: Span) -> u32 {
     span.offset() as u32
 }

@@ -1,8 +1,7 @@
-//! From an offset of a binary to a place.
+//! Finds what an offset of a binary belongs to.
 //!
-//! The walk visits everything in the order of the binary; the last thing that
-//! starts at or before the offset is the place. A binary that cannot be read
-//! further ends the walk: what stands there is what the offset is about.
+//! The walk visits all parts in the order of the binary. The last part that starts at or before the
+//! offset is the location. Unreadable bytes end the walk: the offset is about them.
 
 use wasmparser::{
     BinaryReader, ConstExpr, Data, DataKind, Element, ElementItems, ElementKind, Export,
@@ -15,7 +14,7 @@ use super::location::{BinaryLocation, LocationPart, Section};
 /// The magic number and the version.
 const PREAMBLE: usize = 8;
 
-/// What the byte at `offset` belongs to, if that is something in the text.
+/// The location of the byte at `offset`, if it corresponds to something in the text.
 pub(crate) fn locate(binary: &[u8], offset: u64) -> Option<BinaryLocation> {
     let mut sections = BinaryReader::new(binary, 0);
     sections.read_bytes(PREAMBLE).ok()?;
@@ -29,24 +28,21 @@ pub(crate) fn locate(binary: &[u8], offset: u64) -> Option<BinaryLocation> {
     None
 }
 
-/// Whether an offset belongs to a section that starts at or before it. What
-/// is missing at the end of the last item is found where the next section
-/// starts.
+/// Whether an offset belongs to a section that starts at or before it. A missing end of the last
+/// item is reported where the next section starts.
 fn is_inside(section: Option<Section>, contents: &BinaryReader, offset: u64) -> bool {
     let end = contents.range().end;
     offset < end || (offset == end && section.is_some())
 }
 
-/// A walk through a section.
 struct Walk {
     offset: u64,
     place: BinaryLocation,
-    /// How many steps of the current item were visited.
+    /// The number of visited steps of the current item.
     steps: usize,
 }
 
 impl Walk {
-    /// A walk that starts at the first item of a section.
     fn new(section: Section, offset: u64) -> Walk {
         Walk {
             offset,
@@ -71,12 +67,12 @@ impl Walk {
             Section::Tag => self.items(contents, Walk::nothing::<TagType>),
         };
         match walked {
-            // The walk ends early at what cannot be read, on purpose.
+            // An error ends the walk early, on purpose.
             Ok(()) | Err(_) => self.place,
         }
     }
 
-    /// Visits the items of a section, and what is inside them.
+    /// Visits the items of a section and their parts.
     fn items<'a, T: FromReader<'a>>(
         &mut self,
         contents: BinaryReader<'a>,
@@ -92,8 +88,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Visits the bodies of functions. The size of a body belongs to the body
-    /// before, at whose end something may be missing.
+    /// Visits the bodies of functions. The size of a body belongs to the previous body, whose end
+    /// may be missing.
     fn bodies(&mut self, contents: BinaryReader) -> Result<()> {
         for (number, body) in SectionLimited::new(contents)?.into_iter().enumerate() {
             let body: FunctionBody = body?;
@@ -113,7 +109,6 @@ impl Walk {
         self.steps = 0;
     }
 
-    /// Visits a part that starts at `start`.
     fn visit(&mut self, start: u64, part: LocationPart) {
         if start <= self.offset {
             self.place.part = part;
@@ -125,7 +120,7 @@ impl Walk {
         self.steps += 1;
     }
 
-    /// A step for each item, where it starts.
+    /// Visits a step at the start of each item.
     fn starts<T>(&mut self, items: impl Iterator<Item = Result<(u64, T)>>) -> Result<()> {
         for item in items {
             self.step(item?.0);

@@ -1,17 +1,16 @@
-//! What a byte of a binary belongs to.
+//! What a byte of a binary belongs to: a section, an item, a part of the item.
 
-/// Something in a binary that has a counterpart in the text.
+/// A part of a binary that has a counterpart in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BinaryLocation {
     pub section: Section,
-    /// Which item of the section.
+    /// The index of the item in its section.
     pub item: usize,
-    /// Which part of the item.
     pub part: LocationPart,
 }
 
 impl BinaryLocation {
-    /// A clause of the step that this place is.
+    /// The location of a clause of this step.
     pub fn of_clause(self, clause: usize) -> BinaryLocation {
         match self.part {
             LocationPart::Step(step) => {
@@ -22,21 +21,20 @@ impl BinaryLocation {
     }
 }
 
-/// A part of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LocationPart {
-    /// The item as such.
     Whole,
     /// The n-th local that a function declares.
     Local(usize),
-    /// The n-th of the steps of which the item consists: a type of a recursion
-    /// group, an import of a group of imports, an operator of a function or of
-    /// a constant expression (every `end` included), or an index of an element
-    /// segment.
+    /// The n-th step of the item: a type of a recursion group, an import of a group of imports, an
+    /// operator of a function or of a constant expression (every `end` included), or an index of an
+    /// element segment.
     Step(usize),
-    /// A clause of such a step: what it names last, which is its label if it has
-    /// one.
-    Clause { step: usize, clause: usize },
+    /// A clause of a step: its label, or else its tag.
+    Clause {
+        step: usize,
+        clause: usize,
+    },
 }
 
 /// A section whose items are fields of the text.
@@ -59,8 +57,7 @@ pub(crate) enum Section {
 impl Section {
     pub const COUNT: usize = Section::Tag as usize + 1;
 
-    /// The section that the binary format gives this number. Custom sections
-    /// and the data count stand for no field.
+    /// The section with an id. Custom sections and the data count correspond to no field.
     pub fn from_id(id: u8) -> Option<Section> {
         Some(match id {
             1 => Section::Type,

@@ -1,4 +1,4 @@
-//! From a place of a binary to the source.
+//! From an offset of a binary to an offset of the source.
 
 mod collect;
 mod locate;
@@ -14,22 +14,21 @@ pub(crate) use location::BinaryLocation;
 
 use crate::syntax::field_parts;
 
-/// Where the items of a module stand in its text.
+/// The offsets of the items of a module in its text.
 #[derive(Debug, Default)]
 pub(crate) struct SourceMap {
     sections: [Items; Section::COUNT],
 }
 
-/// Where the items of a section stand.
 #[derive(Debug, Default)]
 struct Items {
-    /// Where each item stands.
+    /// The offset of each item.
     spans: Vec<u32>,
-    /// Where the steps of each item end in `steps`.
+    /// The end of each item's steps in `steps`.
     ends: Vec<u32>,
-    /// Where the steps of all items stand.
+    /// The offsets of the steps of all items.
     steps: Vec<u32>,
-    /// Where the clauses of steps stand, by the number of the step among all.
+    /// The offsets of the clauses of a step, by the index of the step in `steps`.
     clauses: BTreeMap<usize, Vec<u32>>,
 }
 
@@ -49,7 +48,7 @@ impl SourceMap {
         items.clauses.insert(start + step, clauses);
     }
 
-    /// Where a place stands in `text`, from which the spans come.
+    /// The offset of a location in `text`, from which the map was collected.
     pub fn find(&self, text: &str, place: BinaryLocation) -> Option<usize> {
         let items = &self.sections[place.section as usize];
         let span = *items.spans.get(place.item)? as usize;
@@ -78,13 +77,13 @@ impl Items {
         &self.steps[self.first_step(item)..self.first_step(item + 1)]
     }
 
-    /// The number among all steps of the first one of an item.
+    /// The index in `steps` of an item's first step.
     fn first_step(&self, item: usize) -> usize {
         let before = item.checked_sub(1).and_then(|item| self.ends.get(item));
         before.map_or(0, |&end| end as usize)
     }
 
-    /// Where a clause stands, or else its step.
+    /// The offset of a clause, or else of its step.
     fn clause(&self, item: usize, step: usize, clause: usize) -> Option<u32> {
         let number = self.first_step(item) + step;
         let clauses = self.clauses.get(&number);
@@ -92,8 +91,8 @@ impl Items {
         found.or_else(|| self.steps_of(item).get(step)).copied()
     }
 
-    /// Where an export is written inside the field that it exports. All
-    /// exports inside a field have the span of the field.
+    /// The offset of an export inside the field that it exports. All exports inside a field have
+    /// the span of the field.
     fn inline_export(&self, text: &str, item: usize) -> Option<usize> {
         let span = self.spans[item];
         let earlier = self.spans[..item].iter().filter(|&&other| other == span).count();

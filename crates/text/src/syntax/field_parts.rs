@@ -1,13 +1,12 @@
-//! The parts of a field that the parser gives no span.
+//! Finds parts of a field for which the parser gives no span.
 //!
-//! A field starts at its keyword (`func`, `data`), which is where the parser
-//! says that it is, and ends with the parenthesis that closes it. The source
-//! was parsed before, so these searches find what they look for; where they
-//! do not, the caller points at the field.
+//! A field starts at its keyword (`func`, `data`), where the parser's span is, and ends with its
+//! closing parenthesis. The source was parsed before, so a search normally succeeds. If it fails,
+//! the caller reports the position of the field.
 
 use wast::lexer::{Lexer, Token, TokenKind};
 
-/// The parenthesis that closes a field.
+/// The closing parenthesis of a field.
 pub(crate) fn closing(text: &str, field: usize) -> Option<usize> {
     let last = Nodes::of(text, field).last()?;
     (last.token.kind == TokenKind::RParen).then_some(last.token.offset)
@@ -74,25 +73,25 @@ fn heads<'a>(
     })
 }
 
-/// A token that means something.
+/// A token that is not white space, a comment or part of an annotation.
 struct Node<'a> {
     token: Token,
     source: &'a str,
-    /// How many parentheses inside the field it is in, itself included.
+    /// The number of parentheses inside the field around the token, itself included.
     depth: usize,
 }
 
-/// The tokens of a field, up to and with the parenthesis that closes it.
-/// White space, comments and annotations are left out.
+/// The tokens of a field, up to its closing parenthesis, without white space, comments and
+/// annotations.
 struct Nodes<'a> {
     lexer: Lexer<'a>,
     next: usize,
-    /// How many parentheses are open; `None` after the end of the field.
+    /// The number of open parentheses; `None` after the end of the field.
     depth: Option<usize>,
 }
 
 impl<'a> Nodes<'a> {
-    /// Nothing, if the field is not in the text.
+    /// Yields nothing if the field is not in the text.
     fn of(text: &'a str, field: usize) -> Nodes<'a> {
         let mut lexer = Lexer::new(text);
         lexer.allow_confusing_unicode(true);
@@ -120,8 +119,6 @@ impl<'a> Nodes<'a> {
         Some(())
     }
 
-    /// The next token that is neither white space nor part of a comment or of
-    /// an annotation.
     fn significant(&mut self) -> Option<Token> {
         loop {
             let token = self.token()?;

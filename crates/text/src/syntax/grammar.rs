@@ -1,8 +1,8 @@
-//! What the grammar of the text refuses, and its parser does not: blocks that
-//! are not balanced, an import after a tag, and a second `start`.
+//! Checks rules of the grammar that the parser does not check: balanced blocks, no import after a
+//! tag, at most one `start`.
 //!
-//! A validator would find them in the binary, and call the module invalid. But
-//! such a text cannot be read, so it is malformed.
+//! A validator would find these in the binary and call the module invalid, but the text is
+//! malformed.
 
 use wast::core::{
     Data, DataKind, Elem, ElemKind, ElemPayload, Expression, Func, FuncKind, Global, GlobalKind,
@@ -13,7 +13,6 @@ use wast::token::Span;
 use crate::error::{Error, Result};
 use crate::syntax::field_parts;
 
-/// Checks the fields of an encoded module in `text`.
 pub(crate) fn check(fields: &[ModuleField], text: &str) -> Result<()> {
     fields.iter().try_for_each(|field| match field {
         ModuleField::Func(function) => check_function(function, text),
@@ -27,8 +26,8 @@ pub(crate) fn check(fields: &[ModuleField], text: &str) -> Result<()> {
     check_start(fields)
 }
 
-/// Imports come before all definitions, since they have the first numbers. The parser
-/// knows that of everything but tags.
+/// Imports come before all definitions, since they have the first indices. The parser checks this
+/// for everything but tags.
 fn check_imports(fields: &[ModuleField]) -> Result<()> {
     let defines = |field: &ModuleField| matches!(field, ModuleField::Tag(_));
     let after = fields.iter().skip_while(|field| !defines(field));
@@ -38,7 +37,7 @@ fn check_imports(fields: &[ModuleField]) -> Result<()> {
     });
     match imports.next() {
         None => Ok(()),
-        Some(import) => Err(Error::malformed(import, "import after tag")),
+        Some(import) => Err(Error::malformed(import, "import after tag: imports come first")),
     }
 }
 
@@ -50,7 +49,7 @@ fn check_start(fields: &[ModuleField]) -> Result<()> {
     match starts.nth(1) {
         None => Ok(()),
         Some(second) => {
-            let message = "unexpected second `start`: a module starts with one function";
+            let message = "unexpected second `start`: a module has at most one";
             Err(Error::malformed(second, message))
         }
     }
@@ -99,19 +98,17 @@ fn check_constant(expression: &Expression, field: Span) -> Result<()> {
     check_expression(expression, field.offset(), || field.offset())
 }
 
-/// What is open.
+/// A construct that is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
-    /// Neither of the others.
     Block,
-    /// An `if` whose `else` may follow.
     If,
-    /// The `try` of an older proposal, which has `catch` and `delegate`.
+    /// The `try` of the legacy exception proposal, which has `catch` and `delegate`.
     Try,
 }
 
-/// Checks that blocks are balanced in an expression of a field; `end` is where
-/// it ends.
+/// Checks that blocks are balanced in an expression of a field; `end` finds the end of the
+/// expression.
 fn check_expression(
     expression: &Expression,
     field: usize,
@@ -131,7 +128,7 @@ fn check_expression(
     }
 }
 
-/// Goes over an instruction, or returns the word that cannot stand there.
+/// Updates the open constructs, or returns the word that is misplaced.
 fn step(instruction: &Instruction, open: &mut Vec<Open>) -> Result<(), &'static str> {
     let mut leave = |what: Open, word| open.pop().filter(|&found| found == what).ok_or(word);
     let next = match instruction {

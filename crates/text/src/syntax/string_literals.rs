@@ -1,18 +1,17 @@
-//! Modules written as string literals: `(module binary "..")`, whose strings
-//! are the binary, and `(module quote "..")`, whose strings are its text.
+//! The string literals of `(module binary "..")`, which are the binary, and of `(module quote
+//! "..")`, which are its text.
 
 use crate::syntax::field_parts;
 
 /// The string literals of a module, joined.
 #[derive(Debug)]
 pub(crate) struct Literals {
-    /// Where each literal starts in what they say together, and in the source.
+    /// For each literal, its start in the joined contents and in the source.
     starts: Vec<(u32, u32)>,
 }
 
 impl Literals {
-    /// The literals of the module at `module`, and what they say together,
-    /// with `separator` after each.
+    /// The literals of the module at `module`, and their contents with `separator` after each.
     pub fn read(source: &str, module: usize, separator: &[u8]) -> (Literals, Vec<u8>) {
         let mut starts = Vec::new();
         let mut contents = Vec::new();
@@ -24,8 +23,8 @@ impl Literals {
         (Literals { starts }, contents)
     }
 
-    /// Where in the source a byte of the contents is written. What lies
-    /// after a literal is found at its closing quote.
+    /// The offset in the source of a byte of the contents. A byte after a literal belongs to its
+    /// closing quote.
     pub fn find(&self, source: &str, offset: usize) -> Option<usize> {
         let after = self.starts.partition_point(|&(start, _)| start as usize <= offset);
         let (start, literal) = *self.starts.get(after.checked_sub(1)?)?;
@@ -44,14 +43,13 @@ impl Literals {
 
 /// A character or an escape sequence in a string literal.
 struct Element {
-    /// Its length in the source.
     length: usize,
-    /// How many bytes it stands for.
+    /// The number of bytes in the contents.
     bytes: usize,
 }
 
 impl Element {
-    /// The first element of the rest of a literal, unless it is at its end.
+    /// The first element, or `None` at the closing quote.
     fn first(rest: &str) -> Option<Element> {
         let mut chars = rest.chars();
         match chars.next()? {
@@ -61,7 +59,7 @@ impl Element {
         }
     }
 
-    /// The escape sequence whose backslash stands before `rest`.
+    /// The escape sequence after a backslash.
     fn escape(rest: &str) -> Option<Element> {
         match rest.chars().next()? {
             'u' => Element::code_point(rest),

@@ -1,4 +1,4 @@
-//! The definitions of stack types.
+//! Reads and lowers the definitions of stack types.
 
 use super::stack_type::{ReturnStack, StackType};
 use crate::dialect::definitions::{Module, TypeDef, TypeKind};
@@ -6,7 +6,7 @@ use crate::dialect::lower::{Lowering, Pieces, standard_type};
 use crate::dialect::source::{Name, Node, Signature, Tree, ValType, list_of_types};
 use crate::error::{Error, Result};
 
-/// Reads `(stack (param t)* rt)`; `rt` may stand alone or in a `(param ..)`.
+/// Reads `(stack (param t)* rt)`; `rt` may be alone or in a `(param ..)`.
 pub(super) fn read<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
     let mut params = Vec::new();
     let mut parts = tree.children(list).skip(1).peekable();
@@ -23,8 +23,8 @@ pub(super) fn read<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
 fn misplaced(tree: &Tree<'_>, node: Node) -> Error {
     let found = tree.describe(node);
     let message = format!(
-        "expected `(param ..)`, found {found}: only the last type of a stack type, that of the \
-         stack to return to, may stand alone"
+        "expected `(param ..)`, found {found}: in a stack type only the last type, the stack to \
+         return to, is written without `param`"
     );
     Error::malformed(tree.start(node), message)
 }
@@ -59,8 +59,8 @@ pub(super) fn define<'a>(
     ])
 }
 
-/// Checks what the standard text does not say: that the last parameter is a
-/// stack, and that supertypes are stack types.
+/// Checks that the last parameter is a stack, and that supertypes are stack types. The standard
+/// text does not express this.
 fn check<'a>(module: &Module<'a>, definition: &TypeDef<'a>, params: &[ValType<'a>]) -> Result<()> {
     ReturnStack::find(module, params, definition.at)?;
     let mut supertypes = definition.sub.iter().flat_map(|sub| &sub.supertypes);

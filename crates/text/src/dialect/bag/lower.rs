@@ -1,11 +1,10 @@
-//! The instructions of the bag of stacks.
+//! Lowers the instructions of the bag of stacks.
 
 use super::stack_type::StackType;
 use crate::dialect::lower::{Lowering, TagForm};
 use crate::dialect::source::{Instruction, Name, Signature, ValType, counted};
 use crate::error::{Error, Result};
 
-/// Lowers an instruction.
 pub(super) fn lower<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
@@ -25,7 +24,7 @@ pub(super) fn lower<'a>(
     }
 }
 
-/// `stack.new $c $f`: a `ref.func`, and the primitive.
+/// `stack.new $c $f`: a `ref.func`, then the primitive.
 fn new<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
@@ -136,7 +135,8 @@ fn bind<'a>(
     let rest = StackType::find(lowering.module, name)?;
     let (c, d) = (stack.name.text, name.text);
     let message = format!(
-        "`stack.bind` leaves a stack that takes the last values that `{c}` takes; `{d}` takes others"
+        "`stack.bind` returns a stack that takes the remaining values of `{c}` but `{d}` takes \
+         others"
     );
     let Some(bound) = stack.params.len().checked_sub(rest.params.len()) else {
         let (expected, found) = (stack.params.len(), rest.params.len());
@@ -175,7 +175,7 @@ fn switch_throw<'a>(
     Ok(())
 }
 
-/// `return_switch $c $f`: the primitive, and at once a `return_call`.
+/// `return_switch $c $f`: the primitive, followed directly by a `return_call`.
 fn return_switch<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
@@ -204,8 +204,7 @@ fn return_switch_throw<'a>(
     Ok(())
 }
 
-/// `$f : [t2* rt2] -> ..`, which runs when control returns. Its results are
-/// checked by the `return_call`.
+/// `$f : [t2* rt2] -> ..`, which runs when control returns. The `return_call` checks its results.
 fn successor<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
@@ -217,7 +216,7 @@ fn successor<'a>(
     let params = &module.signature(module.function(name)?)?.params;
     let (word, f, d) = (instruction.word, name.text, stack.rt.name.text);
     let message = format!(
-        "`{word}` calls `{f}` with what `{d}` takes, as control returns there; the parameters of \
+        "`{word}` calls `{f}` with the values that `{d}` takes; the parameters of \
          `{f}` do not fit"
     );
     if params.len() != values.len() {
@@ -229,7 +228,7 @@ fn successor<'a>(
     Ok(name)
 }
 
-/// The import of the primitive with the name of the instruction.
+/// Imports the primitive with the name of the instruction.
 fn primitive<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &Instruction<'a>,
@@ -241,7 +240,7 @@ fn primitive<'a>(
     lowering.primitive("stack", name, &ty, instruction.at(lowering.tree))
 }
 
-/// What a switch that throws needs: `(tag $e (param te* (ref null? $d)))`.
+/// The parts of a switch that throws: `(tag $e (param te* (ref null? $d)))`.
 struct Throw<'m, 'a> {
     tag: Name<'a>,
     /// `te* (ref null? $d)`.
@@ -263,8 +262,8 @@ impl<'m, 'a> Throw<'m, 'a> {
         let signature = module.signature(module.tag(tag)?)?;
         let (word, e, d) = (instruction.word, tag.text, stack.rt.name.text);
         let message = format!(
-            "`{word}` throws `{e}` with the stack that is left as its last value: the last \
-             parameter of `{e}` must be `(ref null? {d})`, and it has no results"
+            "`{word}` throws `{e}` with the suspended stack as its last value: the last parameter \
+             of `{e}` must be `(ref null? {d})`, and `{e}` must have no results"
         );
         let Some((last, values)) = signature.params.split_last() else {
             return Err(Error::invalid(tag.at, message));

@@ -17,17 +17,16 @@
 //! | `stack_type` | what `$c` says about `t1*`, `$d` and `t2*` |
 //! | `lower` | the instructions |
 
+mod define;
+mod lower;
+mod stack_type;
+
 use crate::dialect::definitions::TypeDef;
 use crate::dialect::design::{Design, Role};
 use crate::dialect::lower::{Lowering, Pieces};
 use crate::dialect::source::{Instruction, Node, Signature, Tree, Word, WordPlace};
 use crate::error::Result;
 
-mod define;
-mod lower;
-mod stack_type;
-
-/// The design.
 #[derive(Debug)]
 pub(crate) struct BagOfStacks;
 
@@ -56,13 +55,13 @@ impl Design for BagOfStacks {
         ]
     }
 
-    fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
+    fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             "stack" if word.place == WordPlace::Type => Some(Role::Type),
-            // Of first-class stacks: a stackref.
+            // Otherwise it is the null of a stackref.
             "stack" if word.place == WordPlace::Null && word.has_first_class => None,
             "stack" | "nostack" if word.is_heap_type() => Some(Role::HeapType),
-            // Without a type it is one of first-class stacks.
+            // Without a type it belongs to first-class stacks.
             "stack.clone" if word.is_instruction() && word.indices() > 0 => Some(Role::Instruction),
             // With a type and a tag it is the standard instruction.
             "switch" if word.is_instruction() && word.indices() == 1 => Some(Role::Instruction),
@@ -104,7 +103,7 @@ impl Design for BagOfStacks {
     fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
         let sort = match lowering.is_shadow() {
             true => "func",
-            // It may be what the source says, or a task.
+            // The source may mean a continuation or a task.
             false if has_continuations(lowering.tree) || has_tasks(lowering.tree) => {
                 return Vec::new();
             }

@@ -1,4 +1,4 @@
-//! What a stack type says.
+//! The parts of a stack type.
 
 use super::{BagOfStacks, Design};
 use crate::dialect::definitions::{Module, TypeKind};
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// `$c = stack t1* (ref null? $d)`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StackType<'m, 'a> {
-    /// `$c`, where it was named.
+    /// `$c`, where an instruction names it.
     pub name: Name<'a>,
     /// `t1* rt`.
     pub params: &'m [ValType<'a>],
@@ -24,7 +24,6 @@ pub(super) struct ReturnStack<'a> {
 }
 
 impl<'m, 'a> StackType<'m, 'a> {
-    /// The stack type with this name.
     pub fn find(module: &'m Module<'a>, name: Name<'a>) -> Result<StackType<'m, 'a>> {
         match &module.ty(name)?.kind {
             TypeKind::Design(design, signature) if design.name() == BagOfStacks.name() => {
@@ -44,12 +43,12 @@ impl<'m, 'a> StackType<'m, 'a> {
         &self.params[..self.params.len() - 1]
     }
 
-    /// `$d`, the type of the stack that is left.
+    /// `$d`, the type of the stack that the switch leaves.
     pub fn other<'n>(&self, module: &'n Module<'a>) -> Result<StackType<'n, 'a>> {
         StackType::find(module, self.rt.name)
     }
 
-    /// `t1* (ref null $c)`, what a switch takes.
+    /// `t1* (ref null $c)`, the operands of a switch.
     pub fn operands(&self, values: &[ValType<'a>]) -> Vec<ValType<'a>> {
         let stack = ValType::reference(true, self.name);
         values.iter().copied().chain([stack]).collect()
@@ -57,16 +56,16 @@ impl<'m, 'a> StackType<'m, 'a> {
 }
 
 impl<'a> ReturnStack<'a> {
-    /// The last of the parameters of a stack type.
+    /// Finds the last parameter of a stack type.
     pub fn find(module: &Module<'a>, params: &[ValType<'a>], at: usize) -> Result<ReturnStack<'a>> {
         let wrong = |at, found: &str| {
             let message = format!(
-                "a stack type ends with the type of the stack to return to, `(ref null? $d)` \
-                 where `$d` is a stack type; found {found}"
+                "a stack type must end with the stack to return to, `(ref null? $d)` where `$d` \
+                 is a stack type; found {found}"
             );
             Err(Error::invalid(at, message))
         };
-        let Some(last) = params.last() else { return wrong(at, "no type at all") };
+        let Some(last) = params.last() else { return wrong(at, "no type") };
         let ValKind::Ref { nullable, heap: HeapType::Type(name) } = last.kind else {
             return wrong(last.at, &format!("`{last}`"));
         };

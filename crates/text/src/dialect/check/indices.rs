@@ -1,13 +1,12 @@
-//! Refuses numeric indices of types, functions, tags and labels.
+//! Rejects numeric indices of types, functions, tags and labels.
 //!
-//! Lowering adds types, functions and blocks, so that such a number would
-//! mean something else afterwards. Numbers of locals, globals, tables,
-//! memories, fields and segments keep their meaning.
+//! Lowering adds types, functions and blocks, which changes the meaning of such an index. Indices
+//! of locals, globals, tables, memories, fields and segments keep their meaning.
 
 use crate::dialect::source::{Node, Tree, numeric};
 use crate::error::Result;
 
-/// What an index refers to.
+/// An index space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Space {
     Type,
@@ -16,12 +15,11 @@ pub(crate) enum Space {
     Label,
 }
 
-/// Refuses the first such index in a text.
 pub(crate) fn check(tree: &Tree<'_>) -> Result<()> {
     each(tree, |space, node| refuse(tree, node, space))
 }
 
-/// Visits what stands where a type, a function, a tag or a label is named.
+/// Visits each node in the position of a type, function, tag or label index.
 pub(crate) fn each(
     tree: &Tree<'_>,
     mut visit: impl FnMut(Space, Node) -> Result<()>,
@@ -33,7 +31,7 @@ pub(crate) fn each(
     })
 }
 
-/// Visits the indices right after a keyword.
+/// Visits the indices that follow a keyword.
 fn immediates(
     tree: &Tree<'_>,
     keyword: Node,
@@ -62,8 +60,7 @@ fn refuse(tree: &Tree<'_>, node: Node, space: Space) -> Result<()> {
     if tree.is_number(node) { Err(numeric(tree, node, what)) } else { Ok(()) }
 }
 
-/// What the indices after a keyword refer to: one after another, and then
-/// all that follow.
+/// The spaces of the indices after a keyword: one each, and then one for all that follow.
 fn spaces(word: &str) -> (&'static [Space], Option<Space>) {
     use Space::{Function, Label, Tag, Type};
     match word {
@@ -86,8 +83,7 @@ fn spaces(word: &str) -> (&'static [Space], Option<Space>) {
     }
 }
 
-/// Visits the functions in an element segment. A number right after `elem`
-/// that is followed by a list is that of a table.
+/// Visits the functions in an element segment. A number between `elem` and a list is a table.
 fn segment(
     tree: &Tree<'_>,
     keyword: Node,

@@ -1,16 +1,14 @@
-//! The check that kinds do not match each other.
+//! Checks that kinds of different designs do not match each other.
 //!
-//! In the standard text the references of all designs are continuations, and
-//! the general ones among them match each other. So the module is written once
-//! more, as a *shadow* in which each kind has types of its own sort: types of
-//! the bag of stacks are function types there. The shadow also has types that
-//! are valid only if a condition holds, with the message for the case that it
-//! does not. Nobody ever runs it.
+//! In the standard text the references of all designs are continuations, and the general types
+//! among them match each other. So the module is lowered a second time, to a *shadow*, in which
+//! each kind has types of its own sort: types of the bag of stacks are function types there. The
+//! shadow also has types that are valid only if a condition holds, each with a message. It is never
+//! run.
 //!
-//! What the shadow accepts too much, a stack as a `funcref`, the standard text
-//! refuses. Whoever compiles the standard text finds what is wrong with that,
-//! so of the shadow of a module that is not valid only those conditions count:
-//! they say better what is wrong.
+//! The shadow accepts some programs that the standard text rejects, such as a stack used as a
+//! `funcref`. Validation of the standard text finds those. If the standard text is invalid, only
+//! the shadow's conditions are reported, since their messages are better.
 
 use wasmparser::{Validator, WasmFeatures};
 use wast::Wat;
@@ -24,13 +22,12 @@ use crate::explain::Explained;
 
 use crate::dialect::Rendered;
 
-/// Checks the shadow of a module.
 pub(in crate::dialect) fn check(shadow: &Rendered, binary: &[u8]) -> Result<()> {
     let Rendered { output: shadow, type_words } = shadow;
     let encoded = match encode(&shadow.text) {
         Ok(encoded) => encoded,
         Err(_) if validate(binary).is_err() => return Ok(()),
-        Err(fault) => return Err(in_source(shadow, fault)),
+        Err(error) => return Err(in_source(shadow, error)),
     };
     let Err(error) = validate(&encoded.binary) else { return Ok(()) };
     let explained = encoded.explain(error.offset() as usize, error.message());
@@ -59,27 +56,26 @@ fn encode(text: &str) -> Result<EncodedModule> {
     EncodedModule::wat(&mut parser::parse::<Wat>(&buffer)?, text)
 }
 
-/// The fault at its place in the source, with the message that was prepared
-/// for that place.
-fn in_source(shadow: &Output, fault: Error) -> Error {
-    let note = shadow.map.note(fault.offset).map(str::to_string);
-    let message = note.unwrap_or(fault.message);
-    Error { offset: shadow.map.find(fault.offset), message, invalid: true }
+/// The error at its offset in the source, with the message for that offset.
+fn in_source(shadow: &Output, error: Error) -> Error {
+    let note = shadow.map.note(error.offset).map(str::to_string);
+    let message = note.unwrap_or(error.message);
+    Error { offset: shadow.map.find(error.offset), message, invalid: true }
 }
 
-/// As `in_source`, for a clause: its types, and what was prepared about them.
-fn in_clause(shadow: &Output, fault: Error) -> Error {
-    let message = match shadow.map.note(fault.offset) {
-        Some(note) => format!("{}: {note}", fault.message),
-        None => kinds_differ(fault.message),
+/// Like `in_source`, for a clause: its types, and the message for them.
+fn in_clause(shadow: &Output, error: Error) -> Error {
+    let message = match shadow.map.note(error.offset) {
+        Some(note) => format!("{}: {note}", error.message),
+        None => kinds_differ(error.message),
     };
-    Error { offset: shadow.map.find(fault.offset), message, invalid: true }
+    Error { offset: shadow.map.find(error.offset), message, invalid: true }
 }
 
-/// What a mismatch means that is only one in the shadow.
+/// The message for a mismatch that only the shadow has.
 fn kinds_differ(message: String) -> String {
     format!(
-        "{message} (stack, task, fiber and continuation types are different kinds, \
-         and never match each other)"
+        "{message} (stack, task, fiber and continuation types are different kinds and never match \
+         each other)"
     )
 }

@@ -1,12 +1,11 @@
-//! Words that look like those of a design, but mean nothing where they stand:
-//! what was probably meant. The standard parser knows nothing of designs, and
-//! would only list what the standard has.
+//! Suggestions for misplaced words that resemble those of a design. The standard parser does not
+//! know the designs and would list only standard words.
 
 use crate::dialect::design::DESIGNS;
 use crate::dialect::source::{Node, Tree, Word, WordPlace, Words, no_type};
 use crate::error::{Error, Result};
 
-/// Refuses a word that no design has recognised, if it looks like one of them.
+/// Rejects an unrecognized word that resembles one of a design.
 pub(crate) fn check(words: &Words<'_, '_>, node: Node) -> Result<()> {
     let word = words.word(node);
     match word.and_then(|word| Some((advice(&word)?, word))) {
@@ -15,8 +14,8 @@ pub(crate) fn check(words: &Words<'_, '_>, node: Node) -> Result<()> {
     }
 }
 
-/// Refuses a name in the place of a value type, which the document on tasks
-/// writes: `(local $x $t)`.
+/// Rejects a name in place of a value type, as in `(local $x $t)`, which the document on tasks
+/// uses.
 pub(crate) fn check_types(tree: &Tree<'_>, list: Node) -> Result<()> {
     let named = match tree.head(list) {
         Some("param" | "local") => 1,
@@ -27,15 +26,13 @@ pub(crate) fn check_types(tree: &Tree<'_>, list: Node) -> Result<()> {
     misplaced.map_or(Ok(()), |node| Err(no_type(tree, node)))
 }
 
-/// Refuses the first word of a module that was an instruction in an earlier
-/// draft of a design.
+/// Rejects a word that was an instruction in an earlier draft of a design.
 pub(crate) fn check_renamed(words: &Words<'_, '_>) -> Result<()> {
     let renamed = |node| {
         let word = words.word(node)?;
         let new = DESIGNS.iter().find_map(|design| design.new_name(&word))?;
         let old = word.text;
-        let message =
-            format!("unknown operator `{old}`: an earlier draft had it; it is `{new}` now");
+        let message = format!("unknown operator `{old}`: it was renamed to `{new}`");
         Some(Error::malformed(word.tree.start(node), message))
     };
     words.nodes().find_map(renamed).map_or(Ok(()), Err)
@@ -74,7 +71,7 @@ fn value_type(text: &str, instead: &str) -> String {
     format!("unexpected token: `{text}` is not a value type; write {instead}")
 }
 
-/// An instruction that no design has, if its first part is that of some.
+/// The message for an unknown instruction whose prefix belongs to some design.
 fn instruction(text: &str) -> Option<String> {
     let (start, _) = text.split_once('.')?;
     if !matches!(start, "stack" | "task" | "fiber") {
@@ -83,5 +80,5 @@ fn instruction(text: &str) -> Option<String> {
     let all = DESIGNS.iter().flat_map(|design| design.instructions());
     let similar = all.filter(|word| word.split_once('.').is_some_and(|(other, _)| other == start));
     let similar: Vec<String> = similar.map(|word| format!("`{word}`")).collect();
-    Some(format!("unknown operator `{text}`; there are {}", similar.join(", ")))
+    Some(format!("unknown operator `{text}`: expected one of {}", similar.join(", ")))
 }

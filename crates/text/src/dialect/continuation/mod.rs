@@ -29,7 +29,7 @@ impl Design for Continuations {
         &["cont.clone"]
     }
 
-    fn recognise(&self, _: &Word<'_, '_>) -> Option<Role> {
+    fn recognize(&self, _: &Word<'_, '_>) -> Option<Role> {
         None
     }
 

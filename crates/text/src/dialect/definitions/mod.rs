@@ -1,4 +1,4 @@
-//! What a module defines, as far as the designs need to know it.
+//! The definitions of a module, as far as the designs need them.
 
 mod read;
 
@@ -10,28 +10,24 @@ use crate::error::{Error, Result};
 
 pub(crate) use read::{Header, read, type_use};
 
-/// The types, functions and tags of a module.
 #[derive(Debug, Default)]
 pub(crate) struct Module<'a> {
     pub types: Table<TypeDef<'a>>,
     pub functions: Table<Item<'a>>,
     pub tags: Table<Item<'a>>,
-    /// Functions that only `stack.extend` names, and tags that only
-    /// `call_stack` and `answer` name.
+    /// Functions for `stack.extend` alone, and tags for `call_stack` and `answer` alone.
     pub routs: Table<Item<'a>>,
     pub call_tags: Table<Item<'a>>,
-    /// What globals and tables hold.
     pub globals: Table<Slot<'a>>,
     pub tables: Table<Slot<'a>>,
-    /// Whether it has first-class stacks, and so their type; and whether it has
-    /// stacks of the bag.
+    /// Whether the module uses first-class stacks, and the bag of stacks.
     pub has_first_class: bool,
     pub has_bag: bool,
-    /// The definitions of types by their lists.
+    /// Indices in `types`, by the list of the definition.
     types_at: HashMap<Node, usize>,
 }
 
-/// Things of one sort; some have names.
+/// Definitions of one sort, by index and by name.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
     items: Vec<T>,
@@ -48,12 +44,12 @@ impl<T> Default for Table<T> {
 #[derive(Debug)]
 pub(crate) struct TypeDef<'a> {
     pub name: Option<Name<'a>>,
-    /// The list `(type ..)`, and where it stands.
+    /// The list `(type ..)`, and its offset.
     pub list: Node,
     pub at: usize,
-    /// Whether it stands in a `(rec ..)`.
+    /// Whether it is in a `(rec ..)`.
     pub is_grouped: bool,
-    /// What `(sub final? $x*` says; nothing without `sub`.
+    /// The subtyping, `None` without `sub`.
     pub sub: Option<Sub<'a>>,
     pub kind: TypeKind<'a>,
 }
@@ -65,24 +61,21 @@ pub(crate) struct Sub<'a> {
     pub supertypes: Vec<Name<'a>>,
 }
 
-/// What a type is.
+/// The sort of a type.
 #[derive(Debug)]
 pub(crate) enum TypeKind<'a> {
     Func(Signature<'a>),
     /// `(cont $function)`.
     Cont,
-    /// The fields of a struct.
     Struct(Table<Slot<'a>>),
-    /// What each element of an array is.
     Array(Slot<'a>),
-    /// What the standard text will complain about.
+    /// Not a type. The standard parser reports it.
     Other,
-    /// A type of a design.
     Design(&'static dyn Design, Signature<'a>),
 }
 
 impl TypeKind<'_> {
-    /// What the type is, with its article.
+    /// A description for messages, with an article.
     pub fn describe(&self) -> &'static str {
         match self {
             TypeKind::Func(_) => "a function type",
@@ -104,19 +97,18 @@ pub(crate) struct Item<'a> {
     pub inline: Signature<'a>,
 }
 
-/// A global, a field of a struct, or what each element of a table or an array
-/// is.
+/// A global, a field of a struct, or an element of a table or an array.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Slot<'a> {
-    /// Nothing, if the standard text will complain about it.
+    /// `None` if it is not a value type. The standard parser reports it.
     pub ty: Option<ValType<'a>>,
     pub is_mutable: bool,
-    /// Whether it is a table with an `i64` as its index.
+    /// Whether it is a table that is indexed by `i64`.
     pub is_64: bool,
 }
 
 impl<'a> Slot<'a> {
-    /// `t` or `(mut t)`. The standard text says what is wrong with a type.
+    /// Reads `t` or `(mut t)`.
     pub fn read(tree: &Tree<'a>, node: Node) -> Slot<'a> {
         let is_mutable = tree.head(node) == Some("mut");
         let ty = ValType::read(tree, if is_mutable { node + 2 } else { node }).ok();
@@ -125,7 +117,7 @@ impl<'a> Slot<'a> {
 }
 
 impl<T> Table<T> {
-    /// Adds a thing. A name that is used twice is found in the standard text.
+    /// Adds a definition. The standard parser reports duplicate names.
     pub fn add(&mut self, name: Option<Name<'_>>, item: T) {
         if let Some(name) = name {
             self.named.entry(name.key().into_owned()).or_insert(self.items.len());
@@ -133,13 +125,13 @@ impl<T> Table<T> {
         self.items.push(item);
     }
 
-    /// The thing with this name; `sort` is what it should be.
+    /// The definition with this name; `sort` describes it in errors.
     pub fn get(&self, name: Name<'_>, sort: &str) -> Result<&T> {
         let index = self.named.get(&*name.key()).ok_or_else(|| unknown(name, sort))?;
         Ok(&self.items[*index])
     }
 
-    /// The thing with this name, or with this number.
+    /// The definition with this name or index.
     pub fn index(&self, text: &str, at: usize, sort: &str) -> Result<&T> {
         if text.starts_with('$') {
             return self.get(Name { text, at }, sort);
@@ -157,7 +149,7 @@ impl<T> Table<T> {
     }
 }
 
-/// The number that an index is.
+/// Parses a numeric index.
 pub(crate) fn number(text: &str) -> Option<usize> {
     let text = text.replace('_', "");
     match text.strip_prefix("0x") {
@@ -166,7 +158,6 @@ pub(crate) fn number(text: &str) -> Option<usize> {
     }
 }
 
-/// Says that there is no such name.
 fn unknown(name: Name<'_>, sort: &str) -> Error {
     let message = format!("unknown {sort}: there is no {sort} named `{}`", name.text);
     Error::malformed(name.at, message)
@@ -178,7 +169,7 @@ impl<'a> Module<'a> {
         self.types.add(definition.name, definition);
     }
 
-    /// The type that the list `(type ..)` defines.
+    /// The type defined by a list `(type ..)`.
     pub fn type_at(&self, list: Node) -> Option<&TypeDef<'a>> {
         self.types_at.get(&list).map(|&index| &self.types.items[index])
     }
@@ -221,13 +212,13 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// Checks that the types to which value types refer exist.
+    /// Checks that the types in value types are defined.
     pub fn check_names(&self, types: &[ValType<'_>]) -> Result<()> {
         types.iter().filter_map(ValType::type_name).try_for_each(|name| self.ty(name).map(drop))
     }
 }
 
-/// Says that a rout is not a function.
+/// The error for a rout in place of a function.
 fn rout(name: Name<'_>) -> Error {
     let message = format!(
         "unknown function: `{}` is a rout, and only `stack.extend` can name a rout",
@@ -236,7 +227,7 @@ fn rout(name: Name<'_>) -> Error {
     Error::invalid(name.at, message)
 }
 
-/// Says that a call tag is not a tag.
+/// The error for a call tag in place of a tag.
 fn call_tag(name: Name<'_>) -> Error {
     let message = format!(
         "unknown tag: `{}` is a call_tag, and only `answer` and `call_stack` can name a call_tag",

@@ -1,7 +1,6 @@
 //! Reads the definitions of a module, before anything is lowered.
 //!
-//! Only what the designs need is read. What is wrong with the rest is found
-//! when the standard text is parsed.
+//! Reads only what the designs need. The parser of the standard text reports other errors.
 
 use crate::dialect::bag::BagOfStacks;
 use crate::dialect::definitions::{Item, Module, Slot, Sub, Table, TypeDef, TypeKind};
@@ -9,7 +8,6 @@ use crate::dialect::design::{Design, Role};
 use crate::dialect::source::{Name, Node, Nodes, Signature, Tree, Words};
 use crate::error::{Error, Result};
 
-/// Reads the definitions in the fields of a module.
 pub(crate) fn read<'a>(
     tree: &Tree<'a>,
     words: &Words<'_, 'a>,
@@ -59,7 +57,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// A function or a tag, defined or imported, or a field of a design.
+    /// Reads a function or a tag, defined or imported, or a field of a design.
     fn item(&mut self, list: Node) -> Result<()> {
         let tree = self.tree;
         let Some(head) = tree.head(list) else { return Ok(()) };
@@ -147,7 +145,7 @@ impl<'a> Reader<'_, 'a> {
         })
     }
 
-    /// Checks that every type to which a signature refers exists.
+    /// Checks that every type in a signature is defined.
     fn check_names(&self) -> Result<()> {
         let module = &self.module;
         let types = module.types.iter().filter_map(|definition| match &definition.kind {
@@ -162,8 +160,8 @@ impl<'a> Reader<'_, 'a> {
         })
     }
 
-    /// Checks that types refer only to earlier ones and to those of their own
-    /// group. In the standard text it would be a number that is unknown.
+    /// Checks that types refer only to earlier ones and to their own group. The standard text would
+    /// report an unknown index.
     fn check_order(&self) -> Result<()> {
         let tree = self.tree;
         self.module.types.iter().try_for_each(|definition| {
@@ -176,8 +174,8 @@ impl<'a> Reader<'_, 'a> {
                 None => Ok(()),
                 Some(name) => {
                     let message = format!(
-                        "unknown type: `{}` is defined only later; types that refer to each other \
-                         stand in one `(rec ..)`",
+                        "unknown type: `{}` is defined later; put types that refer to each other \
+                         into one `(rec ..)`",
                         name.text
                     );
                     Err(Error::invalid(name.at, message))
@@ -199,14 +197,14 @@ fn fields<'a>(tree: &Tree<'a>, list: Node) -> Table<Slot<'a>> {
     fields
 }
 
-/// Whether a name in a definition of a type is that of another type.
+/// Whether a name in a type definition refers to another type.
 fn is_reference(tree: &Tree<'_>, name: Node) -> bool {
     let list = tree.parent(name).and_then(|list| tree.head(list));
     matches!(list, Some("ref" | "cont" | "sub" | "exact"))
 }
 
-/// Reads `(sub final? $y* inner)`, and returns the inner list too. What is
-/// written otherwise stays for the standard text to complain about.
+/// Reads `(sub final? $y* inner)`, and returns the inner list too. The standard parser reports
+/// other forms.
 fn sub<'a>(tree: &Tree<'a>, list: Node) -> (Option<Sub<'a>>, Node) {
     let mut parts = tree.children(list).skip(1).peekable();
     let is_final = parts.next_if(|&node| tree.word(node) == Some("final")).is_some();
@@ -218,8 +216,7 @@ fn sub<'a>(tree: &Tree<'a>, list: Node) -> (Option<Sub<'a>>, Node) {
     }
 }
 
-/// Checks that nothing follows a type in the list that it stands in: what is
-/// written for the type would take its place.
+/// Checks that nothing follows a type in its list. The lowered type would replace it silently.
 fn end_of_list(tree: &Tree<'_>, node: Node) -> Result<()> {
     match tree.siblings(node).next() {
         None => Ok(()),
@@ -230,7 +227,7 @@ fn end_of_list(tree: &Tree<'_>, node: Node) -> Result<()> {
     }
 }
 
-/// The start of a function or a tag: its name, and its type use.
+/// The start of a function or a tag: its name and its type use.
 pub(crate) struct Header<'a> {
     pub name: Option<Name<'a>>,
     pub item: Item<'a>,
@@ -239,7 +236,6 @@ pub(crate) struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// The locals that a function declares.
     pub fn locals(&self, tree: &Tree<'_>, function: Node) -> impl Iterator<Item = Node> {
         let is_local = |node: &Node| tree.head(*node) == Some("local");
         tree.between(self.next, tree.last(function)).take_while(is_local)

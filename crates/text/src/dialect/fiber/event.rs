@@ -14,7 +14,6 @@ pub(super) struct Event<'m, 'a> {
 }
 
 impl<'m, 'a> Event<'m, 'a> {
-    /// The next immediate of an instruction.
     pub fn read(
         lowering: &Lowering<'a, 'm>,
         instruction: &mut Instruction<'a>,
@@ -22,14 +21,13 @@ impl<'m, 'a> Event<'m, 'a> {
         Event::find(lowering.module, instruction.name(lowering.tree, "a tag")?)
     }
 
-    /// The event with this name.
     pub fn find(module: &'m Module<'a>, name: Name<'a>) -> Result<Event<'m, 'a>> {
         let signature = module.signature(module.tag(name)?)?;
         if !signature.results.is_empty() {
             let e = name.text;
             let message = format!(
                 "an event of fibers is a tag without results, but `{e}` has results; \
-                 answers are events of their own"
+                 declare another event to send values back"
             );
             return Err(Error::invalid(name.at, message));
         }
@@ -45,7 +43,7 @@ pub(super) struct Clause<'m, 'a> {
 }
 
 impl<'m, 'a> Clause<'m, 'a> {
-    /// The clauses that follow; `target` is what their second names name.
+    /// Reads the clauses that follow; `target` describes their second name in errors.
     pub fn read_all(
         lowering: &Lowering<'a, 'm>,
         instruction: &mut Instruction<'a>,
@@ -68,7 +66,7 @@ impl<'m, 'a> Clause<'m, 'a> {
         names.into_iter().map(clause).collect()
     }
 
-    /// ` (catch $e $label)`, which stands for the clause.
+    /// ` (catch $e $label)`, mapped to the clause.
     pub fn catch(&self, label: &str) -> Pieces {
         let mut pieces = Pieces::text(" (catch ", self.event.name.at);
         pieces.push(self.event.name.text, self.event.name.at);
@@ -76,8 +74,8 @@ impl<'m, 'a> Clause<'m, 'a> {
         pieces
     }
 
-    /// In the shadow, a clause that is valid only if the label takes values of
-    /// these types. A `br` may have more on the stack than its label takes.
+    /// In the shadow, a clause that is valid only if the label takes values of these types, and no
+    /// others. A `br` alone would allow extra operands.
     pub fn require_label(
         &self,
         lowering: &mut Lowering<'a, '_>,
@@ -95,7 +93,7 @@ impl<'m, 'a> Clause<'m, 'a> {
     }
 }
 
-/// The clauses `$e $x` that follow; `target` is what `$x` names.
+/// Reads clauses of the form `$e $x`; `target` describes `$x` in errors.
 fn pairs<'a>(
     tree: &Tree<'a>,
     instruction: &mut Instruction<'a>,
@@ -107,7 +105,7 @@ fn pairs<'a>(
         let Some(name) = instruction.optional_name(tree)? else {
             let (e, found) = (event.text, tree.describe(node));
             let message = format!(
-                "half a clause: expected the name of {target} after the event `{e}`, found \
+                "incomplete clause: expected the name of {target} after the event `{e}`, found \
                  {found}; clauses are written as pairs `$event $x` or as `(on $event $x)`"
             );
             return Err(Error::malformed(event.at, message));
@@ -117,7 +115,7 @@ fn pairs<'a>(
     Ok(pairs)
 }
 
-/// Refuses clauses in both forms.
+/// The error for a mixture of both forms.
 fn mixed(tree: &Tree<'_>, node: Node) -> Error {
     let found = tree.describe(node);
     let message = format!(

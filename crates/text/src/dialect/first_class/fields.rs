@@ -1,4 +1,4 @@
-//! Events, call tags and routs.
+//! Reads and lowers events, call tags and routs.
 
 use crate::dialect::check::indices::{self, Space};
 use crate::dialect::definitions::{Header, Item, Module};
@@ -6,7 +6,7 @@ use crate::dialect::lower::{Lowering, Pieces};
 use crate::dialect::source::{Name, Node, Tree};
 use crate::error::{Error, Result};
 
-/// Reads a field, or what an import says it is.
+/// Reads a field, or its description in an import.
 pub(super) fn read<'a>(tree: &Tree<'a>, list: Node, module: &mut Module<'a>) -> Result<()> {
     let header = Header::read(tree, list)?;
     let items = match tree.head(list) {
@@ -18,8 +18,7 @@ pub(super) fn read<'a>(tree: &Tree<'a>, list: Node, module: &mut Module<'a>) -> 
     Ok(())
 }
 
-/// Checks that where functions and tags are named there are no routs and call
-/// tags.
+/// Checks that no rout is used as a function and no call tag as a tag.
 pub(super) fn check_names(lowering: &Lowering<'_, '_>) -> Result<()> {
     let (tree, module) = (lowering.tree, lowering.module);
     indices::each(tree, |space, node| match (Name::read(tree, node), space) {
@@ -29,7 +28,7 @@ pub(super) fn check_names(lowering: &Lowering<'_, '_>) -> Result<()> {
     })
 }
 
-/// Lowers a field, or what an import or export says it is.
+/// Lowers a field, or its description in an import or export.
 pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let tree = lowering.tree;
     let is_export = tree.parent(list).is_some_and(|outer| tree.head(outer) == Some("export"));
@@ -51,7 +50,10 @@ fn export<'a, 'm>(
     let tree = lowering.tree;
     let Some(name) = Name::read(tree, list + 2) else {
         let found = tree.describe(list + 2);
-        let message = format!("expected a name, found {found}: what is exported is named");
+        let message = format!(
+            "expected a name, found {found}: an export refers to its event or \
+                               call_tag by name"
+        );
         return Err(Error::malformed(tree.start(list + 2), message));
     };
     find(lowering.module, name)?;
@@ -70,7 +72,6 @@ fn event(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     Ok(())
 }
 
-/// The call tag with this name.
 pub(super) fn call_tag<'a, 'm>(module: &'m Module<'a>, name: Name<'a>) -> Result<&'m Item<'a>> {
     if module.tags.has(name) && !module.call_tags.has(name) {
         let message = format!("unknown call_tag: `{}` is a tag or an event", name.text);
@@ -79,7 +80,6 @@ pub(super) fn call_tag<'a, 'm>(module: &'m Module<'a>, name: Name<'a>) -> Result
     module.call_tags.get(name, "call_tag")
 }
 
-/// The function type of a call tag.
 pub(super) fn type_of_call_tag(
     lowering: &mut Lowering<'_, '_>,
     name: Option<Name<'_>>,
@@ -92,8 +92,8 @@ pub(super) fn type_of_call_tag(
     }
 }
 
-/// `(call_tag $ct (param a*) (result b*))`, which is a tag with a reference to
-/// `(func (param a*) (result b*))` as its parameter.
+/// `(call_tag $ct (param a*) (result b*))`: a tag whose parameter is a reference to `(func (param
+/// a*) (result b*))`.
 fn define_call_tag(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let tree = lowering.tree;
     let header = Header::read(tree, list)?;

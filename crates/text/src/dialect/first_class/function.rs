@@ -1,4 +1,4 @@
-//! How a function is lowered.
+//! Lowers a function with first-class stacks.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use super::{
     stackref,
 };
 
-/// Lowers what is in a function, a rout, or the import of one.
+/// Lowers the body of a function or a rout. An import has none.
 pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let tree = lowering.tree;
     let header = Header::read(tree, list)?;
@@ -48,40 +48,38 @@ pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     Ok(())
 }
 
-/// A function that is being lowered.
+/// A function while it is lowered.
 pub(super) struct Function<'f, 'a, 'm> {
     pub lowering: &'f mut Lowering<'a, 'm>,
     pub shape: &'f Shape<'a>,
     pub locals: Locals<'a>,
     environment: Option<Environment>,
-    /// The local that has the number of marks with which its part began.
+    /// The local that holds the number of marks at the start of its part.
     level: String,
-    /// For each part the function that it becomes.
+    /// The function that each part becomes.
     closures: Vec<Option<ClosureName>>,
-    /// Locals for values that are put aside, by part, and what and of which type
-    /// they are.
+    /// Temporary locals, by part, purpose and type.
     temporaries: HashMap<(usize, String), String>,
     at: usize,
 }
 
-/// The struct with the locals that parts use, and the local that has it.
+/// The struct with the locals that parts use, and the local that refers to it.
 #[derive(Debug, Clone)]
 pub(super) struct Environment {
     pub ty: String,
     pub local: String,
 }
 
-/// A function that a part became, and its type.
+/// The function that a part became, and its type.
 #[derive(Debug, Clone)]
 pub(super) struct ClosureName {
     pub function: String,
     pub ty: String,
 }
 
-/// A field of a struct in which a local is kept.
+/// A field of a struct that stores a local.
 #[derive(Debug)]
 pub(super) struct KeptPlace {
-    /// The struct, its type and the field.
     pub object: String,
     pub field: String,
 }
@@ -97,7 +95,7 @@ impl KeptPlace {
 }
 
 impl<'a> Function<'_, 'a, '_> {
-    /// Makes the boxes and the environment, and the functions that parts become.
+    /// Creates the boxes and the environment, and the functions that parts become.
     fn begin(&mut self, name: &str) -> Result<()> {
         let (shape, at) = (self.shape, self.at);
         if shape.parts.iter().any(|part| part.has_marks) {
@@ -118,7 +116,7 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    /// What a part does first if it leaves marks: it keeps how many there are.
+    /// The start of a part that leaves marks: it saves the number of marks.
     fn set_level(&mut self, part: usize) -> String {
         if !self.shape.parts[part].has_marks {
             return String::new();
@@ -149,7 +147,7 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    /// A stackref that was moved is not left where it was.
+    /// Clears a parameter whose stackref was moved.
     fn clear_param(&mut self, number: usize) {
         let local = &self.locals.all[number];
         if local.is_param && is_stackref(local.ty) {
@@ -159,8 +157,8 @@ impl<'a> Function<'_, 'a, '_> {
         }
     }
 
-    /// Makes a struct one of the function's locals: the stacks in it end with the function, and
-    /// a copy of its stack has a copy of it.
+    /// Makes the function own a struct: the stacks in it end with the function, and a copy of the
+    /// function's stack gets a copy of it.
     fn own(&mut self, ty: &str, local: &str) {
         let param = format!(" (param (ref {ty}))");
         let primitive = self.lowering.primitive("first-class", "own", &param, self.at);
@@ -168,7 +166,7 @@ impl<'a> Function<'_, 'a, '_> {
         self.lowering.prologue(Pieces::text(own, self.at));
     }
 
-    /// The struct in which a local that `stack.redirect` names is kept.
+    /// The struct that stores a local that `stack.redirect` names.
     fn box_type(&mut self) -> String {
         let definition = format!("(struct (field (mut {})))", stackref(self.lowering));
         self.lowering.standard_type("stackref.box", &definition, self.at)
@@ -199,7 +197,7 @@ impl<'a> Function<'_, 'a, '_> {
         self.lowering.named_local(&local, &format!("(ref {ty})"), self.at);
         let made = format!(" (local.set {local} (struct.new {ty}{values}))");
         self.lowering.prologue(Pieces::text(made, self.at));
-        // Also if it holds no stacks: a copy of the function's stack has locals of its own.
+        // Also without stacks: a copy of the function's stack has locals of its own.
         if !captured.is_empty() {
             self.own(&ty, &local);
         }
@@ -216,7 +214,7 @@ impl<'a> Function<'_, 'a, '_> {
         self.environment.clone().unwrap_or_else(none)
     }
 
-    /// Makes functions of the parts of a block.
+    /// Turns the parts of a block into functions.
     fn make_closures(&mut self, block: &Block<'a>, name: &str) -> Result<()> {
         match (block.kind, &block.parts[..]) {
             (Kind::Answer, &[part]) => {
@@ -237,8 +235,8 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    /// `(func $name (type $name.type) (param $env (ref $env)) (param ..) (result ..)`;
-    /// it begins with its parameters on the stack.
+    /// `(func $name (type $name.type) (param $env (ref $env)) (param ..) (result ..)`; it begins by
+    /// pushing its parameters.
     fn make_closure(
         &mut self,
         part: usize,
@@ -265,7 +263,7 @@ impl<'a> Function<'_, 'a, '_> {
             locals: Pieces::text(locals, at),
             prologue: Pieces::text(prologue, at),
             note: format!(
-                "type mismatch: this code begins with `{}` on the stack, and must end with `{}`",
+                "type mismatch: this code starts with `{}` on the stack and must end with `{}`",
                 row(params),
                 row(results)
             ),
@@ -273,8 +271,7 @@ impl<'a> Function<'_, 'a, '_> {
         self.closures[part] = Some(ClosureName { function, ty });
     }
 
-    /// Puts the parameters of a part on the stack; they begin after the
-    /// environment.
+    /// Pushes the parameters of a part, which follow the environment.
     fn push_params(&self, params: &[ValType<'a>]) -> String {
         let null = null(self.lowering);
         let push = |(number, ty): (usize, &ValType<'a>)| match is_stackref(*ty) {
@@ -284,13 +281,12 @@ impl<'a> Function<'_, 'a, '_> {
         (1..).zip(params).map(push).collect()
     }
 
-    /// The function that a part became.
     pub fn closure(&self, part: usize) -> ClosureName {
         let none = || ClosureName { function: String::new(), ty: String::new() };
         self.closures[part].clone().unwrap_or_else(none)
     }
 
-    /// Where a local is kept, if that is not the local itself.
+    /// The field that stores a local, if it is not a plain local.
     pub fn kept_place(&self, local: &Local<'a>, part: usize) -> Option<KeptPlace> {
         let environment = self.environment();
         let (ty, env) = (&environment.ty, format!("(local.get {})", environment.local));
@@ -316,8 +312,7 @@ impl<'a> Function<'_, 'a, '_> {
             .standard_type_name(&format!("(struct (field (mut {})))", stackref(self.lowering)))
     }
 
-    /// A local for a value of a type that is put aside, at a byte of a part.
-    /// Those for different things are different.
+    /// A temporary local for a value, by purpose and type, in a part.
     pub fn temporary(&mut self, what: &str, ty: &str, part: usize, at: usize) -> String {
         let key = (part, format!("{what} {ty}"));
         if let Some(name) = self.temporaries.get(&key) {
@@ -328,7 +323,7 @@ impl<'a> Function<'_, 'a, '_> {
         name
     }
 
-    /// Removes marks until those are left that are around a step.
+    /// Removes all marks but those around a step.
     pub fn leave(&mut self, depth: usize) -> String {
         let at = self.at;
         let primitive = self.lowering.primitive("first-class", "leave_to", " (param i32)", at);
@@ -339,8 +334,7 @@ impl<'a> Function<'_, 'a, '_> {
         }
     }
 
-    /// What is done before the function returns: marks are removed, and the
-    /// stacks in its locals are freed.
+    /// The code before a return: removes marks, and frees the stacks in the locals.
     fn exit(&mut self, depth: usize) -> String {
         let mut text = match depth {
             0 => String::new(),
@@ -395,14 +389,14 @@ impl<'a> Function<'_, 'a, '_> {
         }
     }
 
-    /// `return`, a tail call, and what else leaves the function.
+    /// Lowers `return`, tail calls and other exits of the function.
     fn leave_function(&mut self, instruction: &Instruction<'a>, step: &Step<'a>) -> Result<()> {
         let tree = self.lowering.tree;
         let at = instruction.at(tree);
         if step.part != 0 {
             let message = format!(
-                "`{}` cannot stand in the code of an `answer` or `stack.redirect_to`, which may \
-                 not return from the function",
+                "`{}` is not allowed in the code of an `answer` or `stack.redirect_to`, which \
+                 cannot return from the function",
                 instruction.word
             );
             return Err(Error::invalid(at, message));
@@ -422,7 +416,7 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    /// `(ref null? $stackref)` and its null, for text.
+    /// The text of `(ref null? $stackref)` and of its null.
     pub fn stackref(&self) -> (String, String) {
         (stackref(self.lowering), null(self.lowering))
     }

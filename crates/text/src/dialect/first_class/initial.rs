@@ -1,10 +1,9 @@
-//! That a local without a default is set before it is read.
+//! Checks that a local without a default is set before it is read.
 //!
-//! A validator sees to that where locals are locals. Those that other code uses
-//! too are fields of an environment, which are null before they are set. The
-//! rule is the same for them: what is set in a block is not known to be set
-//! after it. Code that becomes a function of its own is a block too, and knows
-//! what was set before the instruction that it belongs to.
+//! A validator checks this for plain locals. Locals that closures share are fields of an
+//! environment, which are null before they are set. The same rule applies to them: a local that is
+//! set in a block does not count as set after it. The code of a closure is such a block; the locals
+//! that were set before its instruction count as set in it.
 
 use std::collections::HashSet;
 
@@ -14,7 +13,7 @@ use crate::error::{Error, Result};
 use super::locals::{Local, Locals};
 use super::shape::{Shape, What};
 
-/// Checks the locals of a function that are kept in an environment.
+/// Checks the locals of a function that are stored in an environment.
 pub(super) fn check(tree: &Tree<'_>, shape: &Shape<'_>, locals: &Locals<'_>) -> Result<()> {
     let mut known = Known::default();
     for step in &shape.steps {
@@ -38,13 +37,13 @@ fn must_be_set(local: &Local<'_>) -> bool {
     local.is_captured && local.is_non_null() && !local.is_param
 }
 
-/// What is known to be set.
+/// The locals known to be set.
 #[derive(Debug, Default)]
 struct Known<'l> {
-    /// The locals, by name or number, and in the order in which they were set.
+    /// By name or number, and in the order in which they were set.
     set: HashSet<&'l str>,
     order: Vec<&'l str>,
-    /// For each block that is open, how many were set before its code.
+    /// For each open block, the number of locals set before its code.
     before: Vec<usize>,
 }
 
@@ -53,7 +52,7 @@ impl<'l> Known<'l> {
         self.before.push(self.order.len());
     }
 
-    /// The condition of a folded `if` stands in its list, and runs before it.
+    /// The condition of a folded `if` is inside its list, but runs before it.
     fn begin(&mut self) {
         self.before.pop();
         self.enter();
@@ -71,7 +70,7 @@ impl<'l> Known<'l> {
         self.before.pop();
     }
 
-    /// A local that is known to be set already stays known as long as it was.
+    /// A local that is already set keeps its earlier entry.
     fn set(&mut self, index: &'l str) {
         if self.set.insert(index) {
             self.order.push(index);
@@ -90,7 +89,8 @@ impl<'l> Known<'l> {
             "local.get" if !self.set.contains(index) => {
                 let message = format!(
                     "uninitialized local: `{index}` is read before it is set, and has no default; \
-                     the code of an `answer` or `stack.redirect_to` knows only what was set before it"
+                     code of an `answer` or `stack.redirect_to` can only rely on locals that were \
+                     set before that block"
                 );
                 return Err(Error::invalid(instruction.at(tree), message));
             }

@@ -1,4 +1,4 @@
-//! Where a stackref cannot stand, and which instructions would copy one.
+//! Rejects stackrefs in places that cannot hold one, and instructions that would copy one.
 
 use super::locals::Locals;
 use super::{STACKREF, has_two_nulls, is_stackref};
@@ -7,7 +7,6 @@ use crate::dialect::lower::{Lowering, Pieces};
 use crate::dialect::source::{Instruction, Name, Node, Tree};
 use crate::error::{Error, Result};
 
-/// Checks where the word `stackref` stands.
 pub(super) fn check_types(tree: &Tree<'_>) -> Result<()> {
     let mut nodes = (0..tree.len()).filter(|&node| tree.word(node) == Some(STACKREF));
     nodes.try_for_each(|node| match wrong_place(tree, node) {
@@ -19,7 +18,7 @@ pub(super) fn check_types(tree: &Tree<'_>) -> Result<()> {
     })
 }
 
-/// Why `stackref` cannot stand where it does.
+/// The message for a `stackref` in a place that cannot hold one.
 fn wrong_place(tree: &Tree<'_>, node: Node) -> Option<&'static str> {
     let list = tree.parent(node)?;
     let outer = tree.parent(list);
@@ -35,14 +34,13 @@ fn wrong_place(tree: &Tree<'_>, node: Node) -> Option<&'static str> {
             Some("it cannot be in an element segment")
         }
         "result" if outer_head == Some("select") || word_before == Some("select") => {
-            Some("`select` would lose one of two")
+            Some("`select` would drop one of its operands")
         }
         _ => None,
     }
 }
 
-/// Checks that no standard instruction on objects copies a stackref. Objects
-/// are made in constant expressions, too.
+/// Checks that no standard instruction on objects copies a stackref, also in constant expressions.
 pub(super) fn check_objects(lowering: &Lowering<'_, '_>) -> Result<()> {
     let tree = lowering.tree;
     for node in 0..tree.len() {
@@ -55,8 +53,7 @@ pub(super) fn check_objects(lowering: &Lowering<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// What to use instead of an instruction on objects, if that would copy a
-/// stackref.
+/// The replacement for an instruction on objects that would copy a stackref.
 fn copies(lowering: &Lowering<'_, '_>, node: Node, word: &str) -> Option<&'static str> {
     let has_stackrefs = |ty, field| holds_stackrefs(lowering, ty, field);
     match word {
@@ -78,8 +75,7 @@ fn copies(lowering: &Lowering<'_, '_>, node: Node, word: &str) -> Option<&'stati
     }
 }
 
-/// Whether a field of a struct type holds stackrefs, or the elements of an array
-/// type do.
+/// Whether a field of a struct type, or the elements of an array type, hold stackrefs.
 fn holds_stackrefs(lowering: &Lowering<'_, '_>, ty: Node, field: Option<&str>) -> bool {
     let name = Name::read(lowering.tree, ty);
     let ty = name.and_then(|name| lowering.module.ty(name).ok());
@@ -91,8 +87,8 @@ fn holds_stackrefs(lowering: &Lowering<'_, '_>, ty: Node, field: Option<&str>) -
     slot.and_then(|slot| slot.ty).is_some_and(is_stackref)
 }
 
-/// In the shadow, makes what a global or a table of stackrefs holds first a
-/// stackref, if `ref.null stack` could be something else.
+/// In the shadow, gives initial nulls of globals and tables of stackrefs that type, if `ref.null
+/// stack` is ambiguous.
 pub(super) fn lower_first_nulls(lowering: &mut Lowering<'_, '_>) {
     if !has_two_nulls(lowering) {
         return;
@@ -114,8 +110,8 @@ pub(super) fn lower_first_nulls(lowering: &mut Lowering<'_, '_>) {
     }
 }
 
-/// Whether a folded instruction is the operand for a stackref of one that makes
-/// an object.
+/// Whether a folded instruction is an operand, of type stackref, of an instruction that creates an
+/// object.
 fn is_moved(lowering: &Lowering<'_, '_>, keyword: Node) -> bool {
     let tree = lowering.tree;
     let Some(operand) = tree.parent(keyword) else { return false };

@@ -1,10 +1,9 @@
-//! Instructions on *places*: locals, globals, elements of tables, fields of
-//! structs and elements of arrays that hold a nullable reference.
+//! Instructions on *places*: locals, globals, elements of tables, fields of structs and elements of
+//! arrays that hold a nullable reference.
 //!
-//! `get_clear` takes what is in a place and leaves null, `set_cleared` fills an
-//! empty place and traps if it is full, `is_cleared` asks whether it is empty.
-//! A `stackref` is reached by these alone; they work for all other nullable
-//! references too.
+//! `get_clear` moves a reference out of a place and leaves null. `set_cleared` fills an empty
+//! place, and traps if it is full. `is_cleared` tests whether it is empty. Only these instructions
+//! work on a `stackref`; they also work on all other nullable references.
 
 use super::function::Function;
 use super::is_stackref;
@@ -12,7 +11,6 @@ use crate::dialect::definitions::{Module, Slot, TypeKind};
 use crate::dialect::source::{Instruction, Name, ValType};
 use crate::error::{Error, Result};
 
-/// Whether a word is an instruction on a place.
 pub(crate) fn is_place_word(word: &str) -> bool {
     let is_place = |sort| matches!(sort, "local" | "global" | "table" | "struct" | "array");
     match word.split_once('.') {
@@ -22,16 +20,16 @@ pub(crate) fn is_place_word(word: &str) -> bool {
     }
 }
 
-/// A place, and how the standard text reads and writes it.
+/// A place, and the standard instructions that read and write it.
 struct Place<'a> {
     ty: ValType<'a>,
     null: String,
     /// The instructions, `table.get $t` and `table.set $t`.
     get: String,
     set: String,
-    /// What the operands are that say where it is, and their types.
+    /// The operands that select the place: their purpose and their types.
     operands: Vec<(&'static str, String)>,
-    /// The object that it is in, if that is not an operand, with a space in front.
+    /// The object that contains it, with a leading space, if it is not an operand.
     object: String,
 }
 
@@ -69,7 +67,7 @@ impl<'a> Function<'_, 'a, '_> {
         self.lowering.emit(instruction, &code, Some(set));
     }
 
-    /// The value is put aside if what says where the place is lies below it.
+    /// If the place has operands below the value, the value is stored in a local first.
     fn set_cleared(&mut self, instruction: &Instruction<'a>, place: &Place<'a>, part: usize) {
         let Place { null, get, set, object, .. } = place;
         let at = instruction.at(self.lowering.tree);
@@ -90,7 +88,7 @@ impl<'a> Function<'_, 'a, '_> {
         self.lowering.emit(instruction, &code, Some(&format!("local.set {value}")));
     }
 
-    /// `ref.is_null` would free a stack that it is asked about.
+    /// `ref.is_null` would consume the stack, and so free it.
     fn is_cleared(&mut self, instruction: &Instruction<'a>, place: &Place<'a>) {
         let at = instruction.at(self.lowering.tree);
         let ask = match is_stackref(place.ty) {
@@ -116,7 +114,7 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    /// Locals for the operands that say where a place is.
+    /// Temporary locals for the operands that select a place.
     fn put_aside(
         &mut self,
         place: &Place<'a>,
@@ -185,7 +183,7 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(Place { operands, ..place.reached_by("array", name.text) })
     }
 
-    /// A place that can be used by an instruction; `what` stands at a byte.
+    /// Checks that an instruction can use a place; `what` describes it in errors.
     fn place(
         &self,
         instruction: &Instruction<'a>,
@@ -211,9 +209,8 @@ impl<'a> Function<'_, 'a, '_> {
                 Some((sort, _)) => sort,
                 None => "",
             };
-            let message = format!(
-                "immutable {sort}: `{word}` changes what is there, but {what} is not `mut`"
-            );
+            let message =
+                format!("immutable {sort}: `{word}` writes to {what}, which is not `mut`");
             return Err(Error::invalid(at, message));
         }
         let (get, set, object) = (String::new(), String::new(), String::new());
@@ -222,14 +219,13 @@ impl<'a> Function<'_, 'a, '_> {
 }
 
 impl Place<'_> {
-    /// The same place, which instructions of a sort reach with these immediates.
+    /// Sets the instructions of a sort, with these immediates, as those of the place.
     fn reached_by(self, sort: &str, immediates: &str) -> Self {
         let instruction = |action| format!("{sort}.{action} {immediates}");
         Place { get: instruction("get"), set: instruction("set"), ..self }
     }
 }
 
-/// The object with a field or an element, as an operand.
 fn object(ty: Name<'_>) -> (&'static str, String) {
     ("object", format!("(ref null {})", ty.text))
 }
@@ -238,17 +234,17 @@ fn index_type(table: Slot<'_>) -> &'static str {
     if table.is_64 { "i64" } else { "i32" }
 }
 
-/// Takes operands off the stack, the last first.
+/// Pops operands into locals, the last one first.
 fn aside(operands: &[String]) -> String {
     operands.iter().rev().map(|operand| format!("(local.set {operand}) ")).collect()
 }
 
-/// Puts operands back on the stack.
+/// Pushes operands from locals.
 fn again(operands: &[String]) -> String {
     operands.iter().map(|operand| format!(" (local.get {operand})")).collect()
 }
 
-/// Takes operands off the stack, and leaves them there.
+/// Copies operands into locals.
 fn keep(operands: &[String]) -> String {
     match operands {
         [] => String::new(),
@@ -259,7 +255,7 @@ fn keep(operands: &[String]) -> String {
     }
 }
 
-/// Says that a type is not of the sort that an instruction needs.
+/// The error for a type of the wrong sort.
 fn no_such_type(module: &Module<'_>, name: Name<'_>, expected: &str) -> Error {
     let found = module.ty(name).map_or("no type", |ty| ty.kind.describe());
     let message = format!("type mismatch: expected {expected}, but `{}` is {found}", name.text);

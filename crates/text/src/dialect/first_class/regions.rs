@@ -1,10 +1,9 @@
-//! `answer`, `stack.redirect` and `stack.redirect_to`, the marks that they
-//! leave on the stack, and `try`.
+//! Lowers `answer`, `stack.redirect` and `stack.redirect_to`, the marks that they leave on the
+//! stack, and `try`.
 //!
-//! While the body of such a block runs, the stack has a mark. However control
-//! leaves it, the marks that are left are those of the place where it arrives:
-//! at the end of the block; after a block, and at the top of a loop, whose
-//! label may be named inside; where the function returns.
+//! While the body of such a block runs, the stack has its mark. Wherever control leaves the block,
+//! the marks of the inner blocks are removed at the destination: at the end of the block, after a
+//! block or at the top of a loop whose label may be named inside, and where the function returns.
 
 use super::fields;
 use super::function::Function;
@@ -14,7 +13,7 @@ use crate::dialect::source::{Name, ValType};
 use crate::error::Result;
 
 impl<'a> Function<'_, 'a, '_> {
-    /// Lowers the opening of a block.
+    /// Lowers the start of a block.
     pub(super) fn open(&mut self, block: &Block<'a>) -> Result<()> {
         match block.kind {
             Kind::Block | Kind::Loop | Kind::If | Kind::TryTable => {}
@@ -51,7 +50,6 @@ impl<'a> Function<'_, 'a, '_> {
         }
     }
 
-    /// Removes marks where a branch to the label of a block arrives.
     fn arrive(&mut self, block: &Block<'a>) {
         let leave = self.leave(block.depth);
         let tree = self.lowering.tree;
@@ -68,14 +66,14 @@ impl<'a> Function<'_, 'a, '_> {
         }
     }
 
-    /// Puts text in place of the start of a block, up to its body.
+    /// Replaces the start of a block, up to its body.
     fn replace_head(&mut self, block: &Block<'a>, text: String) {
         let tree = self.lowering.tree;
         let at = tree.start(block.keyword);
         self.lowering.edits.replace(at..tree.end(block.within - 1), Pieces::text(text, at));
     }
 
-    /// Puts text in place of `end`, or of the parenthesis that closes a block.
+    /// Replaces `end`, or the closing parenthesis of a block.
     fn replace_end(&mut self, block: &Block<'a>, text: String) {
         let tree = self.lowering.tree;
         let end = tree.start(block.last)..tree.end(block.last);
@@ -153,7 +151,7 @@ impl<'a> Function<'_, 'a, '_> {
         )
     }
 
-    /// The body of a redirection is in a `try_table`.
+    /// Puts the body of a redirection into a `try_table`.
     fn open_redirect(&mut self, block: &Block<'a>, enter: &str) -> Result<()> {
         let (done, exception) = (self.lowering.label("done"), self.lowering.label("exception"));
         let ty = block_type(self.lowering, block);
@@ -167,8 +165,8 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    /// What an exception that reaches a redirection meets: the stack in the
-    /// local, or what the first part gives.
+    /// Sends an exception that reaches a redirection to its target: the stack in the local, or the
+    /// result of the first part.
     fn close_redirect(&mut self, block: &Block<'a>) {
         let at = self.lowering.tree.start(block.keyword);
         let done = self.lowering.label("done");
@@ -200,13 +198,13 @@ impl<'a> Function<'_, 'a, '_> {
         }
     }
 
-    /// Makes `ref.func` of an added function valid.
+    /// Declares an added function, so that `ref.func` may name it.
     fn declare(&mut self, function: &str, at: usize) {
         self.lowering.declare(Name { text: function, at });
     }
 }
 
-/// The type of a block as it is written, with a space in front, or nothing.
+/// The type of a block as written, with a leading space, or empty.
 fn block_type(lowering: &Lowering<'_, '_>, block: &Block<'_>) -> String {
     let signature = lowering.signature(&block.signature.params, &block.signature.results);
     match block.type_use {
@@ -215,7 +213,7 @@ fn block_type(lowering: &Lowering<'_, '_>, block: &Block<'_>) -> String {
     }
 }
 
-/// What a block takes.
+/// The parameters of a block.
 fn params<'b, 'a>(lowering: &Lowering<'a, 'b>, block: &'b Block<'a>) -> Result<&'b [ValType<'a>]> {
     Ok(match block.type_use {
         Some(name) => &lowering.module.function_type(name)?.params,

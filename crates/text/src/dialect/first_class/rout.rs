@@ -1,10 +1,9 @@
-//! How a rout begins: openings of blocks, and `stack.start`.
+//! Checks the start of a rout: starts of blocks, then `stack.start`.
 
 use super::shape::{Kind, Shape, What};
 use crate::dialect::source::{Node, Tree};
 use crate::error::{Error, Result};
 
-/// Checks where `stack.start` stands in a function or a rout.
 pub(super) fn check(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<()> {
     let start = match tree.head(list) {
         Some("rout") => Some(start(tree, shape, list)?),
@@ -23,14 +22,13 @@ pub(super) fn check(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<()
     Ok(())
 }
 
-/// The `stack.start` of a rout.
 fn start(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<Node> {
     let missing = |at| {
         let message = "a rout begins with openings of `block`, `loop`, `try`, `try_table`, \
                        `stack.redirect`, `stack.redirect_to` or `answer`, and then `stack.start`";
         Error::invalid(at, message)
     };
-    // The code of answers and the like is not what it begins with.
+    // Only part 0 runs at the start: the code of answers and the like runs later.
     for step in shape.steps.iter().filter(|step| step.part == 0) {
         match step.what {
             What::Open(block) if shape.blocks[block].kind != Kind::If => {

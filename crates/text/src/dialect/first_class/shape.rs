@@ -1,8 +1,8 @@
-//! The shape of a function: its instructions in the order in which they run,
-//! its blocks, and its parts.
+//! The shape of a function: its instructions in the order in which they run, its blocks, and its
+//! parts.
 //!
-//! Plain and folded instructions are read alike. A folded instruction stands
-//! after its operands, where its parenthesis is closed.
+//! Plain and folded instructions are read alike. A folded instruction comes after its operands, at
+//! its closing parenthesis.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,22 +13,21 @@ use crate::dialect::definitions::type_use;
 use crate::dialect::source::{Instruction, Name, Node, Signature, Tree};
 use crate::error::{Error, Result};
 
-/// The shape of a function.
 #[derive(Debug, Default)]
 pub(super) struct Shape<'a> {
     pub steps: Vec<Step<'a>>,
     pub blocks: Vec<Block<'a>>,
-    /// The function itself, and after it its parts that become functions of
-    /// their own; one that is inside another comes after it.
+    /// The function itself, then the parts that become closures. An inner part comes after its
+    /// outer one.
     pub parts: Vec<Part>,
 }
 
-/// An instruction, or where a block opens or closes.
+/// An instruction, or the start or end of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step<'a> {
     pub what: What<'a>,
     pub part: usize,
-    /// How many blocks that leave marks it is in, in its part.
+    /// The number of mark-leaving blocks around it, in its part.
     pub depth: usize,
 }
 
@@ -36,15 +35,14 @@ pub(super) struct Step<'a> {
 pub(super) enum What<'a> {
     Instruction(Instruction<'a>),
     Open(usize),
-    /// Where the code of a folded `if` begins, after its condition.
+    /// The start of the code of a folded `if`, after its condition.
     Begin,
     /// The `else`, `then` or `within` that divides the code of a block.
     Divide,
     Close(usize),
 }
 
-/// A part of a function that becomes a function of its own; the first is the
-/// function itself.
+/// A part of a function that becomes a closure; the first part is the function itself.
 #[derive(Debug)]
 pub(super) struct Part {
     pub range: Range<usize>,
@@ -62,23 +60,22 @@ pub(super) struct Block<'a> {
     pub index: Option<Name<'a>>,
     pub type_use: Option<Name<'a>>,
     pub signature: Signature<'a>,
-    /// The first node after its immediates, and after `within`.
     pub body: Node,
     pub within: Node,
-    /// The parts that its code became.
+    /// The parts that its code becomes.
     pub parts: Vec<usize>,
     /// The keywords of `catch $e $l`.
     pub catches: Vec<Node>,
     /// Its last token: a label after `end`, `end`, or a parenthesis.
     pub last: Node,
-    /// In which part, and how deep in marks, it stands.
+    /// Its part, and the number of marks around it.
     pub part: usize,
     pub depth: usize,
-    /// How many lists are open inside it.
+    /// The number of open lists inside it.
     lists: usize,
     /// Whether a block inside it leaves marks.
     pub has_marks: bool,
-    /// The first place that names its label.
+    /// The first use of its label.
     pub target: Option<Node>,
 }
 
@@ -109,7 +106,6 @@ impl Kind {
         })
     }
 
-    /// Whether the stack has a mark while its body runs.
     pub fn leaves_mark(self) -> bool {
         matches!(self, Kind::Redirect | Kind::RedirectTo | Kind::Answer)
     }
@@ -160,8 +156,7 @@ fn unexpected(tree: &Tree<'_>, node: Node) -> Error {
     Error::malformed(tree.start(node), format!("unexpected {}", tree.describe(node)))
 }
 
-/// Checks that parameters of a block, which stand between two nodes, have no
-/// names.
+/// Checks that the parameters of a block, between two nodes, have no names.
 fn check_params(tree: &Tree<'_>, first: Node, end: Node) -> Result<()> {
     let mut lists = tree.between(first, end);
     let named = lists.find(|&list| tree.head(list) == Some("param") && tree.is_name(list + 2));
@@ -172,19 +167,19 @@ fn check_params(tree: &Tree<'_>, first: Node, end: Node) -> Result<()> {
     })
 }
 
-/// Refuses the `try` of an older proposal, which has its code in `(do ..)`.
+/// The error for the legacy `try`, which has its code in `(do ..)`.
 fn legacy(tree: &Tree<'_>, list: Node) -> Error {
     let message = "unexpected `(do ..)`: the code of a `try` stands in it as in a block, and its \
                    catches name labels, `(try (..) (catch $e $l))`";
     Error::malformed(tree.start(list), message)
 }
 
-/// A list that is open.
+/// An open list.
 #[derive(Debug)]
 enum List<'a> {
     Block(usize),
     Instruction(Instruction<'a>),
-    /// `(then ..)`, or what the standard text will complain about.
+    /// `(then ..)`, or a list that the standard parser reports.
     Other,
 }
 
@@ -192,18 +187,18 @@ struct Reader<'t, 'a> {
     tree: &'t Tree<'a>,
     shape: Shape<'a>,
     lists: Vec<List<'a>>,
-    /// The blocks that are open.
+    /// The open blocks.
     open: Vec<usize>,
-    /// The blocks that are open and have a label, by what that says.
+    /// The open blocks with a label, by label.
     labels: HashMap<String, Vec<usize>>,
-    /// The last keyword of an instruction.
+    /// The keyword of the last instruction.
     owner: &'a str,
     part: usize,
     depth: usize,
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// Reads a token, and returns where to continue.
+    /// Reads a token, and returns the node to continue with.
     fn node(&mut self, node: Node) -> Result<Node> {
         match self.tree.kind(node) {
             Some(TokenKind::LParen) => self.list(node),
@@ -218,13 +213,13 @@ impl<'a> Reader<'_, 'a> {
         self.shape.steps.push(Step { what, part, depth });
     }
 
-    /// The block that was opened last, if `node` stands directly in it.
+    /// The innermost open block, if `node` is directly in it.
     fn block_around(&self) -> Option<usize> {
         let block = *self.open.last()?;
         (self.shape.blocks[block].lists == self.lists.len()).then_some(block)
     }
 
-    /// The `try` whose catches have begun.
+    /// Whether the catches of the innermost `try` have begun.
     fn is_behind_catch(&self) -> bool {
         self.block_around().is_some_and(|block| !self.shape.blocks[block].catches.is_empty())
     }
@@ -317,7 +312,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// An instruction; the labels that it names are looked up.
+    /// An instruction, with lookup of its labels.
     fn instruction(&mut self, keyword: Node) -> Result<Instruction<'a>> {
         let instruction = Instruction::new(self.tree, keyword);
         self.owner = instruction.word;
@@ -335,7 +330,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(instruction)
     }
 
-    /// Looks up a label. One that nobody has is found in the standard text.
+    /// Looks up a label. The standard parser reports an unknown label.
     fn label(&mut self, node: Node) -> Result<()> {
         let Some(name) = Name::read(self.tree, node) else { return Ok(()) };
         let Some(&block) = self.labels.get(&*name.key()).and_then(|blocks| blocks.last()) else {
@@ -345,7 +340,7 @@ impl<'a> Reader<'_, 'a> {
         if block.part != self.part {
             let message = format!(
                 "unknown label: `{}` is outside of the code of an `answer` or \
-                 `stack.redirect_to`, which sees the function's locals, but none of its labels",
+                 `stack.redirect_to`, which can use the function's locals, but not its labels",
                 name.text
             );
             return Err(Error::malformed(name.at, message));
@@ -354,7 +349,6 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// Opens a block.
     fn open(&mut self, kind: Kind, keyword: Node) -> Result<Node> {
         let tree = self.tree;
         let mut head = Instruction::new(tree, keyword);
@@ -404,7 +398,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(body)
     }
 
-    /// Goes into a block that was opened.
+    /// Enters a block that was opened.
     fn enter(&mut self, block: Block<'a>) {
         let number = self.shape.blocks.len();
         let (kind, body) = (block.kind, block.body);
@@ -423,7 +417,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// Begins a part of the function that becomes a function of its own.
+    /// Begins a part of the function that becomes a closure.
     fn begin_part(&mut self, block: usize, start: usize) {
         self.part = self.shape.parts.len();
         self.depth = 0;
@@ -441,7 +435,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// `then` or `within`, which divide the code of a block.
+    /// `then` or `within`, which divides the code of a block.
     fn divide(&mut self, node: Node, word: &str) -> Result<Node> {
         let tree = self.tree;
         let number = self.block_around().ok_or_else(|| unexpected(tree, node))?;
@@ -481,7 +475,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(catch.next)
     }
 
-    /// The label of a block is not known any more.
+    /// Removes the label of a closed block.
     fn forget_label(&mut self, number: usize) {
         let block = &self.shape.blocks[number];
         let label = block.index.filter(|_| !block.kind.leaves_mark());

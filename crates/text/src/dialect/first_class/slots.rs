@@ -1,10 +1,10 @@
-//! Standard instructions on locals that are kept elsewhere.
+//! Lowers standard instructions on locals that are stored in a struct.
 
 use super::function::Function;
 use crate::dialect::source::Instruction;
 
 impl<'a> Function<'_, 'a, '_> {
-    /// `local.get`, `local.set`, `local.tee` of a local that is kept elsewhere.
+    /// `local.get`, `local.set` and `local.tee` of a local that is stored in a struct.
     pub(super) fn local(&mut self, instruction: &mut Instruction<'a>, part: usize) {
         let tree = self.lowering.tree;
         let at = instruction.at(tree);

@@ -5,28 +5,26 @@ use std::ops::Range;
 
 use crate::dialect::lower::Pieces;
 
-/// A part of a function that becomes a function of its own, after the fields
-/// of the source.
+/// A part of a function that becomes a separate function after the fields of the source.
 #[derive(Debug)]
 pub(crate) struct Closure {
-    /// The instructions; an edit takes them away where they stood.
+    /// The instructions, which an edit removes from the source.
     pub range: Range<usize>,
-    /// `(func ..`, up to its locals, which are added when the function is left.
+    /// `(func ..` up to its locals, which are added at the end of the outer function.
     pub head: Pieces,
     pub locals: Pieces,
-    /// What it does first.
     pub prologue: Pieces,
-    /// What is wrong if it does not end with its results.
+    /// The message for a body that does not end with the results.
     pub note: String,
 }
 
-/// The closures of a function. One that is inside another comes after it.
+/// The closures of a function. An inner closure comes after its outer one.
 #[derive(Debug, Default)]
 pub(crate) struct Closures {
     all: Vec<Closure>,
-    /// For each the one that it is inside of.
+    /// The outer closure of each.
     outer: Vec<Option<usize>>,
-    /// Their numbers by where they start.
+    /// Their indices, by start.
     starts: BTreeMap<usize, usize>,
 }
 
@@ -38,12 +36,11 @@ impl Closures {
         self.all.push(closure);
     }
 
-    /// The innermost closure around a byte.
     pub fn around(&mut self, at: usize) -> Option<&mut Closure> {
         self.innermost(at).map(|number| &mut self.all[number])
     }
 
-    /// What is around a byte is around the last start before it, too.
+    /// Closures around a byte are also around the last start before it.
     fn innermost(&self, at: usize) -> Option<usize> {
         let last = self.starts.range(..=at).next_back().map(|(_, &number)| number);
         let mut outward = std::iter::successors(last, |&number| self.outer[number]);

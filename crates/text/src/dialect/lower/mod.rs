@@ -1,4 +1,4 @@
-//! A module that is being lowered: what the designs change and add.
+//! [`Lowering`]: a module while it is lowered, with all that the designs change and add.
 
 mod closure;
 mod output;
@@ -26,43 +26,39 @@ pub(crate) use tag_form::TagForm;
 pub(crate) use type_definition::standard_type;
 pub(crate) use walk::walk;
 
-/// What is written.
+/// The two texts that a module is lowered to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rendering {
-    /// The standard text, in which the kinds of all designs are continuations.
+    /// The standard text. The kinds of all designs are continuations.
     Standard,
-    /// A text that is only validated, in which no kind matches another.
+    /// A text for validation only. No kind matches another.
     Shadow,
 }
 
-/// A module that is being lowered.
 pub(crate) struct Lowering<'a, 'm> {
     pub tree: &'m Tree<'a>,
     pub module: &'m Module<'a>,
     pub rendering: Rendering,
     pub names: Names,
     pub edits: Edits,
-    /// Fields in front of, and after, those of the source.
+    /// Fields to add before and after those of the source.
     pub front: Pieces,
     pub back: Pieces,
-    /// Names of what was added, by what was asked for.
+    /// The names of added items, by a key that describes the item.
     added: HashMap<String, String>,
-    /// Function types of the source by their signatures, once one was looked
-    /// for.
+    /// The function types of the source by signature, collected on first use.
     written: Option<HashMap<String, Option<String>>>,
-    /// Names that designs keep for the module.
+    /// Names of types that stand for words of designs.
     brands: HashMap<&'static str, String>,
-    /// The function that is being lowered.
     function: Option<Function>,
 }
 
-/// A function that is being lowered.
+/// The current function.
 #[derive(Debug)]
 struct Function {
-    /// Where it declares further locals, and these.
+    /// The offset at which it declares further locals, and these locals.
     locals_at: usize,
     locals: Pieces,
-    /// What it does first.
     prologue: Pieces,
     closures: Closures,
 }
@@ -92,18 +88,18 @@ impl<'a, 'm> Lowering<'a, 'm> {
         self.rendering == Rendering::Shadow
     }
 
-    /// Keeps a name for the whole module: the type that stands for `word`.
+    /// Sets the type that stands for `word` in the whole module.
     pub fn set_brand(&mut self, word: &'static str, name: String) {
         self.brands.insert(word, name);
     }
 
-    /// The name that was kept for `word`.
+    /// The type that stands for `word`.
     pub fn brand(&self, word: &str) -> &str {
         self.brands.get(word).map_or("", String::as_str)
     }
 
-    /// The name of what is added beside something of the source: the same each
-    /// time for the same owner.
+    /// The name of an item that is added for an item of the source. It is the same for each call
+    /// with the same owner.
     pub fn companion(&mut self, owner: Name<'_>, what: &str) -> String {
         let key = format!("{what} of {}", owner.key());
         if let Some(added) = self.added.get(&key) {
@@ -114,7 +110,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
         added
     }
 
-    /// How the source says the continuation types that types of designs are.
+    /// Pairs of a continuation type in the lowered text and the design's type in the source.
     pub fn type_words(&mut self) -> Vec<(String, String)> {
         let module = self.module;
         let types = module.types.iter().filter_map(|ty| Some((ty.name?, &ty.kind)));
@@ -132,8 +128,8 @@ impl<'a, 'm> Lowering<'a, 'm> {
         words
     }
 
-    /// A label that clashes with none of the source. It is the same each time:
-    /// of labels with one name, the innermost counts.
+    /// A label that clashes with none of the source. Each call returns the same label for the same
+    /// wish, since the innermost of equal labels wins.
     pub fn label(&mut self, wish: &str) -> String {
         let key = format!("label {wish}");
         if let Some(added) = self.added.get(&key) {
@@ -144,15 +140,13 @@ impl<'a, 'm> Lowering<'a, 'm> {
         added
     }
 
-    /// Enters a function, which declares further locals at a byte.
     pub fn enter_function(&mut self, locals_at: usize) {
         let (locals, prologue) = (Pieces::new(), Pieces::new());
         self.function =
             Some(Function { locals_at, locals, prologue, closures: Closures::default() });
     }
 
-    /// Leaves a function: adds its locals, and what became functions of their
-    /// own.
+    /// Leaves a function: adds its locals and its closures.
     pub fn leave_function(&mut self) {
         let Some(function) = self.function.take() else { return };
         let mut start = function.locals;
@@ -169,35 +163,34 @@ impl<'a, 'm> Lowering<'a, 'm> {
         }
     }
 
-    /// Whether a function is being lowered.
     pub fn is_in_function(&self) -> bool {
         self.function.is_some()
     }
 
-    /// Adds what the current function does first.
+    /// Adds instructions to the start of the current function.
     pub fn prologue(&mut self, pieces: Pieces) {
         if let Some(function) = &mut self.function {
             function.prologue.append(pieces);
         }
     }
 
-    /// Makes a part of the current function a function of its own. One that is
-    /// inside another comes after it.
+    /// Turns a part of the current function into a separate function. Inner closures must come
+    /// after outer ones.
     pub fn closure(&mut self, closure: Closure) {
         if let Some(function) = &mut self.function {
             function.closures.push(closure);
         }
     }
 
-    /// A new local for an instruction at a byte: of the current function, or of
-    /// the part of it that becomes a function of its own.
+    /// A new local for an instruction at a byte, in the current function or in the closure around
+    /// the byte.
     pub fn local(&mut self, wish: &str, ty: &str, at: usize) -> String {
         let name = self.names.fresh(wish);
         self.named_local(&name, ty, at);
         name
     }
 
-    /// The same, with a name that is only used once in the function.
+    /// Like `local`, with a name that is unique in the function.
     pub fn named_local(&mut self, name: &str, ty: &str, at: usize) {
         if let Some(function) = &mut self.function {
             let locals = match function.closures.around(at) {
@@ -208,12 +201,11 @@ impl<'a, 'm> Lowering<'a, 'm> {
         }
     }
 
-    /// The name of a type that was added with [`Lowering::standard_type`].
     pub fn standard_type_name(&self, definition: &str) -> String {
         self.added.get(&format!("(type {definition}")).cloned().unwrap_or_default()
     }
 
-    /// A type of the standard text, added once: `definition` is what it is.
+    /// Adds a type to the standard text, once for each definition.
     pub fn standard_type(&mut self, wish: &str, definition: &str, at: usize) -> String {
         let key = format!("(type {definition}");
         if let Some(added) = self.added.get(&key) {
@@ -225,8 +217,8 @@ impl<'a, 'm> Lowering<'a, 'm> {
         name
     }
 
-    /// The import of a primitive of a reserved module, with a type in the
-    /// standard text. The same import is added once.
+    /// Imports a primitive of a reserved module, with a type in the standard text, once for each
+    /// type.
     pub fn primitive(&mut self, module: &str, name: &str, ty: &str, at: usize) -> String {
         let import = format!("(import \"ropewalk:{module}\" \"{name}\" (func");
         let key = format!("{import} {ty}");
@@ -239,9 +231,8 @@ impl<'a, 'm> Lowering<'a, 'm> {
         added
     }
 
-    /// The function type that a function with this signature has: the first
-    /// one of the source that fits, or one that is added, with a name like
-    /// `wish`.
+    /// The function type for a signature: the first one of the source that fits, or an added one
+    /// with a name like `wish`.
     pub fn function_type(&mut self, signature: &Signature<'a>, wish: &str, at: usize) -> String {
         let printed = self.signature(&signature.params, &signature.results);
         if let Some(added) = self.added.get(&printed) {
@@ -256,8 +247,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
         name
     }
 
-    /// The first function type of the source with this signature, if it has a
-    /// name.
+    /// The first function type of the source with this signature, if it has a name.
     fn written_type(&mut self, printed: &str) -> Option<String> {
         if self.written.is_none() {
             self.written = Some(self.written_types());
@@ -265,8 +255,8 @@ impl<'a, 'm> Lowering<'a, 'm> {
         self.written.as_ref()?.get(printed)?.clone()
     }
 
-    /// The first function type of the source with each signature. Those in
-    /// recursion groups are not what a signature without a type means.
+    /// The first function type of the source for each signature. A signature without a type never
+    /// means a type of a recursion group.
     fn written_types(&self) -> HashMap<String, Option<String>> {
         let mut types = HashMap::new();
         for TypeDef { name, kind, is_grouped, .. } in self.module.types.iter() {
@@ -280,7 +270,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
         types
     }
 
-    /// A tag with these parameters, added once.
+    /// Adds a tag with these parameters, once.
     pub fn tag(&mut self, params: &[ValType<'a>], at: usize) -> String {
         let printed = self.signature(params, &[]);
         let key = format!("(tag{printed}");
@@ -304,7 +294,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
         }
     }
 
-    /// Makes `ref.func` of a function valid.
+    /// Declares a function, so that `ref.func` may name it.
     pub fn declare(&mut self, function: Name<'_>) {
         let field = format!("\n  (elem declare func {})", function.text);
         if self.added.insert(field.clone(), String::new()).is_none() {
@@ -312,13 +302,12 @@ impl<'a, 'm> Lowering<'a, 'm> {
         }
     }
 
-    /// Requires that values of the types `from` may stand where the types `to`
-    /// are expected. It is checked in the shadow, by a function type with the
-    /// results `from` that is a sub type of one with the results `to`; if that is
-    /// not valid, `message` says what is wrong. Types are validated first, so
-    /// whatever else is wrong, the condition is found.
+    /// Requires that values of the types `from` may be used where the types `to` are expected. Both
+    /// lists have the same length.
     ///
-    /// There are as many types in `from` as in `to`.
+    /// The shadow checks this by a function type with the results `from` that is a subtype of one
+    /// with the results `to`. If that is invalid, the error is `message`. Types are validated
+    /// first, so the condition is found before other errors.
     pub fn require(&mut self, from: &[ValType<'a>], to: &[ValType<'a>], at: usize, message: &str) {
         if !self.is_shadow() {
             return;
@@ -326,7 +315,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
         let (sub, super_type) = (self.signature(&[], from), self.signature(&[], to));
         if self.added.insert(format!("{sub} <: {super_type}"), String::new()).is_none() {
             let name = self.names.fresh("expected");
-            // In a group: no signature without a type must happen to be theirs.
+            // In a recursion group, so that no signature without a type means them.
             let types = format!(
                 "\n  (rec (type {name} (sub (func{super_type}))) (type (sub {name} (func{sub}))))"
             );
@@ -334,7 +323,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
         }
     }
 
-    /// ` (param ..) (result ..)`, with a space in front, or nothing.
+    /// Prints ` (param ..) (result ..)`, with a leading space, or nothing.
     pub fn signature(&self, params: &[ValType<'a>], results: &[ValType<'a>]) -> String {
         let list = |word: &str, types: &[ValType<'a>]| match types {
             [] => String::new(),
@@ -346,7 +335,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
         list("param", params) + &list("result", results)
     }
 
-    /// A value type in the standard text.
+    /// Prints a value type in the standard text.
     pub fn ty(&self, ty: ValType<'a>) -> String {
         match ty.kind {
             ValKind::Word(word) => self.value_word(word),
@@ -358,7 +347,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
         }
     }
 
-    /// The null of a value type in the standard text, if the type has one.
+    /// The null of a value type in the standard text, if the type is nullable.
     pub fn null(&self, ty: ValType<'a>) -> Option<String> {
         let ty = self.ty(ty);
         let heap = match ty.strip_prefix("(ref null ") {
@@ -368,7 +357,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
         Some(format!("(ref.null {heap})"))
     }
 
-    /// A value type in the standard text, in pieces that stand for its parts.
+    /// Like `ty`, in pieces that map to the parts of the type.
     pub fn ty_pieces(&self, ty: ValType<'a>) -> Pieces {
         let ValKind::Ref { nullable, heap } = ty.kind else {
             return Pieces::text(self.ty(ty), ty.at);
@@ -380,7 +369,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
         pieces
     }
 
-    /// `(func (param ..) (result ..))`, in pieces that stand for its parts.
+    /// Prints `(func (param ..) (result ..))`, in pieces that map to its parts.
     pub fn func(&self, signature: &Signature<'a>, at: usize) -> Pieces {
         let mut pieces = Pieces::text("(func", at);
         for (word, types) in [("param", &signature.params), ("result", &signature.results)] {
@@ -405,7 +394,6 @@ impl<'a, 'm> Lowering<'a, 'm> {
         }
     }
 
-    /// A heap type of one word in the standard text.
     pub fn heap_word(&self, word: &str) -> String {
         let found = DESIGNS.iter().find_map(|design| design.heap_type(self, word));
         found.unwrap_or_else(|| word.to_string())
@@ -416,20 +404,18 @@ impl<'a, 'm> Lowering<'a, 'm> {
         found.unwrap_or_else(|| word.to_string())
     }
 
-    /// Puts standard instructions in place of an instruction whose immediates
-    /// were read: those of `folded`, each in parentheses, and then `last`,
-    /// which is plain and has none.
+    /// Replaces an instruction whose immediates were read by standard instructions: those of
+    /// `folded`, each in parentheses, and then the plain instruction `last`.
     ///
-    /// In a folded instruction they follow the operands: `(last operands
-    /// folded)`, which the standard text unfolds in just this order. So
-    /// neither what is on the stack already nor locals that the operands set
-    /// are hidden by a block.
+    /// In a folded instruction they follow the operands: `(last operands folded)`, which unfolds in
+    /// this order. No block comes between them and the operand stack, or the locals that the
+    /// operands set.
     pub fn emit(&mut self, instruction: &Instruction<'a>, folded: &str, last: Option<&str>) {
         let at = instruction.at(self.tree);
         self.emit_pieces(instruction, Pieces::text(folded, at), last);
     }
 
-    /// The same, with pieces that stand for the immediates.
+    /// Like `emit`, with pieces that map to the immediates.
     pub fn emit_pieces(
         &mut self,
         instruction: &Instruction<'a>,
@@ -456,7 +442,6 @@ impl<'a, 'm> Lowering<'a, 'm> {
         }
     }
 
-    /// Replaces a word.
     pub fn replace_word(&mut self, node: Node, text: String) {
         let range = self.tree.start(node)..self.tree.end(node);
         self.edits.replace(range, Pieces::text(text, self.tree.start(node)));

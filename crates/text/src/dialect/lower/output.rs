@@ -1,8 +1,7 @@
-//! The text that is written, and where in the source each part comes from.
+//! Edits of a source, and the map from the edited text back to the source.
 //!
-//! The lowered text is the source with edits. What no edit touches is copied
-//! byte for byte, with its comments; what an edit writes consists of pieces
-//! that know for which byte of the source they stand.
+//! Text that no edit touches is copied byte for byte, with its comments. An edit writes pieces,
+//! each of which knows its byte of the source.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -11,13 +10,12 @@ use std::ops::Range;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pieces(Vec<Piece>);
 
-/// A piece of new text.
 #[derive(Debug, Clone)]
 enum Piece {
-    /// Text that stands for the byte `at` of the source. An error that is
-    /// found in it has the message `note`, if there is one.
+    /// Text that maps to the byte `at` of the source. An error in it has the message `note`, if
+    /// there is one.
     New { text: String, at: usize, note: Option<String> },
-    /// A part of the source, with the edits in it.
+    /// A part of the source, with its edits.
     Moved(Range<usize>),
 }
 
@@ -26,30 +24,28 @@ impl Pieces {
         Pieces::default()
     }
 
-    /// One piece of text.
     pub fn text(text: impl Into<String>, at: usize) -> Pieces {
         let mut pieces = Pieces::new();
         pieces.push(text, at);
         pieces
     }
 
-    /// Adds text that stands for the byte `at` of the source.
+    /// Adds text that maps to the byte `at` of the source.
     pub fn push(&mut self, text: impl Into<String>, at: usize) {
         self.0.push(Piece::New { text: text.into(), at, note: None });
     }
 
-    /// Adds text in which an error means `note`.
+    /// Adds text for which any error has the message `note`.
     pub fn push_noted(&mut self, text: impl Into<String>, at: usize, note: impl Into<String>) {
         self.0.push(Piece::New { text: text.into(), at, note: Some(note.into()) });
     }
 
-    /// Adds a part of the source, with all edits that lie in it. An edit of
-    /// the place where it came from should take it away there.
+    /// Adds a part of the source, with all edits in it. Another edit should remove it from its old
+    /// place.
     pub fn push_moved(&mut self, range: Range<usize>) {
         self.0.push(Piece::Moved(range));
     }
 
-    /// Whether there is no text in it.
     pub fn is_empty(&self) -> bool {
         let is_empty = |piece: &Piece| matches!(piece, Piece::New { text, .. } if text.is_empty());
         self.0.iter().all(is_empty)
@@ -60,39 +56,35 @@ impl Pieces {
     }
 }
 
-/// The changes to a source.
 #[derive(Debug, Default)]
 pub(crate) struct Edits(Vec<Edit>);
 
 #[derive(Debug)]
 struct Edit {
-    /// What is taken away; empty for an insertion.
+    /// The removed range; empty for an insertion.
     range: Range<usize>,
     pieces: Pieces,
-    /// Whether it stands before other insertions at the same place.
+    /// Whether it comes before other insertions at the same offset.
     is_early: bool,
 }
 
 impl Edits {
-    /// Puts `pieces` in place of a part of the source. Edits inside that part
-    /// apply only where the part is moved to.
+    /// Replaces a part of the source. Edits inside that part apply only where it is moved to.
     pub fn replace(&mut self, range: Range<usize>, pieces: Pieces) {
         self.0.push(Edit { range, pieces, is_early: false });
     }
 
-    /// Puts `pieces` before the byte `at` of the source, after what was put
-    /// there earlier.
+    /// Inserts before the byte `at` of the source, after earlier insertions there.
     pub fn insert(&mut self, at: usize, pieces: Pieces) {
         self.replace(at..at, pieces);
     }
 
-    /// Puts `pieces` before the byte `at` of the source, and before everything
-    /// else that is put there.
+    /// Inserts before the byte `at` of the source, before all other insertions there.
     pub fn insert_early(&mut self, at: usize, pieces: Pieces) {
         self.0.push(Edit { range: at..at, pieces, is_early: true });
     }
 
-    /// Writes a part of the source with these edits.
+    /// Applies the edits to a part of the source.
     pub fn render(mut self, source: &str, range: Range<usize>) -> Output {
         self.0.sort_by_key(|edit| {
             let Range { start, end } = edit.range;
@@ -110,8 +102,7 @@ impl Edits {
         output
     }
 
-    /// Copies the source up to the next edit, and leaves that and the rest of
-    /// the range to be done.
+    /// Copies the source up to the next edit, and pushes that edit and the remaining range as work.
     fn copy(
         &mut self,
         source: &str,
@@ -129,39 +120,39 @@ impl Edits {
         let Some(edit) = next else { return output.copy(source, range) };
         output.copy(source, range.start..edit.range.start);
         work.push(Work::Copy(edit.range.end..range.end));
-        // An edit is done once: what is left of it is nothing.
+        // An edit applies once: it becomes empty.
         let pieces = std::mem::take(&mut edit.pieces);
         edit.range = edit.range.start..edit.range.start;
         work.extend(pieces.0.into_iter().rev().map(Work::Write));
     }
 }
 
-/// What is left to be written, the last first.
+/// The remaining work, last step first.
 enum Work {
     Copy(Range<usize>),
     Write(Piece),
 }
 
-/// A text that was written, and where it comes from.
+/// The edited text, with its map to the source.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     pub text: String,
     pub map: SpanMap,
 }
 
-/// From the bytes of a text that was written to those of its source.
+/// Maps bytes of the edited text to bytes of its source.
 #[derive(Debug, Default)]
 pub(crate) struct SpanMap {
     segments: Vec<Segment>,
     notes: Vec<String>,
 }
 
-/// A part of the text that was written, up to the next segment.
+/// A part of the edited text, up to the next segment.
 #[derive(Debug)]
 struct Segment {
     start: u32,
     source: u32,
-    /// Whether it is a copy, so that each byte has a byte of the source.
+    /// Whether it is a copy, in which each byte maps to its own byte of the source.
     is_copy: bool,
     note: Option<u32>,
 }
@@ -190,7 +181,7 @@ impl Output {
 }
 
 impl SpanMap {
-    /// Where in the source a byte of the text comes from.
+    /// The offset in the source of a byte of the text.
     pub fn find(&self, offset: usize) -> usize {
         match self.segment(offset) {
             Some(segment) if segment.is_copy => {
@@ -201,7 +192,7 @@ impl SpanMap {
         }
     }
 
-    /// What an error at a byte of the text means, if that was said.
+    /// The message for an error at a byte of the text, if one was set.
     pub fn note(&self, offset: usize) -> Option<&str> {
         let number = self.segment(offset)?.note?;
         self.notes.get(number as usize).map(String::as_str)

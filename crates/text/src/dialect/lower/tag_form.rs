@@ -1,14 +1,13 @@
-//! The form of a primitive with a tag operand: the call is the whole body of a
-//! `try_table` whose catch names the tag.
+//! The form of a primitive with a tag operand: a `try_table` whose body is the call, with a catch
+//! that names the tag.
 
 use crate::dialect::lower::Lowering;
 
-/// A call of a primitive with a tag operand. Types are written with a space in
-/// front, or are nothing.
+/// A call of a primitive with a tag operand. Types are printed with a leading space, or empty.
 #[derive(Debug)]
 pub(crate) struct TagForm<'s> {
     pub primitive: String,
-    /// What is done in the `try_table` before the call: `(ref.func $f) `.
+    /// Instructions in the `try_table` before the call: `(ref.func $f) `.
     pub function: &'s str,
     pub tag: &'s str,
     /// The types of the operands, of the tag's values and of the results.
@@ -35,7 +34,7 @@ impl TagForm<'_> {
         format!("(block {after}{}{} {call} (unreachable))", self.params, self.results)
     }
 
-    /// The call, which does not return; after it stands an `unreachable`.
+    /// The call, which does not return. The caller adds an `unreachable`.
     pub fn without_return(&self, lowering: &mut Lowering<'_, '_>) -> String {
         self.then(lowering, "(unreachable)")
     }

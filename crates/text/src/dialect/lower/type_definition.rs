@@ -1,9 +1,9 @@
-//! The definitions of types in the standard text.
+//! Prints type definitions in the standard text.
 
 use crate::dialect::definitions::Sub;
 use crate::dialect::lower::Pieces;
 
-/// Names, with the place in the source for which they stand.
+/// A name, and the offset in the source that it maps to.
 pub(crate) type Placed = (String, usize);
 
 /// `(type $name (sub final? $supertype* inner))`, or without `sub`.

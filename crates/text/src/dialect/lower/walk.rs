@@ -1,5 +1,4 @@
-//! Walks through a module from front to back, and lets the designs lower
-//! their words.
+//! Walks through a module from front to back, and has the designs lower their words.
 
 use crate::dialect::check::suggestions;
 use crate::dialect::definitions::{Header, TypeKind};
@@ -34,13 +33,12 @@ fn is_function(lowering: &Lowering<'_, '_>, words: &Words<'_, '_>, field: Node) 
     lowering.tree.head(field).is_some_and(|head| head == "func" || is_of_design())
 }
 
-/// Where a function declares further locals: after its own.
+/// The offset at which a function declares further locals: after its own.
 fn locals_at(lowering: &Lowering<'_, '_>, field: Node) -> Result<usize> {
     let body = Header::read(lowering.tree, field)?.body(lowering.tree, field);
     Ok(lowering.tree.end(body - 1))
 }
 
-/// Lowers the words in a field.
 fn nodes<'a>(lowering: &mut Lowering<'a, '_>, words: &Words<'_, 'a>, field: Node) -> Result<()> {
     let mut node = field;
     while node <= lowering.tree.last(field) {
@@ -59,7 +57,7 @@ fn nodes<'a>(lowering: &mut Lowering<'a, '_>, words: &Words<'_, 'a>, field: Node
     Ok(())
 }
 
-/// Lowers a word of a design, and returns where to continue.
+/// Lowers a word of a design, and returns the node to continue with.
 fn word<'a>(
     lowering: &mut Lowering<'a, '_>,
     design: &'static dyn Design,
@@ -91,21 +89,20 @@ fn word<'a>(
     Ok(node + 1)
 }
 
-/// No instruction of a design is constant.
+/// The error for an instruction of a design in a constant expression.
 fn outside(lowering: &Lowering<'_, '_>, instruction: &Instruction<'_>) -> Error {
     let word = instruction.word;
-    let message = format!("constant expression required: `{word}` stands only in functions");
+    let message = format!("constant expression required: `{word}` is allowed only in functions");
     Error::invalid(instruction.at(lowering.tree), message)
 }
 
-/// Defines the type of a design, or goes into any other list.
+/// Defines the type of a design, or enters any other list.
 fn list(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<Node> {
     let Some(definition) = lowering.module.type_at(list) else { return Ok(list + 1) };
     let TypeKind::Design(design, _) = definition.kind else { return Ok(list + 1) };
     let tree = lowering.tree;
     let types = design.define(lowering, definition)?;
-    // Also a group of one: a signature without a type must not happen to be
-    // that of a type that stands alone.
+    // Also for a single type, so that a signature without a type never means it.
     let pieces = match definition.is_grouped {
         true => spaced(types, definition.at),
         false => group(types, definition.at),

@@ -1,4 +1,4 @@
-//! Names: those of the source, and new ones that clash with none of them.
+//! Names of the source, and new names that clash with none of them.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -7,7 +7,7 @@ use wast::lexer::Lexer;
 
 use crate::dialect::source::{Node, Tree};
 
-/// A name as the source writes it, `$x` or `$"x"`, and where.
+/// A name as the source writes it, `$x` or `$"x"`, and its offset.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Name<'a> {
     pub text: &'a str,
@@ -15,42 +15,39 @@ pub(crate) struct Name<'a> {
 }
 
 impl<'a> Name<'a> {
-    /// The name that a node is.
     pub fn read(tree: &Tree<'a>, node: Node) -> Option<Name<'a>> {
         tree.is_name(node).then(|| Name { text: tree.text(node), at: tree.start(node) })
     }
 
-    /// What the name says: `$x` and `$"x"` say the same.
+    /// The name without its syntax: equal for `$x` and `$"x"`.
     pub fn key(&self) -> Cow<'a, str> {
         key(self.text)
     }
 }
 
-/// What a name says, without its `$`.
 fn key(text: &str) -> Cow<'_, str> {
     let token = Lexer::new(text).parse(&mut 0).ok().flatten();
     token.and_then(|token| token.id(text).ok()).unwrap_or(Cow::Borrowed(text))
 }
 
-/// The names that are taken.
 #[derive(Debug, Clone)]
 pub(crate) struct Names {
     taken: HashSet<String>,
-    /// How often each name was wished for.
+    /// How often `fresh` was called for each name.
     wishes: HashMap<String, usize>,
-    /// Those that are new, without their `$`.
+    /// The new names, without their `$`.
     added: HashSet<String>,
 }
 
 impl Names {
-    /// The names in a source, whatever they name.
+    /// All names in a source, whatever they refer to.
     pub fn of(tree: &Tree<'_>) -> Names {
         let names = (0..tree.len()).filter_map(|node| Name::read(tree, node));
         let taken = names.map(|name| name.key().into_owned()).collect();
         Names { taken, wishes: HashMap::new(), added: HashSet::new() }
     }
 
-    /// A new name like `wish`, which has no `$`. It is taken from now on.
+    /// Returns a new name that resembles `wish`, which has no `$`.
     pub fn fresh(&mut self, wish: &str) -> String {
         let wish: String = wish.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
         let number = self.wishes.entry(wish.clone()).or_insert(0);
@@ -64,12 +61,11 @@ impl Names {
         }
     }
 
-    /// The new names, without their `$`.
     pub fn into_added(self) -> HashSet<String> {
         self.added
     }
 
-    /// A new name for something that belongs to `owner`: `$x.func` for `$x`.
+    /// Returns a new name for something that belongs to `owner`: `$x.func` for `$x`.
     pub fn fresh_for(&mut self, owner: Option<Name<'_>>, what: &str) -> String {
         match owner {
             Some(owner) => self.fresh(&format!("{}.{what}", owner.key())),

@@ -1,10 +1,8 @@
-//! The tree of a text: words and lists, with their places.
+//! The tree of a text: words and lists, with their offsets.
 //!
-//! The tree is flat. It is the row of all tokens that mean something (white
-//! space, comments and annotations are left out), and for each opening
-//! parenthesis the place of the closing one. A *node* is the number of a
-//! token: a word, or the parenthesis that opens a list. So no text, however
-//! deeply nested, needs deep recursion.
+//! The tree is flat: it is the sequence of all tokens except white space, comments and annotations,
+//! and each opening parenthesis has the index of the closing one. A *node* is the index of a token:
+//! a word, or the parenthesis that opens a list. Deeply nested text needs no deep recursion.
 
 use std::ops::Range;
 
@@ -12,26 +10,25 @@ use wast::lexer::{Lexer, Token, TokenKind};
 
 use crate::error::{Error, Result};
 
-/// The number of a token. It stands for a word, or for the list that it opens.
+/// The index of a token: a word, or the list that it opens.
 pub(crate) type Node = usize;
 
-/// The words and lists of a part of a source.
 #[derive(Debug)]
 pub(crate) struct Tree<'a> {
     source: &'a str,
     range: Range<usize>,
     tokens: Vec<Token>,
-    /// For each token the last one of its node, and the list it is in.
+    /// For each token, the last token of its node, and the list that contains it.
     ends: Vec<Node>,
     parents: Vec<Option<Node>>,
-    fault: Option<Error>,
-    /// Where the last token that could be read ends.
+    error: Option<Error>,
+    /// The end of the last readable token.
     readable: usize,
 }
 
 impl<'a> Tree<'a> {
-    /// The tree of a part of a source. If that cannot be read whole, the tree
-    /// is of what could be read, with parentheses that match, and has a fault.
+    /// Parses a part of a source. On an error, the tree has what precedes it, with balanced
+    /// parentheses, and [`error`](Tree::error) returns it.
     pub fn parse(source: &'a str, range: Range<usize>) -> Tree<'a> {
         let mut tree = Tree {
             source,
@@ -39,24 +36,24 @@ impl<'a> Tree<'a> {
             tokens: Vec::new(),
             ends: Vec::new(),
             parents: Vec::new(),
-            fault: None,
+            error: None,
             readable: range.start,
         };
         let mut open = Vec::new();
         let read = read_tokens(source, &range, |token| tree.push(token, &mut open));
-        tree.fault = read.err();
+        tree.error = read.err();
         tree.readable =
             tree.tokens.last().map_or(range.start, |last| last.offset + last.len as usize);
         while !open.is_empty() {
             let message = "expected `)`: a parenthesis is not closed";
-            tree.fault.get_or_insert_with(|| Error::malformed(range.end, message));
+            tree.error.get_or_insert_with(|| Error::malformed(range.end, message));
             let close = Token { kind: TokenKind::RParen, offset: range.end, len: 0 };
             tree.close(close, &mut open);
         }
         tree
     }
 
-    /// Adds a token; `open` are the lists that are not closed yet.
+    /// Adds a token; `open` has the unclosed lists.
     fn push(&mut self, token: Token, open: &mut Vec<Node>) -> Result<()> {
         if token.kind == TokenKind::RParen {
             return match self.close(token, open) {
@@ -72,7 +69,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Closes the last list that is open.
+    /// Closes the innermost open list.
     fn close(&mut self, token: Token, open: &mut Vec<Node>) -> Option<()> {
         let list = open.pop()?;
         self.ends[list] = self.add(token, Some(list));
@@ -87,48 +84,48 @@ impl<'a> Tree<'a> {
         node
     }
 
-    /// Why the source cannot be read, if it cannot.
-    pub fn fault(&self) -> Option<&Error> {
-        self.fault.as_ref()
+    /// The first error of the source, if it has one.
+    pub fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
     }
 
-    /// Where the last token that could be read ends in the source.
+    /// The offset of the end of the last readable token.
     pub fn readable(&self) -> usize {
         self.readable
     }
 
-    /// The whole source; the tree may be of a part of it.
+    /// The whole source, of which the tree may cover a part.
     pub fn source(&self) -> &'a str {
         self.source
     }
 
-    /// The part of the source of which this is the tree.
+    /// The part of the source that the tree covers.
     pub fn range(&self) -> Range<usize> {
         self.range.clone()
     }
 
-    /// How many tokens there are.
+    /// The number of tokens.
     pub fn len(&self) -> usize {
         self.tokens.len()
     }
 
-    /// The words and lists that are in no list.
+    /// The nodes outside all lists.
     pub fn top(&self) -> Nodes<'_, 'a> {
         Nodes { tree: self, next: 0, end: self.len() }
     }
 
-    /// The words and lists in a list, its first word included.
+    /// The nodes in a list, including its first word.
     pub fn children(&self, list: Node) -> Nodes<'_, 'a> {
         Nodes { tree: self, next: list + 1, end: self.ends[list] }
     }
 
-    /// What follows after a node in the same list.
+    /// The nodes after a node in the same list.
     pub fn siblings(&self, node: Node) -> Nodes<'_, 'a> {
         let end = self.parents[node].map_or(self.len(), |list| self.ends[list]);
         Nodes { tree: self, next: self.ends[node] + 1, end }
     }
 
-    /// The words and lists from one node on, up to another.
+    /// The nodes from `next` up to `end`.
     pub fn between(&self, next: Node, end: Node) -> Nodes<'_, 'a> {
         Nodes { tree: self, next, end }
     }
@@ -149,51 +146,47 @@ impl<'a> Tree<'a> {
         matches!(self.kind(node), Some(TokenKind::Integer(_)))
     }
 
-    /// The keyword that a node is.
+    /// The node's text, if it is a keyword.
     pub fn word(&self, node: Node) -> Option<&'a str> {
         (self.kind(node) == Some(TokenKind::Keyword)).then(|| self.text(node))
     }
 
-    /// The keyword with which a list begins.
+    /// The first word of a list, if it is a keyword.
     pub fn head(&self, list: Node) -> Option<&'a str> {
         self.is_list(list).then(|| self.word(list + 1)).flatten()
     }
 
-    /// Whether one of these words stands where a type is used: not as the head
-    /// of a list.
+    /// Whether one of these words is used as a type, that is, other than as the head of a list.
     pub fn has_type_word(&self, words: &[&str]) -> bool {
         let is_head = |node: Node| self.parent(node).is_some_and(|list| list + 1 == node);
         let is_one = |node| self.word(node).is_some_and(|word| words.contains(&word));
         (0..self.len()).any(|node| is_one(node) && !is_head(node))
     }
 
-    /// The list that a node is in.
+    /// The list that contains a node.
     pub fn parent(&self, node: Node) -> Option<Node> {
         self.parents.get(node).copied().flatten()
     }
 
-    /// The last token of a node: the parenthesis that closes it, if a list.
+    /// The last token of a node: for a list, its closing parenthesis.
     pub fn last(&self, node: Node) -> Node {
         self.ends[node]
     }
 
-    /// Where a node starts in the source.
     pub fn start(&self, node: Node) -> usize {
         self.tokens.get(node).map_or(self.range.end, |token| token.offset)
     }
 
-    /// Where a node ends in the source.
     pub fn end(&self, node: Node) -> usize {
         let last = &self.tokens[self.ends[node]];
         last.offset + last.len as usize
     }
 
-    /// The source of a node.
     pub fn text(&self, node: Node) -> &'a str {
         &self.source[self.start(node)..self.end(node)]
     }
 
-    /// A node in an error: its source if it is short, or what it is.
+    /// Describes a node in an error: by its source if that is short, or else by its sort.
     pub fn describe(&self, node: Node) -> String {
         match self.kind(node) {
             None => "the end".to_string(),
@@ -206,7 +199,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// A row of words and lists.
+/// An iterator over nodes.
 #[derive(Debug, Clone)]
 pub(crate) struct Nodes<'t, 'a> {
     tree: &'t Tree<'a>,
@@ -215,7 +208,7 @@ pub(crate) struct Nodes<'t, 'a> {
 }
 
 impl Nodes<'_, '_> {
-    /// The node that is next, or the token after the last one.
+    /// The next node, or the token after the last one.
     pub fn peek(&self) -> Node {
         self.next
     }
@@ -231,7 +224,7 @@ impl Iterator for Nodes<'_, '_> {
     }
 }
 
-/// Reads the tokens of a part of a source that mean something.
+/// Reads the tokens of a part of a source, without white space, comments and annotations.
 fn read_tokens(
     source: &str,
     range: &Range<usize>,
@@ -253,7 +246,7 @@ fn read_tokens(
     Ok(())
 }
 
-/// Goes after the parenthesis that closes an annotation.
+/// Skips to the end of an annotation.
 fn skip_annotation(lexer: &Lexer<'_>, next: &mut usize) -> Result<()> {
     let mut open = 1;
     while open > 0 {
@@ -278,7 +271,7 @@ mod tests {
         let source = r#"(a (@x (y)) $b (c 1) "s" ;; )
             (; ( ;) d) e"#;
         let tree = Tree::parse(source, 0..source.len());
-        assert_eq!(tree.fault(), None);
+        assert_eq!(tree.error(), None);
         let text = |nodes: Nodes<'_, '_>| nodes.map(|node| tree.text(node)).collect::<Vec<_>>();
         assert_eq!(tree.top().count(), 2);
         assert_eq!(text(tree.children(0)), ["a", "$b", "(c 1)", "\"s\"", "d"]);
@@ -289,10 +282,10 @@ mod tests {
 
     #[test]
     fn parentheses_must_match() {
-        let fault = |source| Tree::parse(source, 0..source.len()).fault().map(|fault| fault.offset);
-        assert_eq!(fault("(a (b)"), Some(6));
-        assert_eq!(fault("(a))"), Some(3));
-        assert_eq!(fault("(@a (b)"), Some(7));
-        assert_eq!(fault("(a \u{1}"), Some(3));
+        let error = |source| Tree::parse(source, 0..source.len()).error().map(|error| error.offset);
+        assert_eq!(error("(a (b)"), Some(6));
+        assert_eq!(error("(a))"), Some(3));
+        assert_eq!(error("(@a (b)"), Some(7));
+        assert_eq!(error("(a \u{1}"), Some(3));
     }
 }

@@ -1,4 +1,4 @@
-//! Value types and signatures, as the source writes them.
+//! Value types and signatures of the source, and how messages print types.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -7,35 +7,34 @@ use crate::binary::Types;
 use crate::dialect::source::{Name, Node, Nodes, Tree};
 use crate::error::{Error, Result};
 
-/// A value type, and where it stands.
+/// A value type, and its offset.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ValType<'a> {
     pub kind: ValKind<'a>,
     pub at: usize,
 }
 
-/// What a value type is.
+/// The forms of a value type.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ValKind<'a> {
     /// One word: `i32`, `funcref`, `fiberref`.
     Word(&'a str),
     /// `(ref null? ..)`.
     Ref { nullable: bool, heap: HeapType<'a> },
-    /// A list that no design gives a meaning: `(ref (exact $t))`.
+    /// A list without a meaning in any design: `(ref (exact $t))`.
     Verbatim(&'a str),
 }
 
-/// What a reference refers to, and where that stands.
+/// A heap type, and its offset.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum HeapType<'a> {
     /// A word: `func`, `stack`.
     Word(&'a str, usize),
-    /// A type of the module.
     Type(Name<'a>),
 }
 
 impl<'a> ValType<'a> {
-    /// The type that a node is.
+    /// Reads the type at a node.
     pub fn read(tree: &Tree<'a>, node: Node) -> Result<ValType<'a>> {
         let kind = match (tree.word(node), tree.head(node)) {
             (Some(word), _) => ValKind::Word(word),
@@ -52,7 +51,7 @@ impl<'a> ValType<'a> {
         ValType { kind, at: name.at }
     }
 
-    /// The type of the module to which this is a reference.
+    /// The defined type that this refers to.
     pub fn type_name(&self) -> Option<Name<'a>> {
         match self.kind {
             ValKind::Ref { heap: HeapType::Type(name), .. } => Some(name),
@@ -61,7 +60,7 @@ impl<'a> ValType<'a> {
     }
 }
 
-/// As the source writes it.
+/// Prints the type as the source writes it.
 impl fmt::Display for ValType<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
@@ -74,23 +73,23 @@ impl fmt::Display for ValType<'_> {
     }
 }
 
-/// Says that there is no value type; a name alone is not one.
+/// The error for a node that is not a value type, such as a name alone.
 pub(crate) fn no_type(tree: &Tree<'_>, node: Node) -> Error {
     let mut message = format!("expected a value type, found {}", tree.describe(node));
     if tree.is_name(node) {
         let name = tree.text(node);
-        message += &format!(": a reference to a type is written `(ref null {name})`");
+        message += &format!(": to refer to a type, write `(ref null {name})`");
     }
     Error::malformed(tree.start(node), message)
 }
 
-/// `[i32 (ref $t)]`, as the source writes the types.
+/// Prints `[i32 (ref $t)]`, as the source writes the types.
 pub(crate) fn row(types: &[ValType<'_>]) -> String {
     let types: Vec<String> = types.iter().map(ValType::to_string).collect();
     format!("[{}]", types.join(" "))
 }
 
-/// The heap type of a nullable reference that the standard writes as one word.
+/// The heap type of a nullable reference type that is one word.
 pub(crate) fn abbreviated_heap_type(word: &str) -> Option<&'static str> {
     Some(match word {
         "anyref" => "any",
@@ -130,18 +129,18 @@ fn reference<'a>(tree: &Tree<'a>, list: Node) -> ValKind<'a> {
     }
 }
 
-/// How the source says types of a text that is written: what to replace in
-/// errors, by what.
+/// How messages about lowered text print types in terms of the source: pairs of a type in the
+/// lowered text and in the source.
 #[derive(Debug)]
 pub(crate) struct TypeWords {
     pub words: Vec<(String, String)>,
-    /// Names that the source does not have, without their `$`.
+    /// Names that lowering added, without their `$`.
     pub added: HashSet<String>,
 }
 
 impl TypeWords {
-    /// A message about what is written, as one about the source. What was added is
-    /// not called by its name, but said by what it is.
+    /// Rewrites a message about lowered text for the source. An added type is printed by its
+    /// structure, not by its name.
     pub fn in_source(&self, message: String, binary: &[u8]) -> String {
         let message = self.replaced(message);
         let mut parts = message.split('$');
@@ -160,7 +159,7 @@ impl TypeWords {
         self.words.iter().fold(message, |text, (from, to)| text.replace(from, to))
     }
 
-    /// What a type is that was added.
+    /// The structure of an added type.
     fn structure(&self, name: &str, binary: &[u8]) -> Option<String> {
         if !self.added.contains(name) {
             return None;
@@ -171,7 +170,7 @@ impl TypeWords {
     }
 }
 
-/// What goes in and what comes out.
+/// Parameters and results.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Signature<'a> {
     pub params: Vec<ValType<'a>>,
@@ -179,13 +178,13 @@ pub(crate) struct Signature<'a> {
 }
 
 impl<'a> Signature<'a> {
-    /// Reads `(param ..)` and `(result ..)` as long as there are some.
+    /// Reads all `(param ..)` and `(result ..)` that follow.
     pub fn read(tree: &Tree<'a>, nodes: &mut Nodes<'_, 'a>) -> Result<Signature<'a>> {
         let mut signature = Signature::default();
         loop {
             let types = match tree.head(nodes.peek()) {
                 Some("param") if !signature.results.is_empty() => {
-                    let message = "unexpected `(param ..)`: parameters stand before results";
+                    let message = "unexpected `(param ..)`: parameters come before results";
                     return Err(Error::malformed(tree.start(nodes.peek()), message));
                 }
                 Some("param") => &mut signature.params,
@@ -207,7 +206,7 @@ pub(crate) fn list_of_types<'a>(tree: &Tree<'a>, list: Node) -> Result<Vec<ValTy
     let types: Vec<_> = nodes.map(|node| ValType::read(tree, node)).collect::<Result<_>>()?;
     match named {
         Some(name) if types.len() != 1 => {
-            let message = format!("expected one type after {}", tree.describe(name));
+            let message = format!("expected exactly one type after {}", tree.describe(name));
             Err(Error::malformed(tree.start(name), message))
         }
         _ => Ok(types),

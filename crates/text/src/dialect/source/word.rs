@@ -1,29 +1,27 @@
-//! Words: where a keyword stands, and which design it belongs to.
+//! Words: the context of a keyword, and the design that it belongs to.
 
 use crate::dialect::design::{DESIGNS, Design, Role};
 use crate::dialect::first_class::{FirstClass, is_place_word};
 use crate::dialect::source::{Node, Tree};
 
-/// A keyword and its surroundings.
+/// A keyword and its context.
 #[derive(Debug)]
 pub(crate) struct Word<'t, 'a> {
     pub text: &'a str,
     pub place: WordPlace,
     pub node: Node,
     pub tree: &'t Tree<'a>,
-    /// Whether the module has first-class stacks. If so, `ref.null stack` may
-    /// be one of theirs.
+    /// Whether the module has first-class stacks, so that `ref.null stack` may be one.
     pub has_first_class: bool,
 }
 
-/// Where a word stands.
+/// The context of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WordPlace {
     /// The head of a list in `(type ..)` or `(sub ..)`.
     Type,
-    /// In `(ref null? ..)`.
     HeapType,
-    /// Behind `ref.null`.
+    /// After `ref.null`.
     Null,
     /// The head of a field of the module.
     Field,
@@ -36,28 +34,27 @@ pub(crate) enum WordPlace {
 }
 
 impl<'a> Word<'_, 'a> {
-    /// How many names or numbers follow the word.
+    /// The number of names and numbers that follow the word.
     pub fn indices(&self) -> usize {
         let is_index = |node: &Node| self.tree.is_name(*node) || self.tree.is_number(*node);
         self.tree.siblings(self.node).take_while(is_index).count()
     }
 
-    /// Whether an instruction can stand here.
+    /// Whether an instruction is allowed here.
     pub fn is_instruction(&self) -> bool {
         matches!(self.place, WordPlace::Folded | WordPlace::Plain)
     }
 
-    /// Whether a heap type stands here.
     pub fn is_heap_type(&self) -> bool {
         matches!(self.place, WordPlace::HeapType | WordPlace::Null)
     }
 }
 
-/// Finds the words of the designs in the text of a module.
+/// The words of the designs in the text of a module.
 #[derive(Debug)]
 pub(crate) struct Words<'t, 'a> {
     tree: &'t Tree<'a>,
-    /// The list `(module ..)`, unless the fields stand alone.
+    /// The list `(module ..)`, unless the text is fields alone.
     module: Option<Node>,
     pub has_first_class: bool,
 }
@@ -73,12 +70,10 @@ impl<'t, 'a> Words<'t, 'a> {
         Words { has_first_class, ..words }
     }
 
-    /// Whether there is a word of a design.
     pub fn are_there(&self) -> bool {
         self.nodes().any(|node| self.find(node).is_some())
     }
 
-    /// The tokens of the module.
     pub fn nodes(&self) -> std::ops::Range<Node> {
         match self.module {
             Some(module) => module..self.tree.last(module),
@@ -86,7 +81,7 @@ impl<'t, 'a> Words<'t, 'a> {
         }
     }
 
-    /// The keyword that a node is.
+    /// The keyword at a node.
     pub fn word(&self, node: Node) -> Option<Word<'t, 'a>> {
         Some(Word {
             text: self.tree.word(node)?,
@@ -97,13 +92,13 @@ impl<'t, 'a> Words<'t, 'a> {
         })
     }
 
-    /// The design of a word, and what it stands for there.
+    /// The design of a word, and its role in it.
     pub fn find(&self, node: Node) -> Option<(&'static dyn Design, Role)> {
         let word = self.word(node)?;
         DESIGNS.iter().find_map(|&design| Some((design, design.role(&word)?)))
     }
 
-    /// The designs that have a word here, without repetition.
+    /// The designs with a word in the module, each once.
     pub fn designs(&self) -> Vec<&'static dyn Design> {
         let mut found = vec![false; DESIGNS.len()];
         for (design, _) in self.nodes().filter_map(|node| self.find(node)) {
@@ -115,7 +110,7 @@ impl<'t, 'a> Words<'t, 'a> {
         DESIGNS.iter().zip(found).filter_map(|(&design, found)| found.then_some(design)).collect()
     }
 
-    /// Whether an `(item ..)` is one of a group of imports.
+    /// Whether an `(item ..)` belongs to a group of imports.
     fn is_import(&self, item: Option<Node>) -> bool {
         let group = item.and_then(|item| self.tree.parent(item));
         group.is_some_and(|group| self.tree.head(group) == Some("import"))

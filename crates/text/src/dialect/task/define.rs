@@ -1,4 +1,4 @@
-//! The definitions of task types.
+//! Reads and lowers the definitions of task types.
 
 use crate::dialect::definitions::{Sub, TypeDef, TypeKind};
 use crate::dialect::lower::{Lowering, Pieces, standard_type};
@@ -19,7 +19,7 @@ fn read_task<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
     let after = tree.children(list).skip(1).skip_while(|&node| !is_result(node));
     let misplaced = after.into_iter().find(|&node| tree.head(node) == Some("param"));
     if let Some(node) = misplaced {
-        let message = "a task type has its parameters before its results";
+        let message = "unexpected `(param ..)`: a task type has its parameters before its results";
         return Err(Error::malformed(tree.start(node), message));
     }
     let mut parts = tree.children(list);
@@ -94,8 +94,8 @@ pub(super) fn define<'a>(
     ])
 }
 
-/// Checks that a task type is final. Through a supertype a task could be sent,
-/// and could give, what the other side does not expect.
+/// Checks that a task type is final. A supertype would let a task receive and give unexpected
+/// values.
 fn check(definition: &TypeDef<'_>) -> Result<()> {
     let Some(Sub { is_final, supertypes }) = &definition.sub else { return Ok(()) };
     let at = match supertypes.first() {

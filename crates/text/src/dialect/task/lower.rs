@@ -1,11 +1,10 @@
-//! The instructions of tasks.
+//! Lowers the instructions of tasks.
 
 use super::task_type::{TaskType, is_task};
 use crate::dialect::lower::Lowering;
 use crate::dialect::source::{Instruction, Name, Signature, ValKind, ValType};
 use crate::error::{Error, Result};
 
-/// Lowers an instruction.
 pub(super) fn lower<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
@@ -39,7 +38,7 @@ fn eq<'a>(lowering: &mut Lowering<'a, '_>, instruction: &Instruction<'a>) -> Res
     Ok(())
 }
 
-/// `task.release $t?`: without a type, of any task.
+/// `task.release $t?`; without a type it takes any task.
 fn release<'a>(lowering: &mut Lowering<'a, '_>, instruction: &mut Instruction<'a>) -> Result<()> {
     if let Some(name) = instruction.optional_name(lowering.tree)? {
         let task = TaskType::find(lowering.module, name)?;
@@ -58,7 +57,7 @@ fn any_task<'a>(at: usize) -> ValType<'a> {
     ValType { kind: ValKind::Word("taskref"), at }
 }
 
-/// A call of the primitive with the name of the instruction.
+/// Calls the primitive with the name of the instruction.
 fn call<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &Instruction<'a>,
@@ -81,7 +80,7 @@ fn retire<'a>(
     lowering.emit(instruction, &format!("(call {primitive})"), Some("unreachable"));
 }
 
-/// `task.new $t $f`: a `ref.func`, and the primitive.
+/// `task.new $t $f`: a `ref.func`, then the primitive.
 fn new<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
@@ -101,7 +100,7 @@ fn new<'a>(
     Ok(())
 }
 
-/// Refuses `task.new $f`, without the type of the task.
+/// Rejects `task.new $f`, which lacks the type of the task.
 fn refuse_function(lowering: &Lowering<'_, '_>, name: Name<'_>) -> Result<()> {
     let module = lowering.module;
     let Ok(function) = module.function(name) else { return Ok(()) };
@@ -118,8 +117,8 @@ fn refuse_function(lowering: &Lowering<'_, '_>, name: Name<'_>) -> Result<()> {
     Err(Error::malformed(name.at, message))
 }
 
-/// Checks that a function can be that of a task, `[(ref null? $t) r* a*] ->
-/// [s*]`, and returns `a*`.
+/// Checks that a function can be the body of a task, `[(ref null? $t) r* a*] -> [s*]`, and returns
+/// `a*`.
 fn require_body<'a, 'm>(
     lowering: &mut Lowering<'a, '_>,
     task: TaskType<'_, 'a>,
@@ -152,8 +151,8 @@ fn require_body<'a, 'm>(
     Ok(arguments)
 }
 
-/// Requires that values of the types `from` may stand where `to` are expected.
-/// In the shadow a task would match general types too.
+/// Requires that values of the types `from` may be used where `to` are expected. In the shadow a
+/// task would also match general types.
 fn require<'a>(
     lowering: &mut Lowering<'a, '_>,
     from: &[ValType<'a>],
@@ -169,7 +168,7 @@ fn require<'a>(
     Ok(())
 }
 
-/// `task.switchto $t $u`: suspends `$t`, and continues `$u` in its place.
+/// `task.switchto $t $u`: suspends `$t` and resumes `$u` in its place.
 fn switchto<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
@@ -179,8 +178,8 @@ fn switchto<'a>(
     let next = TaskType::find(lowering.module, name)?;
     let (t, u) = (task.name.text, name.text);
     let message = format!(
-        "`task.switchto` puts `{u}` in the place of `{t}`, so what `{u}` gives must match what \
-         `{t}` gives"
+        "`task.switchto` resumes `{u}` in place of `{t}`, so the values that `{u}` gives must \
+         match those that `{t}` gives"
     );
     if next.given.len() != task.given.len() {
         let (expected, found) = (task.given.len(), next.given.len());
@@ -193,7 +192,7 @@ fn switchto<'a>(
     Ok(())
 }
 
-/// The import of the primitive with the name of the instruction.
+/// Imports the primitive with the name of the instruction.
 fn primitive<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &Instruction<'a>,

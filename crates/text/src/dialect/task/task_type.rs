@@ -1,4 +1,4 @@
-//! What a task type says.
+//! The parts of a task type.
 
 use super::{Design, Tasks};
 use crate::dialect::definitions::{Module, TypeKind};
@@ -8,16 +8,15 @@ use crate::error::{Error, Result};
 /// `$t = task (param r*) (result s*)`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TaskType<'m, 'a> {
-    /// `$t`, where it was named.
+    /// `$t`, where an instruction names it.
     pub name: Name<'a>,
-    /// `r*`, what a task receives when it is resumed.
+    /// `r*`, the values that a task receives when it is resumed.
     pub received: &'m [ValType<'a>],
-    /// `s*`, what a task gives when it suspends, retires or returns.
+    /// `s*`, the values that a task gives when it suspends, retires or returns.
     pub given: &'m [ValType<'a>],
 }
 
 impl<'m, 'a> TaskType<'m, 'a> {
-    /// The task type with this name.
     pub fn find(module: &'m Module<'a>, name: Name<'a>) -> Result<TaskType<'m, 'a>> {
         match &module.ty(name)?.kind {
             TypeKind::Design(design, Signature { params, results })
