@@ -1,8 +1,7 @@
-//! Copies: what `cont.clone` and `stack.clone` are lowered to, in which modules, and what is
-//! wrong at which place.
+//! `cont.clone` and `stack.clone`: their lowering and their errors.
 
 mod common;
-use common::erring::error_at;
+use common::errors::{self, error_at};
 use common::lowering::{field_of, lower};
 use ropewalk_text::Text;
 
@@ -51,39 +50,24 @@ fn a_module_with_a_copy_is_one_with_a_dialect() {
 }
 
 #[test]
-fn what_is_wrong_is_shown_where_it_stands() {
-    let check = |source: &str, position: &str, message: &str, invalid: bool| {
-        let error = error_at(&format!("{HEAD}{source}"), position);
-        assert!(error.message().contains(message), "{error}");
-        assert_eq!(error.is_invalid(), invalid, "{error}");
-    };
-    check(
-        "(func (drop (cont.clone (ref.null $k))))",
-        "2:25",
-        "the name of a continuation type",
-        false,
+fn errors_are_shown_in_the_source() {
+    errors::malformed(
+        HEAD,
+        r"
+(func (drop (cont.clone ^(ref.null $k)))) => ..the name of a continuation type
+(func (drop (cont.clone ^1 (ref.null $k)))) => ..found the number 1
+(func (drop (cont.clone ^$x (ref.null $k)))) => unknown type
+(func (drop (stack.clone ^2 (ref.null $c)))) => ..found the number 2
+",
     );
-    check("(func (drop (cont.clone 1 (ref.null $k))))", "2:25", "found the number 1", false);
-    check("(func (drop (cont.clone $x (ref.null $k))))", "2:25", "unknown type", false);
-    check(
-        "(func (drop (cont.clone $f (ref.null $k))))",
-        "2:25",
-        "but `$f` is a function type",
-        true,
-    );
-    check("(func (drop (cont.clone $t (ref.null $k))))", "2:25", "but `$t` is a task type", true);
-    check("(func (drop (stack.clone $k (ref.null $k))))", "2:26", "expected a stack type", true);
-    check("(func (drop (stack.clone 2 (ref.null $c))))", "2:26", "found the number 2", false);
-    check(
-        "(func (param (ref $c)) (drop (cont.clone $k (local.get 0))))",
-        "2:31",
-        "type mismatch",
-        true,
-    );
-    check(
-        "(global (ref null $k) (cont.clone $k (ref.null $k)))",
-        "2:24",
-        "constant expression",
-        true,
+    errors::invalid(
+        HEAD,
+        r"
+(func (drop (cont.clone ^$f (ref.null $k)))) => ..but `$f` is a function type
+(func (drop (cont.clone ^$t (ref.null $k)))) => ..but `$t` is a task type
+(func (drop (stack.clone ^$k (ref.null $k)))) => expected a stack type
+(func (param (ref $c)) (drop (^cont.clone $k (local.get 0)))) => type mismatch
+(global (ref null $k) (^cont.clone $k (ref.null $k))) => constant expression
+",
     );
 }

@@ -2,7 +2,7 @@
 //! forever.
 
 mod common;
-use common::breaking::{breakages, exercise, random_texts};
+use common::broken_sources::{breakages, exercise, random_texts};
 use ropewalk_text::Text;
 
 const MODULE: &str = r#"(module $m (@name "é漢")

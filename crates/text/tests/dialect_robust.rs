@@ -1,7 +1,7 @@
 //! Nothing makes the front end of dialects panic, overflow, or take forever.
 
 mod common;
-use common::breaking::{breakages, exercise, random_texts};
+use common::broken_sources::{breakages, exercise, random_texts};
 use ropewalk_text::Text;
 
 const MODULE: &str = r#"(module $m (@name "é漢")

@@ -2,7 +2,7 @@
 //! module has positions of the script.
 
 mod common;
-use common::erring::{SWITCHING, validate};
+use common::errors::{SWITCHING, validate};
 use ropewalk_text::{Script, Text, TextError};
 use wast::parser::{self, ParseBuffer};
 use wast::{QuoteWat, Wast, WastDirective, WastExecute};

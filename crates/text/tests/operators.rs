@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::erring::validate;
+use common::errors::validate;
 use common::operators::check_operators;
 use ropewalk_text::Text;
 use wasmparser::WasmFeatures;

@@ -2,7 +2,7 @@
 //! broken in many ways, and every error of what is left is printed.
 
 mod common;
-use common::breaking::{breakages, print_errors};
+use common::broken_sources::{breakages, print_errors};
 use ropewalk_text::Text;
 use wast::parser::{self, ParseBuffer};
 use wast::{Wast, WastDirective};

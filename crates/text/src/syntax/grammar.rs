@@ -37,7 +37,7 @@ fn check_imports(fields: &[ModuleField]) -> Result<()> {
     });
     match imports.next() {
         None => Ok(()),
-        Some(import) => Err(Error::malformed(import, "import after tag: imports come first")),
+        Some(import) => Err(Error::malformed(import, "import after tag")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lowers modules, and checks that what comes out is standard.
 
-use super::erring::{SWITCHING, validate};
+use super::errors::{SWITCHING, validate};
 use ropewalk_text::Text;
 
 /// Lowers a module, checks that it is valid and can be printed and read, and
