@@ -1,11 +1,11 @@
-//! Bag of stacks: programs become standard modules that validators accept and
-//! printers print, and what is not touched stays as it is.
+//! Lowering of the bag of stacks: the result is valid, standard text, and the rest of the source is
+//! unchanged.
 
 mod common;
 use common::lowering::{field_of, lower};
 use ropewalk_text::Text;
 
-/// Types that go with each other, functions and tags, as the head of a module.
+/// The start of every module: types, functions and tags.
 const HEAD: &str = r#"
   (rec
     (type $out (stack (param $value i32) (ref null $in)))
@@ -140,21 +140,21 @@ fn throwing() {
 }
 
 #[test]
-fn where_operands_come_from_does_not_matter() {
-    // From the stack, partly.
+fn operands_may_come_from_anywhere() {
+    // Some operands are on the operand stack.
     field_of(HEAD, "(func (param (ref $out)) (i32.const 1) (switch_retire $out (local.get 0)))");
     field_of(
         HEAD,
         "(func (param (ref $in)) (i32.const 1) (switch_throw $in $stop (local.get 0)) drop drop)",
     );
-    // An operand sets a local that must be set before it is read.
+    // An operand sets a local that has no default.
     field_of(
         HEAD,
         "(func (param $p (ref $in)) (result (ref $in)) (local $x (ref $in))
            (switch_throw $in $stop (i32.const 1) (local.tee $x (local.get $p))) drop drop
            (local.get $x))",
     );
-    // In the condition of a folded `if`, and nested in each other.
+    // In the condition of a folded `if`, and nested.
     field_of(
         HEAD,
         "(func (param $p (ref $in)) (local $i i32)
@@ -171,7 +171,7 @@ fn where_operands_come_from_does_not_matter() {
 
 #[test]
 fn functions_are_matched_by_shape() {
-    // By what they take, by the type that they name, and by the type they happen to have.
+    // Functions with inline signatures, with type uses, and with the signature of a stack type.
     field_of(HEAD, "(func $f (param (ref null $out))) (func (drop (stack.new $in $f)))");
     field_of(HEAD, "(func $f (type $body)) (func (drop (stack.new $in $f)))");
     field_of(HEAD, "(func $f (param (ref null stack))) (func (drop (stack.new $in $f)))");
@@ -197,7 +197,7 @@ fn functions_are_matched_by_shape() {
 }
 
 #[test]
-fn tags_may_say_less_about_the_stack() {
+fn tags_may_have_a_supertype_of_the_stack() {
     field_of(
         HEAD,
         "(tag $e (param (ref null stack)))
@@ -206,7 +206,7 @@ fn tags_may_say_less_about_the_stack() {
 }
 
 #[test]
-fn imports_are_shared_and_named_anew() {
+fn imports_are_shared_and_get_fresh_names() {
     let lowered = lower(&format!(
         "(module $m {HEAD}
            (func $stack.switch (param (ref $in))
@@ -223,7 +223,7 @@ fn imports_are_shared_and_named_anew() {
 }
 
 #[test]
-fn what_is_standard_stays_as_it_is() {
+fn standard_parts_are_unchanged() {
     let standard = r#"(func $f (; a (; nested ;) comment ( ;) (@name "f") (export "f") (param $x i32) (result v128)
     (local i32 (ref null $k)) ;; a line )
     block $l (param) local.get 0 if nop else nop end end $l
@@ -245,7 +245,7 @@ fn what_is_standard_stays_as_it_is() {
 }
 
 #[test]
-fn text_without_dialects_is_not_touched() {
+fn text_without_dialects_is_unchanged() {
     for source in [
         "(module (func $stack (export \"stack.new\")) ;; (stack)\n (@stack (stack (ref stack))))",
         "(type $f (func)) (type $c (cont $f)) (tag $e) (func (switch $c $e (ref.null $c)))",

@@ -5,12 +5,12 @@ use common::errors::{self, error_at};
 use common::lowering::{field_of, lower};
 use ropewalk_text::Text;
 
-/// What every module below starts with, on the first line.
+/// The first line of every module below.
 const HEAD: &str = "(type $f (func (param i32))) (type $k (cont $f)) \
     (type $c (stack (param i32) (ref null $c))) (type $t (task))\n";
 
 #[test]
-fn they_are_calls_of_reserved_imports() {
+fn clones_are_calls_of_reserved_imports() {
     let check = |source: &str, expected: &str| assert_eq!(field_of(HEAD, source), expected);
     check(
         "(func (param (ref null $k)) (result (ref $k)) (cont.clone $k (local.get 0)))",
@@ -37,7 +37,7 @@ fn each_type_is_imported_once() {
 }
 
 #[test]
-fn a_module_with_a_copy_is_one_with_a_dialect() {
+fn cont_clone_makes_a_dialect_module() {
     let standard = "(module (type $f (func)) (type $k (cont $f))
         (func (param (ref 1)) (resume 1 (local.get 0))))";
     assert_eq!(Text::parse(standard).unwrap().lowered(), None);

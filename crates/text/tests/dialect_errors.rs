@@ -19,9 +19,9 @@ fn invalid(table: &str) {
     errors::invalid(HEAD, table);
 }
 
-/// As in a module without dialects.
+/// The same errors as in a module without dialects.
 #[test]
-fn blocks_and_starts_that_cannot_be_read() {
+fn unbalanced_blocks_and_second_starts() {
     malformed(
         r"
 (func
@@ -37,7 +37,7 @@ fn blocks_and_starts_that_cannot_be_read() {
 }
 
 #[test]
-fn numbers_of_what_shifts() {
+fn numeric_indices() {
     let rows = [
         "(func (call ^0))",
         "(func call\n ^0x1)",
@@ -203,7 +203,7 @@ fn operands_and_results() {
 (func (^switch_throw $c $e (ref.null $c))) => ..expected i32 but nothing on stack
 ",
     );
-    // What has nothing to do with dialects, after what was lowered.
+    // An error unrelated to dialects, after lowered instructions.
     invalid(
         r"
 (func (drop (stack.new $c $f))
@@ -229,7 +229,7 @@ fn kinds_do_not_match() {
     => type mismatch: expected (ref null $c), found nullcontref (stack, task, fiber and
 ",
     );
-    // What is only wrong in the standard text.
+    // Errors only in the standard text.
     invalid(
         r"
 (func (param (ref $c)) (result funcref) (local.get 0)^) => ..expected funcref
@@ -240,8 +240,7 @@ fn kinds_do_not_match() {
     );
 }
 
-/// Types have the names of the source, in errors of the standard text and of
-/// the check that kinds do not match.
+/// Types have the names of the source, in errors of the standard text and of the shadow.
 #[test]
 fn types_are_named() {
     invalid(
@@ -253,7 +252,7 @@ fn types_are_named() {
 (func (drop (^stack.bind $c $c))) => type mismatch: expected (ref null $c) but nothing on stack
 ",
     );
-    // A type of the source that is called like the one that is added.
+    // A type of the source with the name of an added type.
     invalid(
         r"
 (type $fiber (struct)) (func (param (ref $fiber)) (^fiber.release (local.get 0)))
@@ -266,8 +265,7 @@ fn types_are_named() {
     );
 }
 
-/// In a module without words for continuations, what is lowered to one is a
-/// stack.
+/// In a module without words for continuations, messages call them stacks.
 #[test]
 fn general_types_are_named() {
     let error = error("(func (param (ref null stack)) (result fiberref) (local.get 0))");
@@ -313,9 +311,9 @@ fn a_standard_module_has_standard_errors() {
     assert!(!error.message().contains("parenthesis"), "{error}");
 }
 
-/// A type that lowering adds has no name: it is said by what it is.
+/// Types that lowering adds have no name in messages: their structure is printed.
 #[test]
-fn types_that_lowering_adds_are_said_by_what_they_are() {
+fn added_types_are_printed_by_structure() {
     let stack = "(type $c (stack (param i32) (ref null $c))) (type $g (func (param i64)))\n";
     let check = |source: &str, position: &str, message: &str| {
         let error = error_at(source, position);

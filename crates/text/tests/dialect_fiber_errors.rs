@@ -211,7 +211,7 @@ fn invalid() {
 }
 
 #[test]
-fn names_of_an_earlier_draft_in_a_module_without_any_other_dialect_word() {
+fn renamed_instructions() {
     for (old, new) in [
         ("spawn", "mount_new"),
         ("resume", "mount"),

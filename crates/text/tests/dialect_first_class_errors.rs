@@ -13,7 +13,7 @@ const HEAD: &str = "(import \"host\" \"new_stack\" (func $new (result stackref))
     (rout $r (stack.start)) (rout $s (param i32) (result i32) (stack.start))\n";
 
 #[test]
-fn what_would_copy_a_stackref() {
+fn instructions_that_copy_a_stackref() {
     errors::invalid(
         HEAD,
         r#"
@@ -53,7 +53,7 @@ fn what_would_copy_a_stackref() {
     );
 }
 
-/// Objects that hold stackrefs, and others.
+/// Types of objects with and without stackrefs.
 const OBJECTS: &str = "(type $s (struct (field $i (mut i32)) (field $f (mut stackref)) \
     (field $a anyref) (field $n (mut (ref any))))) (type $a (array (mut stackref))) \
     (type $b (array anyref)) (type $c (array (mut i8))) ";
@@ -65,7 +65,7 @@ fn invalid_with_objects(table: &str) {
 }
 
 #[test]
-fn what_would_copy_a_stackref_of_an_object() {
+fn instructions_that_copy_a_stackref_of_an_object() {
     invalid_with_objects(
         r"
 (func (param (ref $s)) (drop (^struct.get $s $f (local.get 0))))
@@ -134,7 +134,7 @@ fn places_of_another_type() {
 }
 
 #[test]
-fn places_that_cannot_be_changed() {
+fn immutable_places() {
     invalid_with_objects(
         r"
 (global $x funcref (ref.null func)) (func (drop (global.get_clear ^$x)))
@@ -338,7 +338,7 @@ fn missing_and_superfluous_words() {
 }
 
 #[test]
-fn labels_around_code_that_does_not_see_them() {
+fn labels_outside_of_closures() {
     errors::malformed(
         HEAD,
         r"
@@ -398,7 +398,7 @@ fn types_of_blocks() {
 }
 
 #[test]
-fn how_routs_begin() {
+fn starts_of_routs() {
     errors::invalid(
         HEAD,
         r"
@@ -438,15 +438,15 @@ fn kinds_do_not_match() {
     );
 }
 
-/// Locals that parts use are kept elsewhere, and must be set all the same.
+/// Locals that closures use are stored in a struct, and must still be set first.
 #[test]
-fn locals_that_are_read_before_they_are_set() {
+fn uninitialized_locals() {
     let function = |code: &str| format!("(func $x (local $x (ref $k.f)) {code})");
     let set = "(local.set $x (ref.func $x))";
     let rows = [
         "(answer $ping (drop (^local.get $x)) within (nop))".to_string(),
         "(answer $ping (drop (^local.get 0)) within (nop))".to_string(),
-        // What other code sets is not known to be set.
+        // A local that a closure sets does not count as set.
         format!("(answer $ping {set} within (drop (^local.get $x)))"),
         format!("(answer $ping (drop (^local.get $x)) within {set})"),
         format!("(answer $ping within {set}) (answer $ping (drop (^local.get $x)) within (nop))"),
@@ -469,8 +469,8 @@ fn locals_that_are_read_before_they_are_set() {
     }
 }
 
-/// Before the first word of a text stands nothing that could be looked at.
+/// The first word of a text has no word before it to examine.
 #[test]
-fn a_type_that_a_text_begins_with_is_refused() {
+fn a_text_that_starts_with_a_type() {
     assert!(ropewalk_text::Text::parse("(result stackref)").is_err());
 }

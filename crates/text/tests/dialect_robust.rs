@@ -1,4 +1,4 @@
-//! Nothing makes the front end of dialects panic, overflow, or take forever.
+//! Broken and random text with dialects: no panics, no overflow, bounded time.
 
 mod common;
 use common::broken_sources::{breakages, exercise, random_texts};
@@ -104,7 +104,6 @@ fn many_types_in_one_group() {
     assert!(Text::parse(&format!("(module (rec {types}))")).is_ok());
 }
 
-/// Each function has a type of its own, and so has each task.
 #[test]
 fn many_function_types() {
     const COUNT: usize = 2_000;

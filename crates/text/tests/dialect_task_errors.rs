@@ -75,7 +75,7 @@ const ANY_TASK: &str = r"
 ";
 
 #[test]
-fn errors_behind_what_was_lowered() {
+fn errors_after_lowered_instructions() {
     let lines = "(func (task.release $t\n    (ref.null $t)))\n(func\n  (drop (task.new $t $f (f32.const 1)))\n  ^i64.eqz\n  drop)";
     errors::invalid(HEAD, &format!("{lines} => type mismatch: expected i64 but nothing on stack"));
 }
@@ -86,7 +86,7 @@ fn the_head_is_valid() {
     validate(&text, SWITCHING).unwrap();
 }
 
-/// What cannot be read: unknown words and names, numbers, and wrong syntax.
+/// Unknown words and names, numeric indices, and syntax errors.
 const MALFORMED: &str = r#"
 (type $x (task (param (ref null ^$nope)))) => unknown type: there is no type named `$nope`
 (type $x (task (result ^i33))) => unexpected token
@@ -179,7 +179,7 @@ const MALFORMED: &str = r#"
 (func ^$f) => duplicate func identifier
 "#;
 
-/// What can be read, and breaks a condition or has wrong types.
+/// Wrong types, and conditions of the design.
 const INVALID: &str = r#"
 (^type $x (sub (task))) => a task type is final and has no supertype
 (type $x (sub ^$t (task (param i32) (result i64)))) => a task type is final and has no supertype

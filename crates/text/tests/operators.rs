@@ -1,4 +1,4 @@
-//! Every operator of a module is found where its keyword stands.
+//! Positions of all operators of a module.
 
 mod common;
 

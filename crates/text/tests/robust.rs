@@ -1,5 +1,4 @@
-//! Nothing makes the parser or the search for positions panic: a module is
-//! broken in many ways, and every error of what is left is printed.
+//! Broken modules: neither the parser nor the search for positions panics.
 
 mod common;
 use common::broken_sources::{breakages, print_errors};

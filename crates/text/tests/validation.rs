@@ -1,12 +1,10 @@
-//! Where errors that validation finds in the binary stand in the text: each
-//! test gives a source, the line and column, and how the message starts.
+//! Positions and messages of errors that validation finds in the binary.
 
 mod common;
 use common::errors::{Row, rows, validate};
 use ropewalk_text::{Text, TextError};
 use wasmparser::WasmFeatures;
 
-/// The error that validation finds, at its place in the source.
 #[track_caller]
 fn invalid(text: &Text) -> TextError {
     validate(text, WasmFeatures::all()).expect_err("the module is valid")
@@ -148,7 +146,7 @@ fn types() {
 }
 
 #[test]
-fn types_that_are_not_declared() {
+fn undeclared_types() {
     check("(func)\n(func (param (ref 9)))", "2:2", "unknown type 9");
     check("(import \"a\" \"b\" (func (param (ref 9))))", "1:2", "unknown type 9");
     check("(func\n block (param i32) (result (ref 9))\n end)", "2:2", "unknown type 9");
@@ -279,15 +277,14 @@ fn literals() {
 }
 
 #[test]
-fn where_only_the_module_is_known() {
+fn offsets_without_a_position() {
     let text = Text::parse("\n (module (func))").unwrap();
     assert_eq!(text.position(0), None);
     assert_eq!(text.position(text.binary().len() + 10), None);
     assert_eq!(text.error_at(0, "").position().unwrap().to_string(), "2:3");
 }
 
-/// What a validator calls `$type` or by a number of its own has the name that
-/// the source gives it.
+/// Types have names of the source instead of the validator's placeholders and numbers.
 #[test]
 fn types_are_named() {
     let types = "(type $f (func)) (type $g (func (param i32))) (type (func (param i64)))";
@@ -329,12 +326,12 @@ fn types_are_named() {
     );
 }
 
-/// Types, for clauses.
+/// Types and tags for clauses.
 const CLAUSES: &str = "(type $f (func)) (type $k (cont $f)) (type $g (func (param i64) (result f32))) \
                        (type $c (cont $g)) (tag $e (param i32)) (tag $r (param i32) (result i64)) \
                        (tag $s (result i64))";
 
-/// A wrong label is shown at that label, with what it should take and what it takes.
+/// An error about a label is shown at the label, with the expected and actual types.
 #[test]
 fn labels_of_catches() {
     let check = |table: &str| {
@@ -401,7 +398,6 @@ fn labels_of_resume_clauses() {
         "3:50",
         "label that takes [i32 (ref $k)], found one that takes [i32 contref]",
     );
-    // No type of the module fits.
     check(
         &label(" (result i32 (ref $k))", "(on $e $l) (on $r $l)"),
         "3:62",
@@ -427,7 +423,7 @@ fn clauses_that_name_nothing() {
 }
 
 #[test]
-fn an_undeclared_function_reference_says_what_to_add() {
+fn undeclared_function_references_get_advice() {
     let hint = |function: &str| {
         format!(
             "undeclared function reference: a function that `ref.func` names in a body must be \
@@ -443,7 +439,7 @@ fn an_undeclared_function_reference_says_what_to_add() {
     );
 }
 
-/// A binary has the names of its name section.
+/// In a binary, types have the names of its name section.
 #[test]
 fn messages_about_binaries_have_names() {
     let check = |source: &str, message: &str| {

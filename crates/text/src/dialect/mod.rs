@@ -86,7 +86,7 @@ pub(crate) fn lower(source: &str, range: Range<usize>) -> Result<Option<Lowered>
         return Ok(None);
     }
     let tree = Tree::parse(source, range);
-    let Some(form) = Form::of(&tree) else { return Ok(None) };
+    let Some(form) = ModuleForm::of(&tree) else { return Ok(None) };
     let words = Words::new(&tree, form.list);
     if !words.are_there() {
         return Ok(None);
@@ -101,7 +101,7 @@ pub(crate) fn lower(source: &str, range: Range<usize>) -> Result<Option<Lowered>
 /// Whether a text with one module uses a dialect.
 pub(crate) fn is_dialect(text: &str) -> bool {
     let tree = Tree::parse(text, 0..text.len());
-    let form = Form::of(&tree).filter(|_| may_have_dialects(text));
+    let form = ModuleForm::of(&tree).filter(|_| may_have_dialects(text));
     form.is_some_and(|form| Words::new(&tree, form.list).are_there())
 }
 
@@ -131,7 +131,7 @@ struct Rendered {
 }
 
 /// The form of a module: `(module $x? ..)`, or its fields alone.
-struct Form<'t, 'a> {
+struct ModuleForm<'t, 'a> {
     tree: &'t Tree<'a>,
     list: Option<Node>,
     /// The word `definition`, which only a script has. It is removed.
@@ -141,20 +141,20 @@ struct Form<'t, 'a> {
     end: Node,
 }
 
-impl<'t, 'a> Form<'t, 'a> {
+impl<'t, 'a> ModuleForm<'t, 'a> {
     /// `None` for a component, or a module that is not written as fields.
-    fn of(tree: &'t Tree<'a>) -> Option<Form<'t, 'a>> {
+    fn of(tree: &'t Tree<'a>) -> Option<ModuleForm<'t, 'a>> {
         match tree.top().next().and_then(|top| tree.head(top)) {
             Some("component") => None,
-            Some("module") => Form::module(tree),
+            Some("module") => ModuleForm::module(tree),
             _ => {
                 let end = tree.len();
-                Some(Form { tree, list: None, definition: None, first: 0, end })
+                Some(ModuleForm { tree, list: None, definition: None, first: 0, end })
             }
         }
     }
 
-    fn module(tree: &'t Tree<'a>) -> Option<Form<'t, 'a>> {
+    fn module(tree: &'t Tree<'a>) -> Option<ModuleForm<'t, 'a>> {
         let list = tree.top().next()?;
         let mut parts = tree.children(list).skip(1).peekable();
         let definition = parts.next_if(|&node| tree.word(node) == Some("definition"));
@@ -163,7 +163,7 @@ impl<'t, 'a> Form<'t, 'a> {
         let first = parts.next().unwrap_or(end);
         match tree.word(first) {
             Some("quote" | "binary" | "instance") => None,
-            _ => Some(Form { tree, list: Some(list), definition, first, end }),
+            _ => Some(ModuleForm { tree, list: Some(list), definition, first, end }),
         }
     }
 

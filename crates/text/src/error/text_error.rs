@@ -27,43 +27,43 @@ use crate::error::Error;
 pub struct TextError {
     message: String,
     path: Option<String>,
-    place: Option<Box<Place>>,
+    place: Option<Box<ErrorLine>>,
     invalid: bool,
 }
 
 /// The position of an error, and the lines that it shows.
 #[derive(Debug, Clone)]
-struct Place {
+struct ErrorLine {
     position: Position,
     snippet: Snippet,
-    around: Around,
+    around: LinesAround,
 }
 
 /// The lines before and after an error, unless they are blank.
 #[derive(Debug, Clone, Default)]
-struct Around {
+struct LinesAround {
     before: Option<String>,
     after: Option<String>,
 }
 
-impl Around {
-    fn of(source: &str, line: usize) -> Around {
+impl LinesAround {
+    fn of(source: &str, line: usize) -> LinesAround {
         let shown = |line: &str| {
             (!line.trim().is_empty()).then(|| Snippet::new(line, 0).text.trim_end().to_owned())
         };
         let mut lines = lines(source).skip(line.saturating_sub(2));
         let before = if line > 1 { lines.next() } else { None };
-        Around { before: before.and_then(shown), after: lines.nth(1).and_then(shown) }
+        LinesAround { before: before.and_then(shown), after: lines.nth(1).and_then(shown) }
     }
 }
 
 impl TextError {
     pub(crate) fn new(source: &str, error: Error) -> TextError {
         let line = Line::of(source, error.offset);
-        let place = Place {
+        let place = ErrorLine {
             position: line.position(),
             snippet: Snippet::new(line.text, line.at),
-            around: Around::of(source, line.number),
+            around: LinesAround::of(source, line.number),
         };
         let place = Some(Box::new(place));
         TextError { message: error.message, path: None, place, invalid: error.invalid }
@@ -115,18 +115,22 @@ impl fmt::Display for TextError {
         f.write_str(&self.message)?;
         match (&self.place, &self.path) {
             (Some(place), Some(path)) => {
-                write_place(f, place, format_args!("{path}:{}", place.position))
+                write_line(f, place, format_args!("{path}:{}", place.position))
             }
-            (Some(place), None) => write_place(f, place, format_args!("{}", place.position)),
+            (Some(place), None) => write_line(f, place, format_args!("{}", place.position)),
             (None, Some(path)) => write!(f, "\n --> {path}"),
             (None, None) => Ok(()),
         }
     }
 }
 
-fn write_place(f: &mut fmt::Formatter<'_>, place: &Place, name: fmt::Arguments<'_>) -> fmt::Result {
-    let Place { position, snippet, around } = place;
-    let around = if f.alternate() { around } else { &Around::default() };
+fn write_line(
+    f: &mut fmt::Formatter<'_>,
+    place: &ErrorLine,
+    name: fmt::Arguments<'_>,
+) -> fmt::Result {
+    let ErrorLine { position, snippet, around } = place;
+    let around = if f.alternate() { around } else { &LinesAround::default() };
     let number = position.line;
     let width = (number + usize::from(around.after.is_some())).to_string().len();
     let margin = " ".repeat(width + 1);

@@ -9,18 +9,18 @@ use crate::binary::{Types, defined};
 use crate::explain::MismatchRecorder;
 
 /// An invalid clause, counted from zero.
-pub(crate) struct Wrong {
+pub(crate) struct InvalidClause {
     pub number: usize,
     /// `None` if the clause names something that does not exist.
     pub message: Option<String>,
 }
 
-pub(crate) fn find_wrong(
+pub(crate) fn find_invalid(
     validator: &FuncValidator<&MismatchRecorder<'_>>,
     module: &MismatchRecorder<'_>,
     types: &Types,
     operator: &Operator<'_>,
-) -> Option<Wrong> {
+) -> Option<InvalidClause> {
     let check = Check { validator, module, types };
     match operator {
         Operator::TryTable { try_table } => check.catches(try_table),
@@ -44,13 +44,13 @@ struct Check<'c> {
 type Verdict = Result<(), Option<String>>;
 
 impl Check<'_> {
-    fn catches(&self, table: &TryTable) -> Option<Wrong> {
-        first_wrong(table.catches.iter().map(|catch| self.catch(catch)))
+    fn catches(&self, table: &TryTable) -> Option<InvalidClause> {
+        first_invalid(table.catches.iter().map(|catch| self.catch(catch)))
     }
 
-    fn handlers(&self, cont: u32, table: &ResumeTable) -> Option<Wrong> {
+    fn handlers(&self, cont: u32, table: &ResumeTable) -> Option<InvalidClause> {
         let function = self.cont_function(UnpackedIndex::Module(cont))?;
-        first_wrong(table.handlers.iter().map(|handle| self.handler(function, handle)))
+        first_invalid(table.handlers.iter().map(|handle| self.handler(function, handle)))
     }
 
     fn catch(&self, catch: &Catch) -> Verdict {
@@ -189,9 +189,9 @@ impl Check<'_> {
     }
 }
 
-fn first_wrong(verdicts: impl Iterator<Item = Verdict>) -> Option<Wrong> {
-    let mut wrong = verdicts
-        .enumerate()
-        .filter_map(|(number, verdict)| verdict.err().map(|message| Wrong { number, message }));
+fn first_invalid(verdicts: impl Iterator<Item = Verdict>) -> Option<InvalidClause> {
+    let mut wrong = verdicts.enumerate().filter_map(|(number, verdict)| {
+        verdict.err().map(|message| InvalidClause { number, message })
+    });
     wrong.next()
 }

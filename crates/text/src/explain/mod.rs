@@ -179,7 +179,7 @@ fn replay(
     body: &FunctionBody<'_>,
     offset: u64,
     types: &Types,
-) -> Result<Option<clause::Wrong>> {
+) -> Result<Option<clause::InvalidClause>> {
     let &FuncToValidate { index, ty, features, .. } = function;
     let function = FuncToValidate { resources: module, index, ty, features };
     let mut validator = function.into_validator(FuncValidatorAllocations::default());
@@ -195,7 +195,7 @@ fn replay(
             valid?;
             continue;
         };
-        let wrong = clause::find_wrong(&before, module, types, &operator);
+        let wrong = clause::find_invalid(&before, module, types, &operator);
         if wrong.is_none() && module.mismatch.get().is_none() {
             with_one_more(before, types, at, &operator)?;
         }

@@ -100,7 +100,7 @@ fn check_constant(expression: &Expression, field: Span) -> Result<()> {
 
 /// A construct that is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Open {
+enum OpenBlock {
     Block,
     If,
     /// The `try` of the legacy exception proposal, which has `catch` and `delegate`.
@@ -129,16 +129,18 @@ fn check_expression(
 }
 
 /// Updates the open constructs, or returns the word that is misplaced.
-fn step(instruction: &Instruction, open: &mut Vec<Open>) -> Result<(), &'static str> {
-    let mut leave = |what: Open, word| open.pop().filter(|&found| found == what).ok_or(word);
+fn step(instruction: &Instruction, open: &mut Vec<OpenBlock>) -> Result<(), &'static str> {
+    let mut leave = |what: OpenBlock, word| open.pop().filter(|&found| found == what).ok_or(word);
     let next = match instruction {
-        Instruction::block(_) | Instruction::loop_(_) | Instruction::try_table(_) => Open::Block,
-        Instruction::if_(_) => Open::If,
-        Instruction::else_(_) => leave(Open::If, "else").map(|_| Open::Block)?,
-        Instruction::try_(_) => Open::Try,
-        Instruction::catch(_) => leave(Open::Try, "catch")?,
-        Instruction::catch_all => leave(Open::Try, "catch_all").map(|_| Open::Block)?,
-        Instruction::delegate(_) => return leave(Open::Try, "delegate").map(drop),
+        Instruction::block(_) | Instruction::loop_(_) | Instruction::try_table(_) => {
+            OpenBlock::Block
+        }
+        Instruction::if_(_) => OpenBlock::If,
+        Instruction::else_(_) => leave(OpenBlock::If, "else").map(|_| OpenBlock::Block)?,
+        Instruction::try_(_) => OpenBlock::Try,
+        Instruction::catch(_) => leave(OpenBlock::Try, "catch")?,
+        Instruction::catch_all => leave(OpenBlock::Try, "catch_all").map(|_| OpenBlock::Block)?,
+        Instruction::delegate(_) => return leave(OpenBlock::Try, "delegate").map(drop),
         Instruction::end(_) => return open.pop().map(drop).ok_or("end"),
         _ => return Ok(()),
     };

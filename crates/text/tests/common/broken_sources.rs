@@ -2,14 +2,13 @@
 
 use ropewalk_text::{Script, Text};
 
-/// Reads a source as a module and as a script, and prints what is wrong.
+/// Reads a source as a module and as a script, and prints its errors.
 pub fn exercise(source: &str) {
     Script::new(source);
     print_errors(source, 11);
 }
 
-/// Parses a source and prints its error, or errors at some bytes of the binary,
-/// `step` bytes apart, and after its end.
+/// Parses a source, and prints its error or errors at every `step` bytes of the binary.
 pub fn print_errors(source: &str, step: usize) {
     match Text::parse(source) {
         Err(error) => drop(error.to_string()),
@@ -21,7 +20,7 @@ pub fn print_errors(source: &str, step: usize) {
     }
 }
 
-/// Sources without one character, with a piece instead of it, or only up to it.
+/// The source with each character in turn removed, replaced by each piece, or as the end.
 pub fn breakages(source: &str, pieces: &[&str]) -> impl Iterator<Item = String> {
     source.char_indices().flat_map(move |(at, c)| {
         let (before, after) = (&source[..at], &source[at + c.len_utf8()..]);
@@ -30,7 +29,7 @@ pub fn breakages(source: &str, pieces: &[&str]) -> impl Iterator<Item = String> 
     })
 }
 
-/// Texts of words in any order, from a simple generator of numbers.
+/// Random sequences of words.
 pub fn random_texts(words: &str, count: usize) -> impl Iterator<Item = String> {
     let words: Vec<&str> = words.split(' ').collect();
     let mut state = 1u64;

@@ -89,7 +89,6 @@ fn without_added_names(error: TextError) -> TextError {
     error
 }
 
-/// The error of a source, which must be at this line and column.
 #[track_caller]
 pub fn error_at(source: &str, position: &str) -> TextError {
     let error = error(source);
@@ -97,7 +96,6 @@ pub fn error_at(source: &str, position: &str) -> TextError {
     error
 }
 
-/// Validates a binary, and returns its error at the position in the source.
 pub fn validate(text: &Text, features: WasmFeatures) -> Result<(), TextError> {
     let result = Validator::new_with_features(features).validate_all(text.binary());
     result.map(drop).map_err(|error| text.error_at(error.offset() as usize, error.message()))

@@ -1,4 +1,4 @@
-//! What the tests of the front end share.
+//! Helpers of the front end's tests.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 pub mod broken_sources;

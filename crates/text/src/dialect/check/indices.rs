@@ -8,7 +8,7 @@ use crate::error::Result;
 
 /// An index space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Space {
+pub(crate) enum IndexSpace {
     Type,
     Function,
     Tag,
@@ -22,7 +22,7 @@ pub(crate) fn check(tree: &Tree<'_>) -> Result<()> {
 /// Visits each node in the position of a type, function, tag or label index.
 pub(crate) fn each(
     tree: &Tree<'_>,
-    mut visit: impl FnMut(Space, Node) -> Result<()>,
+    mut visit: impl FnMut(IndexSpace, Node) -> Result<()>,
 ) -> Result<()> {
     (0..tree.len()).try_for_each(|node| match tree.word(node) {
         Some("elem") => segment(tree, node, &mut visit),
@@ -36,7 +36,7 @@ fn immediates(
     tree: &Tree<'_>,
     keyword: Node,
     word: &str,
-    visit: &mut impl FnMut(Space, Node) -> Result<()>,
+    visit: &mut impl FnMut(IndexSpace, Node) -> Result<()>,
 ) -> Result<()> {
     let (spaces, repeated) = spaces(word);
     let mut nodes = tree.siblings(keyword);
@@ -50,19 +50,19 @@ fn immediates(
     repeated.map_or(Ok(()), |space| indices.try_for_each(|node| visit(space, node)))
 }
 
-fn refuse(tree: &Tree<'_>, node: Node, space: Space) -> Result<()> {
+fn refuse(tree: &Tree<'_>, node: Node, space: IndexSpace) -> Result<()> {
     let what = match space {
-        Space::Type => "the type",
-        Space::Function => "the function",
-        Space::Tag => "the tag",
-        Space::Label => "the label",
+        IndexSpace::Type => "the type",
+        IndexSpace::Function => "the function",
+        IndexSpace::Tag => "the tag",
+        IndexSpace::Label => "the label",
     };
     if tree.is_number(node) { Err(numeric(tree, node, what)) } else { Ok(()) }
 }
 
 /// The spaces of the indices after a keyword: one each, and then one for all that follow.
-fn spaces(word: &str) -> (&'static [Space], Option<Space>) {
-    use Space::{Function, Label, Tag, Type};
+fn spaces(word: &str) -> (&'static [IndexSpace], Option<IndexSpace>) {
+    use IndexSpace::{Function, Label, Tag, Type};
     match word {
         "call" | "return_call" | "ref.func" | "start" => (&[Function], None),
         "func" => (&[], Some(Function)),
@@ -87,14 +87,14 @@ fn spaces(word: &str) -> (&'static [Space], Option<Space>) {
 fn segment(
     tree: &Tree<'_>,
     keyword: Node,
-    visit: &mut impl FnMut(Space, Node) -> Result<()>,
+    visit: &mut impl FnMut(IndexSpace, Node) -> Result<()>,
 ) -> Result<()> {
     let mut nodes = tree.siblings(keyword).peekable();
     let first = nodes.next_if(|&node| tree.is_number(node));
     if let Some(first) = first
         && !nodes.peek().is_some_and(|&node| tree.is_list(node))
     {
-        visit(Space::Function, first)?;
+        visit(IndexSpace::Function, first)?;
     }
-    nodes.try_for_each(|node| visit(Space::Function, node))
+    nodes.try_for_each(|node| visit(IndexSpace::Function, node))
 }

@@ -6,7 +6,7 @@
 
 use super::event::{Clause, Event};
 use super::new::{NewFiber, Start};
-use super::send::Sent;
+use super::send::SentEvent;
 use super::{fiber_type, operands_message};
 use crate::dialect::lower::{Lowering, Pieces};
 use crate::dialect::source::{Instruction, ValType};
@@ -83,7 +83,7 @@ impl Entering {
         let fibers = 1 + usize::from(left.is_some());
         let left = left.map_or(String::new(), |left| format!(" (local.get {left})"));
         self.push(format!("{left} (local.get {}) ", self.fiber));
-        let sent = Sent { name, event: start, values: &[], fibers };
+        let sent = SentEvent { name, event: start, values: &[], fibers };
         self.pieces.append(sent.form(lowering, instruction, catches));
         // A new fiber receives its start event.
         self.push(" (unreachable))".to_string());

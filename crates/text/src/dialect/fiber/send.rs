@@ -29,7 +29,7 @@ pub(super) fn lower<'a>(
         catches.append(clause.catch(clause.target.text));
     }
     let name = instruction.word.trim_start_matches("fiber.");
-    let sent = Sent { name, event: event.name.text, values: event.values, fibers };
+    let sent = SentEvent { name, event: event.name.text, values: event.values, fibers };
     pieces.append(sent.form(lowering, instruction, catches));
     lowering.emit_pieces(instruction, pieces, None);
     Ok(())
@@ -90,7 +90,7 @@ fn label_message(clause: &Clause<'_, '_>) -> String {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sent<'s, 'a> {
+pub(super) struct SentEvent<'s, 'a> {
     pub name: &'s str,
     pub event: &'s str,
     /// `tr*`.
@@ -99,7 +99,7 @@ pub(super) struct Sent<'s, 'a> {
     pub fibers: usize,
 }
 
-impl<'a> Sent<'_, 'a> {
+impl<'a> SentEvent<'_, 'a> {
     /// The call of the primitive. If no clause receives the event, control continues after it.
     pub fn form(
         &self,

@@ -1,6 +1,6 @@
 //! Reads and lowers events, call tags and routs.
 
-use crate::dialect::check::indices::{self, Space};
+use crate::dialect::check::indices::{self, IndexSpace};
 use crate::dialect::definitions::{Header, Item, Module};
 use crate::dialect::lower::{Lowering, Pieces};
 use crate::dialect::source::{Name, Node, Tree};
@@ -22,8 +22,10 @@ pub(super) fn read<'a>(tree: &Tree<'a>, list: Node, module: &mut Module<'a>) -> 
 pub(super) fn check_names(lowering: &Lowering<'_, '_>) -> Result<()> {
     let (tree, module) = (lowering.tree, lowering.module);
     indices::each(tree, |space, node| match (Name::read(tree, node), space) {
-        (Some(name), Space::Function) if module.routs.has(name) => module.function(name).map(drop),
-        (Some(name), Space::Tag) if module.call_tags.has(name) => module.tag(name).map(drop),
+        (Some(name), IndexSpace::Function) if module.routs.has(name) => {
+            module.function(name).map(drop)
+        }
+        (Some(name), IndexSpace::Tag) if module.call_tags.has(name) => module.tag(name).map(drop),
         _ => Ok(()),
     })
 }

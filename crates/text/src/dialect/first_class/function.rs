@@ -8,10 +8,10 @@ use crate::dialect::source::{Instruction, Node, Signature, ValKind, ValType, row
 use crate::error::{Error, Result};
 
 use super::locals::{Local, Locals};
-use super::shape::{Block, Kind, Shape, Step, What};
+use super::shape::{Block, BlockKind, Shape, Step, StepKind};
 use super::{
-    STACKREF, fields, has_two_nulls, initial, is_place_word, is_stackref, linear, null, rout,
-    stackref,
+    STACKREF, fields, has_two_nulls, initialization, is_place_word, is_stackref, linear, null,
+    rout, stackref,
 };
 
 /// Lowers the body of a function or a rout. An import has none.
@@ -27,7 +27,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let shape = Shape::read(tree, header.body(tree, list), end)?;
     rout::check(tree, &shape, list)?;
     locals.survey(tree, &shape);
-    initial::check(tree, &shape, &locals)?;
+    initialization::check(tree, &shape, &locals)?;
     let name = header.name.map_or("func".into(), |name| name.key());
     let mut function = Function {
         lowering,
@@ -79,12 +79,12 @@ pub(super) struct ClosureName {
 
 /// A field of a struct that stores a local.
 #[derive(Debug)]
-pub(super) struct KeptPlace {
+pub(super) struct StoredLocal {
     pub object: String,
     pub field: String,
 }
 
-impl KeptPlace {
+impl StoredLocal {
     pub fn get(&self) -> String {
         format!("(struct.get {} {})", self.field, self.object)
     }
@@ -126,7 +126,7 @@ impl<'a> Function<'_, 'a, '_> {
     }
 
     fn make_boxes(&mut self) -> Result<()> {
-        for block in self.shape.blocks.iter().filter(|block| block.kind == Kind::Redirect) {
+        for block in self.shape.blocks.iter().filter(|block| block.kind == BlockKind::Redirect) {
             if let Some(name) = block.index {
                 self.locals.stackref(name.text, name.at, "stack.redirect")?;
             }
@@ -217,14 +217,14 @@ impl<'a> Function<'_, 'a, '_> {
     /// Turns the parts of a block into functions.
     fn make_closures(&mut self, block: &Block<'a>, name: &str) -> Result<()> {
         match (block.kind, &block.parts[..]) {
-            (Kind::Answer, &[part]) => {
+            (BlockKind::Answer, &[part]) => {
                 let Some(tag) = block.index else { return Ok(()) };
                 let module = self.lowering.module;
                 let Signature { params, results } =
                     module.signature(fields::call_tag(module, tag)?)?;
                 self.make_closure(part, &format!("{name}.answer"), params, results);
             }
-            (Kind::RedirectTo, &[target, back]) => {
+            (BlockKind::RedirectTo, &[target, back]) => {
                 let at = self.lowering.tree.start(block.keyword);
                 let stack = [ValType { kind: ValKind::Word(STACKREF), at }];
                 self.make_closure(target, &format!("{name}.target"), &[], &stack);
@@ -287,7 +287,7 @@ impl<'a> Function<'_, 'a, '_> {
     }
 
     /// The field that stores a local, if it is not a plain local.
-    pub fn kept_place(&self, local: &Local<'a>, part: usize) -> Option<KeptPlace> {
+    pub fn stored_local(&self, local: &Local<'a>, part: usize) -> Option<StoredLocal> {
         let environment = self.environment();
         let (ty, env) = (&environment.ty, format!("(local.get {})", environment.local));
         let field = || match local.index.starts_with('$') {
@@ -296,13 +296,13 @@ impl<'a> Function<'_, 'a, '_> {
         };
         match (local.is_boxed, local.is_captured) {
             (false, false) => None,
-            (false, true) => Some(KeptPlace { object: env, field: field() }),
+            (false, true) => Some(StoredLocal { object: env, field: field() }),
             (true, _) => {
                 let object = match part {
                     0 => format!("(local.get {})", local.box_local),
                     _ => format!("(struct.get {} {env})", field()),
                 };
-                Some(KeptPlace { object, field: format!("{} 0", self.box_name()) })
+                Some(StoredLocal { object, field: format!("{} 0", self.box_name()) })
             }
         }
     }
@@ -342,7 +342,7 @@ impl<'a> Function<'_, 'a, '_> {
         };
         let null = null(self.lowering);
         for local in self.locals.all.iter().filter(|local| is_stackref(local.ty) && local.is_set) {
-            text += &match self.kept_place(local, 0) {
+            text += &match self.stored_local(local, 0) {
                 None => format!(" (drop (local.get {}))", local.index),
                 Some(place) => format!(" (drop {}) {}", place.get(), place.set(&null)),
             };
@@ -352,10 +352,10 @@ impl<'a> Function<'_, 'a, '_> {
 
     fn step(&mut self, step: &Step<'a>) -> Result<()> {
         match step.what {
-            What::Instruction(instruction) => self.instruction(instruction, step),
-            What::Open(block) => self.open(&self.shape.blocks[block]),
-            What::Begin | What::Divide => Ok(()),
-            What::Close(block) => {
+            StepKind::Instruction(instruction) => self.instruction(instruction, step),
+            StepKind::Open(block) => self.open(&self.shape.blocks[block]),
+            StepKind::Begin | StepKind::Divide => Ok(()),
+            StepKind::Close(block) => {
                 self.close(&self.shape.blocks[block]);
                 Ok(())
             }

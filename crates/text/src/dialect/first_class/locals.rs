@@ -12,7 +12,7 @@ use crate::dialect::source::{HeapType, Name, Node, Tree, ValKind, ValType, list_
 use crate::error::{Error, Result};
 
 use super::is_stackref;
-use super::shape::{Block, Kind, Shape, What};
+use super::shape::{Block, BlockKind, Shape, StepKind};
 
 /// The locals of a function, parameters first.
 #[derive(Debug, Default)]
@@ -121,11 +121,11 @@ impl<'a> Locals<'a> {
     pub fn survey(&mut self, tree: &Tree<'a>, shape: &Shape<'a>) {
         for step in &shape.steps {
             let (index, word) = match step.what {
-                What::Instruction(instruction) if instruction.word.starts_with("local.") => {
+                StepKind::Instruction(instruction) if instruction.word.starts_with("local.") => {
                     (tree.text(instruction.keyword + 1), instruction.word)
                 }
-                What::Open(block) => match &shape.blocks[block] {
-                    Block { kind: Kind::Redirect, index: Some(index), .. } => (index.text, ""),
+                StepKind::Open(block) => match &shape.blocks[block] {
+                    Block { kind: BlockKind::Redirect, index: Some(index), .. } => (index.text, ""),
                     _ => continue,
                 },
                 _ => continue,

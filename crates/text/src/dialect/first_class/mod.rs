@@ -21,18 +21,18 @@
 //! | `linear` | rejects stackrefs in the wrong places, and instructions that would copy one |
 //! | `shape` | the instructions, blocks and parts of a function |
 //! | `locals` | the locals of a function, and where they are stored |
-//! | `initial` | checks that a local without a default is set before it is read |
+//! | `initialization` | checks that a local without a default is set before it is read |
 //! | `function` | lowers a function |
 //! | `regions` | `answer`, `stack.redirect`, `stack.redirect_to`, and their marks |
 //! | `places` | `get_clear`, `set_cleared` and `is_cleared`, for all references |
-//! | `slots` | standard instructions on locals that are stored in a struct |
+//! | `stored_locals` | standard instructions on locals that are stored in a struct |
 //! | `switches` | instructions with a tag: switches, `stack.extend`, `call_stack` |
 //! | `rout` | checks the start of a rout |
 //! | `select` | rejects a `select` between stackrefs |
 
 mod fields;
 mod function;
-mod initial;
+mod initialization;
 mod linear;
 mod locals;
 mod places;
@@ -40,7 +40,7 @@ mod regions;
 mod rout;
 mod select;
 mod shape;
-mod slots;
+mod stored_locals;
 mod switches;
 
 use crate::dialect::definitions::{Module, TypeDef};

@@ -21,7 +21,7 @@ pub(crate) fn is_place_word(word: &str) -> bool {
 }
 
 /// A place, and the standard instructions that read and write it.
-struct Place<'a> {
+struct ReferencePlace<'a> {
     ty: ValType<'a>,
     null: String,
     /// The instructions, `table.get $t` and `table.set $t`.
@@ -59,8 +59,13 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    fn get_clear(&mut self, instruction: &Instruction<'a>, place: &Place<'a>, part: usize) {
-        let Place { null, get, set, object, .. } = place;
+    fn get_clear(
+        &mut self,
+        instruction: &Instruction<'a>,
+        place: &ReferencePlace<'a>,
+        part: usize,
+    ) {
+        let ReferencePlace { null, get, set, object, .. } = place;
         let operands = self.put_aside(place, instruction, part);
         let (keep, again) = (keep(&operands), again(&operands));
         let code = format!("{keep}({get}{object}){object}{again} {null}");
@@ -68,8 +73,13 @@ impl<'a> Function<'_, 'a, '_> {
     }
 
     /// If the place has operands below the value, the value is stored in a local first.
-    fn set_cleared(&mut self, instruction: &Instruction<'a>, place: &Place<'a>, part: usize) {
-        let Place { null, get, set, object, .. } = place;
+    fn set_cleared(
+        &mut self,
+        instruction: &Instruction<'a>,
+        place: &ReferencePlace<'a>,
+        part: usize,
+    ) {
+        let ReferencePlace { null, get, set, object, .. } = place;
         let at = instruction.at(self.lowering.tree);
         let ty = self.lowering.ty(place.ty);
         let check = self.primitive("check_cleared", &format!(" (param {ty})"), at);
@@ -89,7 +99,7 @@ impl<'a> Function<'_, 'a, '_> {
     }
 
     /// `ref.is_null` would consume the stack, and so free it.
-    fn is_cleared(&mut self, instruction: &Instruction<'a>, place: &Place<'a>) {
+    fn is_cleared(&mut self, instruction: &Instruction<'a>, place: &ReferencePlace<'a>) {
         let at = instruction.at(self.lowering.tree);
         let ask = match is_stackref(place.ty) {
             false => "ref.is_null".to_string(),
@@ -117,7 +127,7 @@ impl<'a> Function<'_, 'a, '_> {
     /// Temporary locals for the operands that select a place.
     fn put_aside(
         &mut self,
-        place: &Place<'a>,
+        place: &ReferencePlace<'a>,
         instruction: &Instruction<'a>,
         part: usize,
     ) -> Vec<String> {
@@ -125,23 +135,27 @@ impl<'a> Function<'_, 'a, '_> {
         place.operands.iter().map(|(what, ty)| self.temporary(what, ty, part, at)).collect()
     }
 
-    fn local_place(&mut self, instruction: &mut Instruction<'a>, part: usize) -> Result<Place<'a>> {
+    fn local_place(
+        &mut self,
+        instruction: &mut Instruction<'a>,
+        part: usize,
+    ) -> Result<ReferencePlace<'a>> {
         let tree = self.lowering.tree;
         let at = tree.start(instruction.next);
         let index = instruction.index(tree, "a local")?;
         let local = self.locals.get(index, at)?.clone();
         let slot = Slot { ty: Some(local.ty), is_mutable: true, is_64: false };
         let place = self.place(instruction, slot, &format!("`{index}`"), at)?;
-        Ok(match self.kept_place(&local, part) {
+        Ok(match self.stored_local(&local, part) {
             None => place.reached_by("local", index),
-            Some(kept) => Place {
+            Some(kept) => ReferencePlace {
                 object: format!(" {}", kept.object),
                 ..place.reached_by("struct", &kept.field)
             },
         })
     }
 
-    fn global_place(&mut self, instruction: &mut Instruction<'a>) -> Result<Place<'a>> {
+    fn global_place(&mut self, instruction: &mut Instruction<'a>) -> Result<ReferencePlace<'a>> {
         let tree = self.lowering.tree;
         let at = tree.start(instruction.next);
         let index = instruction.index(tree, "a global")?;
@@ -150,15 +164,15 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(place.reached_by("global", index))
     }
 
-    fn table_place(&mut self, instruction: &mut Instruction<'a>) -> Result<Place<'a>> {
+    fn table_place(&mut self, instruction: &mut Instruction<'a>) -> Result<ReferencePlace<'a>> {
         let (index, at) = instruction.table(self.lowering.tree)?;
         let table = *self.lowering.module.tables.index(index, at, "table")?;
         let place = self.place(instruction, table, &format!("an element of `{index}`"), at)?;
         let operands = vec![("index", index_type(table).to_string())];
-        Ok(Place { operands, ..place.reached_by("table", index) })
+        Ok(ReferencePlace { operands, ..place.reached_by("table", index) })
     }
 
-    fn field_place(&mut self, instruction: &mut Instruction<'a>) -> Result<Place<'a>> {
+    fn field_place(&mut self, instruction: &mut Instruction<'a>) -> Result<ReferencePlace<'a>> {
         let tree = self.lowering.tree;
         let name = instruction.name(tree, "a struct type")?;
         let TypeKind::Struct(fields) = &self.lowering.module.ty(name)?.kind else {
@@ -169,10 +183,13 @@ impl<'a> Function<'_, 'a, '_> {
         let field = *fields.index(index, at, "field")?;
         let place = self.place(instruction, field, &format!("the field `{index}`"), at)?;
         let operands = vec![object(name)];
-        Ok(Place { operands, ..place.reached_by("struct", &format!("{} {index}", name.text)) })
+        Ok(ReferencePlace {
+            operands,
+            ..place.reached_by("struct", &format!("{} {index}", name.text))
+        })
     }
 
-    fn element_place(&mut self, instruction: &mut Instruction<'a>) -> Result<Place<'a>> {
+    fn element_place(&mut self, instruction: &mut Instruction<'a>) -> Result<ReferencePlace<'a>> {
         let name = instruction.name(self.lowering.tree, "an array type")?;
         let TypeKind::Array(element) = self.lowering.module.ty(name)?.kind else {
             return Err(no_such_type(self.lowering.module, name, "an array type"));
@@ -180,7 +197,7 @@ impl<'a> Function<'_, 'a, '_> {
         let what = format!("an element of `{}`", name.text);
         let place = self.place(instruction, element, &what, name.at)?;
         let operands = vec![object(name), ("index", "i32".to_string())];
-        Ok(Place { operands, ..place.reached_by("array", name.text) })
+        Ok(ReferencePlace { operands, ..place.reached_by("array", name.text) })
     }
 
     /// Checks that an instruction can use a place; `what` describes it in errors.
@@ -190,7 +207,7 @@ impl<'a> Function<'_, 'a, '_> {
         slot: Slot<'a>,
         what: &str,
         at: usize,
-    ) -> Result<Place<'a>> {
+    ) -> Result<ReferencePlace<'a>> {
         let word = instruction.word;
         let Some(ty) = slot.ty else {
             let message = format!("type mismatch: `{word}` works on a nullable reference");
@@ -214,15 +231,15 @@ impl<'a> Function<'_, 'a, '_> {
             return Err(Error::invalid(at, message));
         }
         let (get, set, object) = (String::new(), String::new(), String::new());
-        Ok(Place { ty, null, get, set, operands: Vec::new(), object })
+        Ok(ReferencePlace { ty, null, get, set, operands: Vec::new(), object })
     }
 }
 
-impl Place<'_> {
+impl ReferencePlace<'_> {
     /// Sets the instructions of a sort, with these immediates, as those of the place.
     fn reached_by(self, sort: &str, immediates: &str) -> Self {
         let instruction = |action| format!("{sort}.{action} {immediates}");
-        Place { get: instruction("get"), set: instruction("set"), ..self }
+        ReferencePlace { get: instruction("get"), set: instruction("set"), ..self }
     }
 }
 

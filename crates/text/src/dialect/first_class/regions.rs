@@ -7,7 +7,7 @@
 
 use super::fields;
 use super::function::Function;
-use super::shape::{Block, Kind};
+use super::shape::{Block, BlockKind};
 use crate::dialect::lower::{Lowering, Pieces, TagForm};
 use crate::dialect::source::{Name, ValType};
 use crate::error::Result;
@@ -16,16 +16,16 @@ impl<'a> Function<'_, 'a, '_> {
     /// Lowers the start of a block.
     pub(super) fn open(&mut self, block: &Block<'a>) -> Result<()> {
         match block.kind {
-            Kind::Block | Kind::Loop | Kind::If | Kind::TryTable => {}
-            Kind::Try => self.open_try(block),
-            Kind::Answer => {
+            BlockKind::Block | BlockKind::Loop | BlockKind::If | BlockKind::TryTable => {}
+            BlockKind::Try => self.open_try(block),
+            BlockKind::Answer => {
                 let enter = self.enter_answer(block)?;
                 let ty = block_type(self.lowering, block);
                 self.replace_head(block, format!("block{ty} {enter}"));
             }
-            Kind::Redirect | Kind::RedirectTo => {
+            BlockKind::Redirect | BlockKind::RedirectTo => {
                 let enter = match block.kind {
-                    Kind::Redirect => self.enter_redirect(block),
+                    BlockKind::Redirect => self.enter_redirect(block),
                     _ => self.enter_redirect_to(block),
                 };
                 self.open_redirect(block, &enter)?;
@@ -37,14 +37,14 @@ impl<'a> Function<'_, 'a, '_> {
     /// Lowers the end of a block.
     pub(super) fn close(&mut self, block: &Block<'a>) {
         match block.kind {
-            Kind::Answer => {
+            BlockKind::Answer => {
                 let leave = self.leave(block.depth);
                 match block.list {
                     None => self.replace_end(block, format!("{leave} end")),
                     Some(_) => self.replace_end(block, format!(" {leave})")),
                 }
             }
-            Kind::Redirect | Kind::RedirectTo => self.close_redirect(block),
+            BlockKind::Redirect | BlockKind::RedirectTo => self.close_redirect(block),
             _ if block.has_marks && block.target.is_some() => self.arrive(block),
             _ => {}
         }
@@ -55,7 +55,7 @@ impl<'a> Function<'_, 'a, '_> {
         let tree = self.lowering.tree;
         let at = tree.start(block.keyword);
         match block.kind {
-            Kind::Loop => {
+            BlockKind::Loop => {
                 let top = tree.end(block.body - 1);
                 self.lowering.edits.insert_early(top, Pieces::text(format!(" {leave}"), at));
             }
@@ -128,7 +128,7 @@ impl<'a> Function<'_, 'a, '_> {
     fn enter_redirect(&mut self, block: &Block<'a>) -> String {
         let Some(name) = block.index else { return String::new() };
         let local = self.locals.find(name.text).cloned();
-        let Some(place) = local.and_then(|local| self.kept_place(&local, block.part)) else {
+        let Some(place) = local.and_then(|local| self.stored_local(&local, block.part)) else {
             return String::new();
         };
         let ty = format!(" (param (ref {}))", self.box_name());
@@ -186,13 +186,13 @@ impl<'a> Function<'_, 'a, '_> {
     }
 
     fn target(&mut self, block: &Block<'a>) -> String {
-        if block.kind == Kind::RedirectTo {
+        if block.kind == BlockKind::RedirectTo {
             let closure = self.closure(block.parts[0]);
             return format!("(call {} (local.get {}))", closure.function, self.environment().local);
         }
         let local = block.index.and_then(|name| self.locals.find(name.text)).cloned();
         let (_, null) = self.stackref();
-        match local.and_then(|local| self.kept_place(&local, block.part)) {
+        match local.and_then(|local| self.stored_local(&local, block.part)) {
             Some(place) => format!("{} {}", place.get(), place.set(&null)),
             None => String::new(),
         }

@@ -1,6 +1,6 @@
 //! Checks the start of a rout: starts of blocks, then `stack.start`.
 
-use super::shape::{Kind, Shape, What};
+use super::shape::{BlockKind, Shape, StepKind};
 use crate::dialect::source::{Node, Tree};
 use crate::error::{Error, Result};
 
@@ -10,7 +10,7 @@ pub(super) fn check(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<()
         _ => None,
     };
     for step in &shape.steps {
-        if let What::Instruction(instruction) = step.what
+        if let StepKind::Instruction(instruction) = step.what
             && instruction.word == "stack.start"
             && Some(instruction.keyword) != start
         {
@@ -31,20 +31,20 @@ fn start(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<Node> {
     // Only part 0 runs at the start: the code of answers and the like runs later.
     for step in shape.steps.iter().filter(|step| step.part == 0) {
         match step.what {
-            What::Open(block) if shape.blocks[block].kind != Kind::If => {
+            StepKind::Open(block) if shape.blocks[block].kind != BlockKind::If => {
                 let block = &shape.blocks[block];
-                if let Some(target) = block.target.filter(|_| block.kind == Kind::Loop) {
+                if let Some(target) = block.target.filter(|_| block.kind == BlockKind::Loop) {
                     let message = "a branch back over `stack.start`: the rout would start again";
                     return Err(Error::invalid(tree.start(target), message));
                 }
             }
-            What::Begin | What::Divide => {}
-            What::Open(block) => return Err(missing(tree.start(shape.blocks[block].keyword))),
-            What::Instruction(instruction) if instruction.word == "stack.start" => {
+            StepKind::Begin | StepKind::Divide => {}
+            StepKind::Open(block) => return Err(missing(tree.start(shape.blocks[block].keyword))),
+            StepKind::Instruction(instruction) if instruction.word == "stack.start" => {
                 return Ok(instruction.keyword);
             }
-            What::Instruction(instruction) => return Err(missing(instruction.at(tree))),
-            What::Close(block) => return Err(missing(tree.start(shape.blocks[block].keyword))),
+            StepKind::Instruction(instruction) => return Err(missing(instruction.at(tree))),
+            StepKind::Close(block) => return Err(missing(tree.start(shape.blocks[block].keyword))),
         }
     }
     Err(missing(tree.start(list + 1)))

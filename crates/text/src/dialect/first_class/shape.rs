@@ -19,20 +19,20 @@ pub(super) struct Shape<'a> {
     pub blocks: Vec<Block<'a>>,
     /// The function itself, then the parts that become closures. An inner part comes after its
     /// outer one.
-    pub parts: Vec<Part>,
+    pub parts: Vec<FunctionPart>,
 }
 
 /// An instruction, or the start or end of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step<'a> {
-    pub what: What<'a>,
+    pub what: StepKind<'a>,
     pub part: usize,
     /// The number of mark-leaving blocks around it, in its part.
     pub depth: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum What<'a> {
+pub(super) enum StepKind<'a> {
     Instruction(Instruction<'a>),
     Open(usize),
     /// The start of the code of a folded `if`, after its condition.
@@ -44,7 +44,7 @@ pub(super) enum What<'a> {
 
 /// A part of a function that becomes a closure; the first part is the function itself.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct FunctionPart {
     pub range: Range<usize>,
     /// Whether a block in it leaves marks.
     pub has_marks: bool,
@@ -53,7 +53,7 @@ pub(super) struct Part {
 /// `block`, `try`, `answer` and the like.
 #[derive(Debug)]
 pub(super) struct Block<'a> {
-    pub kind: Kind,
+    pub kind: BlockKind,
     pub keyword: Node,
     pub list: Option<Node>,
     /// A label; the local of `stack.redirect`; the call tag of `answer`.
@@ -80,7 +80,7 @@ pub(super) struct Block<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     Block,
     Loop,
     If,
@@ -91,30 +91,30 @@ pub(super) enum Kind {
     Answer,
 }
 
-impl Kind {
-    fn of(word: &str) -> Option<Kind> {
+impl BlockKind {
+    fn of(word: &str) -> Option<BlockKind> {
         Some(match word {
-            "block" => Kind::Block,
-            "loop" => Kind::Loop,
-            "if" => Kind::If,
-            "try_table" => Kind::TryTable,
-            "try" => Kind::Try,
-            "stack.redirect" => Kind::Redirect,
-            "stack.redirect_to" => Kind::RedirectTo,
-            "answer" => Kind::Answer,
+            "block" => BlockKind::Block,
+            "loop" => BlockKind::Loop,
+            "if" => BlockKind::If,
+            "try_table" => BlockKind::TryTable,
+            "try" => BlockKind::Try,
+            "stack.redirect" => BlockKind::Redirect,
+            "stack.redirect_to" => BlockKind::RedirectTo,
+            "answer" => BlockKind::Answer,
             _ => return None,
         })
     }
 
     pub fn leaves_mark(self) -> bool {
-        matches!(self, Kind::Redirect | Kind::RedirectTo | Kind::Answer)
+        matches!(self, BlockKind::Redirect | BlockKind::RedirectTo | BlockKind::Answer)
     }
 
     /// The words that divide its code.
     fn dividers(self) -> &'static [&'static str] {
         match self {
-            Kind::RedirectTo => &["then", "within"],
-            Kind::Answer => &["within"],
+            BlockKind::RedirectTo => &["then", "within"],
+            BlockKind::Answer => &["within"],
             _ => &[],
         }
     }
@@ -135,7 +135,7 @@ impl<'a> Shape<'a> {
             depth: 0,
         };
         let range = tree.start(first)..tree.start(end);
-        reader.shape.parts.push(Part { range, has_marks: false });
+        reader.shape.parts.push(FunctionPart { range, has_marks: false });
         let mut node = first;
         while node < end {
             node = reader.node(node)?;
@@ -208,7 +208,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    fn step(&mut self, what: What<'a>) {
+    fn step(&mut self, what: StepKind<'a>) {
         let (part, depth) = (self.part, self.depth);
         self.shape.steps.push(Step { what, part, depth });
     }
@@ -251,7 +251,7 @@ impl<'a> Reader<'_, 'a> {
                 self.lists.push(List::Other);
                 Ok(list + if head.is_some() { 2 } else { 1 })
             }
-            Some(word) => match Kind::of(word) {
+            Some(word) => match BlockKind::of(word) {
                 Some(kind) => self.open(kind, list + 1),
                 None => {
                     let instruction = self.instruction(list + 1)?;
@@ -264,7 +264,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn close_list(&mut self, node: Node) -> Result<Node> {
         match self.lists.pop() {
-            Some(List::Instruction(instruction)) => self.step(What::Instruction(instruction)),
+            Some(List::Instruction(instruction)) => self.step(StepKind::Instruction(instruction)),
             Some(List::Block(block)) => {
                 if self.open.last() != Some(&block) {
                     return Err(expected(self.tree, node, "end"));
@@ -301,11 +301,11 @@ impl<'a> Reader<'_, 'a> {
                 self.divide_if(Some(word));
                 Ok(node + 1)
             }
-            _ => match Kind::of(word) {
+            _ => match BlockKind::of(word) {
                 Some(kind) => self.open(kind, node),
                 None => {
                     let instruction = self.instruction(node)?;
-                    self.step(What::Instruction(instruction));
+                    self.step(StepKind::Instruction(instruction));
                     Ok(node + 1)
                 }
             },
@@ -349,17 +349,17 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    fn open(&mut self, kind: Kind, keyword: Node) -> Result<Node> {
+    fn open(&mut self, kind: BlockKind, keyword: Node) -> Result<Node> {
         let tree = self.tree;
         let mut head = Instruction::new(tree, keyword);
         self.owner = head.word;
         let index = match kind {
-            Kind::Redirect => {
+            BlockKind::Redirect => {
                 let at = tree.start(head.next);
                 Some(Name { text: head.index(tree, "a local")?, at })
             }
-            Kind::Answer => Some(head.name(tree, "a call_tag")?),
-            Kind::RedirectTo => None,
+            BlockKind::Answer => Some(head.name(tree, "a call_tag")?),
+            BlockKind::RedirectTo => None,
             _ => head.optional_name(tree)?,
         };
         let end = tree.parent(keyword).map_or(tree.len(), |list| tree.last(list));
@@ -367,14 +367,14 @@ impl<'a> Reader<'_, 'a> {
         let (type_use, signature) = type_use(tree, &mut nodes)?;
         check_params(tree, head.next, nodes.peek())?;
         let is_catch = |node| tree.head(node).is_some_and(|head| head.starts_with("catch"));
-        while kind == Kind::TryTable && is_catch(nodes.peek()) {
+        while kind == BlockKind::TryTable && is_catch(nodes.peek()) {
             if let Some(catch) = nodes.next() {
                 let labels = tree.children(catch).skip(1).last();
                 self.label(labels.unwrap_or(catch))?;
             }
         }
         let body = nodes.peek();
-        self.step(What::Open(self.shape.blocks.len()));
+        self.step(StepKind::Open(self.shape.blocks.len()));
         self.lists.extend(head.list.map(|_| List::Block(self.shape.blocks.len())));
         let block = Block {
             kind,
@@ -411,8 +411,10 @@ impl<'a> Reader<'_, 'a> {
         self.shape.blocks.push(block);
         self.open.push(number);
         match kind {
-            Kind::Redirect => self.depth += 1,
-            Kind::RedirectTo | Kind::Answer => self.begin_part(number, self.tree.end(body - 1)),
+            BlockKind::Redirect => self.depth += 1,
+            BlockKind::RedirectTo | BlockKind::Answer => {
+                self.begin_part(number, self.tree.end(body - 1))
+            }
             _ => {}
         }
     }
@@ -421,16 +423,16 @@ impl<'a> Reader<'_, 'a> {
     fn begin_part(&mut self, block: usize, start: usize) {
         self.part = self.shape.parts.len();
         self.depth = 0;
-        self.shape.parts.push(Part { range: start..start, has_marks: false });
+        self.shape.parts.push(FunctionPart { range: start..start, has_marks: false });
         self.shape.blocks[block].parts.push(self.part);
     }
 
     /// `(then ..)` or `else` of an `if`.
     fn divide_if(&mut self, word: Option<&str>) {
-        let is_if = |block: usize| self.shape.blocks[block].kind == Kind::If;
+        let is_if = |block: usize| self.shape.blocks[block].kind == BlockKind::If;
         match word.filter(|_| self.block_around().is_some_and(is_if)) {
-            Some("then") => self.step(What::Begin),
-            Some("else") => self.step(What::Divide),
+            Some("then") => self.step(StepKind::Begin),
+            Some("else") => self.step(StepKind::Divide),
             _ => {}
         }
     }
@@ -439,7 +441,7 @@ impl<'a> Reader<'_, 'a> {
     fn divide(&mut self, node: Node, word: &str) -> Result<Node> {
         let tree = self.tree;
         let number = self.block_around().ok_or_else(|| unexpected(tree, node))?;
-        self.step(What::Divide);
+        self.step(StepKind::Divide);
         let block = &mut self.shape.blocks[number];
         let dividers = block.kind.dividers();
         let is_divided = block.within != block.body;
@@ -460,7 +462,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn is_in_try(&self) -> bool {
-        self.block_around().is_some_and(|block| self.shape.blocks[block].kind == Kind::Try)
+        self.block_around().is_some_and(|block| self.shape.blocks[block].kind == BlockKind::Try)
     }
 
     /// `catch $e $l` of a `try`. Its label is looked up outside of the `try`.
@@ -502,7 +504,7 @@ impl<'a> Reader<'_, 'a> {
             let outer = &mut self.shape.blocks[outer];
             outer.has_marks |= has_marks && outer.part == part;
         }
-        self.step(What::Close(number));
+        self.step(StepKind::Close(number));
         Ok(())
     }
 }

@@ -11,18 +11,18 @@ use crate::dialect::source::{Instruction, Tree};
 use crate::error::{Error, Result};
 
 use super::locals::{Local, Locals};
-use super::shape::{Shape, What};
+use super::shape::{Shape, StepKind};
 
 /// Checks the locals of a function that are stored in an environment.
 pub(super) fn check(tree: &Tree<'_>, shape: &Shape<'_>, locals: &Locals<'_>) -> Result<()> {
-    let mut known = Known::default();
+    let mut known = SetLocals::default();
     for step in &shape.steps {
         match step.what {
-            What::Open(_) => known.enter(),
-            What::Begin => known.begin(),
-            What::Divide => known.forget(),
-            What::Close(_) => known.leave(),
-            What::Instruction(instruction) => {
+            StepKind::Open(_) => known.enter(),
+            StepKind::Begin => known.begin(),
+            StepKind::Divide => known.forget(),
+            StepKind::Close(_) => known.leave(),
+            StepKind::Instruction(instruction) => {
                 let local = locals.find(tree.text(instruction.keyword + 1));
                 if let Some(local) = local.filter(|local| must_be_set(local)) {
                     known.instruction(tree, &instruction, local)?;
@@ -39,7 +39,7 @@ fn must_be_set(local: &Local<'_>) -> bool {
 
 /// The locals known to be set.
 #[derive(Debug, Default)]
-struct Known<'l> {
+struct SetLocals<'l> {
     /// By name or number, and in the order in which they were set.
     set: HashSet<&'l str>,
     order: Vec<&'l str>,
@@ -47,7 +47,7 @@ struct Known<'l> {
     before: Vec<usize>,
 }
 
-impl<'l> Known<'l> {
+impl<'l> SetLocals<'l> {
     fn enter(&mut self) {
         self.before.push(self.order.len());
     }

@@ -9,7 +9,7 @@ impl<'a> Function<'_, 'a, '_> {
         let tree = self.lowering.tree;
         let at = instruction.at(tree);
         let Some(local) = self.locals.find(tree.text(instruction.next)).cloned() else { return };
-        let Some(place) = self.kept_place(&local, part) else { return };
+        let Some(place) = self.stored_local(&local, part) else { return };
         instruction.next += 1;
         let get = format!("struct.get {}", place.field);
         if instruction.word == "local.get" {
