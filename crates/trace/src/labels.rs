@@ -1,9 +1,9 @@
-//! Words and short texts that all pictures share.
+//! Labels of events, positions and functions, shared by all pictures.
 
 use crate::{FramesId, FunctionId, Position, StackId, TagId, Trace, What};
 
 impl What {
-    /// What happened, in one word.
+    /// The kind of event, in one word.
     pub fn word(&self) -> &'static str {
         match self {
             What::Enter => "enter",
@@ -26,8 +26,7 @@ impl What {
         }
     }
 
-    /// The stack that is concerned besides the one on which it happened: which runs now, or was
-    /// created.
+    /// The other stack of the event: the one that runs now, or that was created.
     pub fn target(&self) -> Option<StackId> {
         match self {
             What::Create { created: to }
@@ -41,12 +40,12 @@ impl What {
         }
     }
 
-    /// Whether another stack runs now.
+    /// Whether another stack runs after the event.
     pub fn is_switch(&self) -> bool {
         self.target().is_some() && !matches!(self, What::Create { .. } | What::Clone { .. })
     }
 
-    /// What a stack is a copy of that is created.
+    /// The origin of a copy.
     pub fn origin(&self) -> Option<StackId> {
         match self {
             What::Clone { origin, .. } => Some(*origin),
@@ -54,7 +53,7 @@ impl What {
         }
     }
 
-    /// The tag that it names.
+    /// The tag of the event, if it has one.
     pub fn tag(&self) -> Option<TagId> {
         match self {
             What::Suspend { tag, .. } | What::Switch { tag, .. } | What::Throw { tag, .. } => *tag,
@@ -62,7 +61,7 @@ impl What {
         }
     }
 
-    /// The values that it brings, as they were printed.
+    /// The printed values that the event passes on.
     pub fn values(&self) -> &str {
         match self {
             What::Resume { values, .. }
@@ -86,23 +85,23 @@ impl Position {
 }
 
 impl Trace {
-    /// The name of a function.
+    /// The name of a function; `?` if it is not in the trace.
     pub fn function_name(&self, function: FunctionId) -> &str {
         self.functions.get(function.index()).map_or("?", |function| &function.name)
     }
 
-    /// The name of a tag.
+    /// The name of a tag; `?` if it is not in the trace.
     pub fn tag_name(&self, tag: TagId) -> &str {
         self.tags.get(tag.index()).map_or("?", |tag| &tag.name)
     }
 
-    /// Where the innermost frame of an event stands.
+    /// The position of the innermost frame of an event.
     pub fn place(&self, frames: Option<FramesId>) -> Option<String> {
         let position = self.frames(frames).next()?.position?;
         Some(self.positions.get(position.index())?.place())
     }
 
-    /// How long it took, in nanoseconds.
+    /// The duration of the trace, in nanoseconds.
     pub fn duration(&self) -> u64 {
         self.events.iter().map(|event| event.time).max().unwrap_or(0)
     }

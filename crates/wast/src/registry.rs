@@ -1,4 +1,4 @@
-//! What a script can refer to by name, or as the latest.
+//! The modules or instances that a script refers to by name, or as the latest.
 
 use std::collections::HashMap;
 
@@ -6,16 +6,16 @@ use anyhow::Context;
 use ropewalk::Result;
 use wast::token::Id;
 
-/// The modules or instances of a script: the latest, and those with a name.
-pub(crate) struct Named<T> {
+/// The latest item, and the items with names.
+pub(crate) struct Registry<T> {
     kind: &'static str,
     latest: Option<T>,
     named: HashMap<String, T>,
 }
 
-impl<T: Clone> Named<T> {
+impl<T: Clone> Registry<T> {
     pub(crate) fn new(kind: &'static str) -> Self {
-        Named { kind, latest: None, named: HashMap::new() }
+        Registry { kind, latest: None, named: HashMap::new() }
     }
 
     pub(crate) fn insert(&mut self, name: Option<Id>, item: T) {
@@ -25,7 +25,7 @@ impl<T: Clone> Named<T> {
         self.latest = Some(item);
     }
 
-    /// Makes sure that, if the next one fails, nothing runs on the one before.
+    /// Removes the item that the next one replaces, so that nothing uses it if the next one fails.
     pub(crate) fn forget(&mut self, name: Option<Id>) {
         self.latest = None;
         if let Some(name) = name {
@@ -33,7 +33,6 @@ impl<T: Clone> Named<T> {
         }
     }
 
-    /// Replaces each by another.
     pub(crate) fn replace(&mut self, with: impl Fn(&T) -> T) {
         self.latest.iter_mut().chain(self.named.values_mut()).for_each(|item| *item = with(item));
     }

@@ -1,11 +1,10 @@
-//! Scripts whose stores are written down and read again, wherever they can be.
+//! Runs a script with snapshots of its store, wherever the store allows them.
 //!
-//! A call is written down at its check points. Some of these snapshots are then read each
-//! into a store of its own, and the call goes on there: it must end as it has. After the call
-//! the whole store is written down, and the script goes on with one that was read from that.
+//! Snapshots of a call are taken at its safepoints. Some are restored, each into a store of its own,
+//! and the call is resumed there: its outcome must be the same. After the call the script continues
+//! in a store that is restored from a snapshot.
 //!
-//! Every snapshot but the first of a store has only what has changed since the one before, if the
-//! script is run so.
+//! With [`SnapshotMode::Delta`], each snapshot but the first has only the changes since the last one.
 
 use anyhow::{Context, Result, bail, ensure};
 use ropewalk::{
@@ -17,60 +16,57 @@ use std::sync::{Arc, Mutex};
 
 use crate::spectest;
 
-/// At which of its check points a call is written down: the first ones, and then less and less
-/// often.
+/// Whether the snapshot at a safepoint is restored: the first ones, then fewer and fewer.
 fn is_chosen(number: usize) -> bool {
     number < 3 || number.is_power_of_two() && number <= LAST
 }
 
-/// At how many check points a call stops.
+/// The number of snapshots of a call.
 const LAST: usize = 1024;
 
-/// The snapshots of a call.
-type Taken = Arc<Mutex<Vec<Result<Snapshot>>>>;
+/// The snapshots of a call to restore.
+type CallSnapshots = Arc<Mutex<Vec<Result<Snapshot>>>>;
 
-/// What is written down.
+/// The contents of snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WritesDown {
-    /// Stores.
-    Stores,
-    /// What has changed since the last time.
-    Changes,
+pub(crate) enum SnapshotMode {
+    /// The whole store.
+    Full,
+    /// The changes since the last snapshot.
+    Delta,
 }
 
-/// After how many directives a script goes on with another store where changes are written.
+/// With delta snapshots, the number of directives after which a script continues in another store.
 const DIRECTIVES: usize = 4;
 
-/// What is needed to read stores of a script again.
-pub(crate) struct Written {
+/// Takes and restores snapshots of a script's store.
+pub(crate) struct SnapshotDriver {
     engine: Engine,
-    /// All modules that were compiled.
+    /// All compiled modules.
     pub modules: Vec<Module>,
-    /// All instances that there are handles of.
+    /// All instances to which the script has handles.
     pub instances: Vec<Instance>,
-    /// The functions of the host.
-    functions: Linker<()>,
-    /// The last snapshot of the store, made whole, if the next is to have what has changed since.
+    host_functions: Linker<()>,
+    /// For delta snapshots, the last snapshot of the store, merged with its base.
     last: Option<Arc<Mutex<Option<Snapshot>>>>,
-    /// How many directives there were.
+    /// The number of directives so far.
     directives: usize,
 }
 
-impl Written {
-    /// Nothing is there yet.
-    pub fn new(engine: &Engine, what: WritesDown) -> Result<Written> {
-        let mut functions = Linker::new(engine);
-        spectest::functions(&mut functions)?;
+impl SnapshotDriver {
+    pub fn new(engine: &Engine, mode: SnapshotMode) -> Result<SnapshotDriver> {
+        let mut host_functions = Linker::new(engine);
+        spectest::functions(&mut host_functions)?;
         let (modules, instances) = (Vec::new(), Vec::new());
-        let last = (what == WritesDown::Changes).then(Arc::default);
+        let last = (mode == SnapshotMode::Delta).then(Arc::default);
         let (engine, directives) = (engine.clone(), 0);
-        Ok(Written { engine, modules, instances, functions, last, directives })
+        Ok(SnapshotDriver { engine, modules, instances, host_functions, last, directives })
     }
 
     fn restoring(&self) -> Result<ropewalk::Restoring<()>> {
         let mut restoring = ropewalk::Restoring::new(&self.engine, self.modules.clone());
         restoring
-            .functions(&self.functions)?
+            .functions(&self.host_functions)?
             .read_host_values(|bytes| Ok(Box::new(u32::from_le_bytes(bytes.try_into()?))));
         Ok(restoring)
     }
@@ -78,7 +74,11 @@ impl Written {
     fn options(&self) -> SnapshotOptions {
         let mut options = SnapshotOptions::new();
         options.write_host_values(|value: &(dyn Any + Send + Sync)| {
-            Ok(value.downcast_ref::<u32>().context("another value")?.to_le_bytes().to_vec())
+            Ok(value
+                .downcast_ref::<u32>()
+                .context("a host value of another type")?
+                .to_le_bytes()
+                .to_vec())
         });
         if self.last.is_some() {
             options.since_last();
@@ -86,52 +86,55 @@ impl Written {
         options
     }
 
-    /// Makes a call, which is written down meanwhile, and compares how it goes on elsewhere.
+    /// Makes a call with snapshots, and compares its outcome with that of the restored calls.
     pub fn call(
         &self,
         store: &mut Store<()>,
         call: impl FnOnce(&mut Store<()>) -> Result<Vec<Val>>,
     ) -> Result<Vec<Val>> {
-        let taken = Taken::default();
+        let taken = CallSnapshots::default();
         let handle: Arc<Mutex<Option<ropewalk::SnapshotHandle>>> = Arc::default();
         let (list, again, last) = (taken.clone(), handle.clone(), self.last.clone());
         let mut number = 0;
         let hook = store.on_snapshot_request(self.options(), move |_, snapshot| {
-            let snapshot = snapshot.and_then(|snapshot| made_whole(&last, snapshot));
+            let snapshot = snapshot.and_then(|snapshot| merge(&last, snapshot));
             if is_chosen(number) {
-                list.lock().expect("nobody panics").push(snapshot);
+                list.lock().expect("no panic holds the lock").push(snapshot);
             }
             number += 1;
             if number <= LAST
-                && let Some(handle) = &*again.lock().expect("nobody panics")
+                && let Some(handle) = &*again.lock().expect("no panic holds the lock")
             {
                 handle.request();
             }
             Ok(())
         })?;
         hook.request();
-        *handle.lock().expect("nobody panics") = Some(hook);
+        *handle.lock().expect("no panic holds the lock") = Some(hook);
         let result = call(store);
         let expected = outcome(&result);
-        for snapshot in std::mem::take(&mut *taken.lock().expect("nobody panics")) {
+        for snapshot in std::mem::take(&mut *taken.lock().expect("no panic holds the lock")) {
             let Some(snapshot) = unless_refused(snapshot)? else { continue };
             let mut restored = snapshot.restore_by(&self.restoring()?, ())?;
             let call = restored.calls.pop().context("the call is not in the snapshot")?;
             let found = outcome(&call.resume(&mut restored.store, &[]));
-            ensure!(found == expected, "written down it ends with {found}, not with {expected}");
+            ensure!(
+                found == expected,
+                "restored from a snapshot: expected {expected}, found {found}"
+            );
         }
         result
     }
 
-    /// Writes a store down and reads it again. Returns another store with the same instances,
-    /// unless it cannot be written down.
+    /// Restores the store from a new snapshot. Returns the restored store and the instances of the
+    /// old one, or `None` if the script continues in the old store.
     pub fn replace(&mut self, store: &mut Store<()>) -> Result<Option<(Store<()>, Vec<Instance>)>> {
         let mut options = self.options();
         for (number, instance) in self.instances.iter().enumerate() {
             options.name_instance(&number.to_string(), *instance);
         }
         let snapshot = store.snapshot(&options);
-        let snapshot = snapshot.and_then(|snapshot| made_whole(&self.last, snapshot));
+        let snapshot = snapshot.and_then(|snapshot| merge(&self.last, snapshot));
         let Some(snapshot) = unless_refused(snapshot)? else { return Ok(None) };
         let restored = snapshot.restore_by(&self.restoring()?, ())?;
         self.directives += 1;
@@ -146,30 +149,30 @@ impl Written {
     }
 }
 
-/// A snapshot with what it takes from the last one, which it is from now on.
-fn made_whole(last: &Option<Arc<Mutex<Option<Snapshot>>>>, snapshot: Snapshot) -> Result<Snapshot> {
+/// Merges a snapshot with the last one, which it replaces.
+fn merge(last: &Option<Arc<Mutex<Option<Snapshot>>>>, snapshot: Snapshot) -> Result<Snapshot> {
     let Some(last) = last else { return Ok(snapshot) };
-    let mut last = last.lock().expect("nobody panics");
-    let whole = match (&*last, snapshot.is_based()) {
+    let mut last = last.lock().expect("no panic holds the lock");
+    let merged = match (&*last, snapshot.is_based()) {
         (Some(base), true) => snapshot.on(base)?,
         _ => snapshot,
     };
-    *last = Some(whole.clone());
-    Ok(whole)
+    *last = Some(merged.clone());
+    Ok(merged)
 }
 
-/// A snapshot, unless there is something that cannot be written down.
+/// The snapshot, or `None` if the store has something that snapshots do not support.
 fn unless_refused(snapshot: Result<Snapshot>) -> Result<Option<Snapshot>> {
     match snapshot {
         Ok(snapshot) => Ok(Some(snapshot)),
         Err(error) => match error.downcast_ref() {
             Some(SnapshotError::HostFunction | SnapshotError::ForeignType) => Ok(None),
-            _ => bail!("it cannot be written down: {error:#}"),
+            _ => bail!("the snapshot failed: {error:#}"),
         },
     }
 }
 
-/// How a call has ended, as far as another store can end it in the same way.
+/// The outcome of a call, as far as it is the same in another store.
 fn outcome(result: &Result<Vec<Val>>) -> String {
     match result {
         Ok(values) => {

@@ -1,13 +1,13 @@
-// Colours of functions and designs, in light, dark and print.
+// Colors of functions and designs, in light, dark and print.
 
-class Colours {
+class Colors {
   constructor(model) {
     this.by = "function";
     const time = new Float64Array(model.functions.length);
     model.runs.function.forEach((f, i) => {
       if (f >= 0) time[f] += model.time[model.runs.end[i]] - model.time[model.runs.begin[i]] + 1;
     });
-    // The functions that run longest have the colours that differ most.
+    // The functions that run longest have the colors that differ most.
     this.order = Array.from(time.keys()).sort((a, b) => time[b] - time[a]);
     this.hues = new Float64Array(time.length);
     this.order.forEach((f, rank) => (this.hues[f] = (250 + rank * 137.508) % 360));
