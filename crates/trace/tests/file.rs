@@ -75,7 +75,7 @@ fn another_version_is_refused() {
     assert_eq!(error, BadTrace::OtherVersion { found: 9 });
     assert_eq!(
         error.to_string(),
-        "this trace has version 9 of the format, and expected was version 2: record it again, \
+        "this trace has version 9 of the format, but version 2 was expected: record it again, \
          or show it with the `ropewalk` that recorded it"
     );
 }
@@ -103,7 +103,7 @@ fn numbers_without_meaning_are_found() {
         let mut trace = trace.clone();
         change(&mut trace);
         let error = Trace::read(&bytes(&trace)).unwrap_err().to_string();
-        assert!(error.contains("it refers to what the trace does not have"), "{error}");
+        assert!(error.contains("an index refers to no item of the trace"), "{error}");
     };
     damaged(|trace| trace.stacks.truncate(3));
     damaged(|trace| trace.functions.truncate(4));
