@@ -3,7 +3,7 @@
 use crate::child::{Verdict, Worker};
 use crate::designs::RECORD;
 use crate::finding::Finding;
-use crate::minimise::minimise;
+use crate::minimize::minimize;
 use crate::{Target, seeds};
 use std::collections::HashMap;
 use std::io;
@@ -27,7 +27,7 @@ pub struct Plan {
     pub out: PathBuf,
 }
 
-/// How many findings of one class are minimised and written.
+/// How many findings of one class are minimized and written.
 const ENOUGH: usize = 3;
 
 /// How often it says how far it is.
@@ -80,7 +80,7 @@ fn work(targets: &[Box<dyn Target>], plan: &Plan, progress: &Progress) -> io::Re
     Ok(())
 }
 
-/// Minimises and writes a finding, unless there are enough of its class.
+/// Minimizes and writes a finding, unless there are enough of its class.
 fn found(
     target: &dyn Target,
     seed: u64,
@@ -100,7 +100,7 @@ fn found(
         }
     }
     eprintln!("{}, seed {seed}: {}", target.name(), verdict.complaint().unwrap_or_default());
-    let entropy = minimise(seeds::entropy(seed), RECORD, |bytes| {
+    let entropy = minimize(seeds::entropy(seed), RECORD, |bytes| {
         let again = worker.check(target.name(), bytes);
         again.is_ok_and(|verdict| verdict.class().as_deref() == Some(&class))
     });

@@ -16,7 +16,7 @@ pub struct Finding {
     pub seed: u64,
     /// What is wrong.
     pub complaint: String,
-    /// The bytes, minimised.
+    /// The bytes, minimized.
     pub entropy: Vec<u8>,
 }
 

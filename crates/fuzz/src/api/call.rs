@@ -2,7 +2,7 @@
 
 use super::model::*;
 use super::module;
-use super::operation::{Call, End, Kind, Path};
+use super::operation::{Call, End, Path, ValueKind};
 use super::step::{self, Context, DROPPED, Verdict, chosen, compare, make, outcome, value};
 use ropewalk::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -32,14 +32,14 @@ pub fn instantiate(store: &mut Context<'_>, right: bool) -> Verdict {
     outcome(linker.func_wrap("host", "wrapped", || 1), false, "a second definition")?;
     let instance = linker.instantiate(&mut *store, &module);
     let instance = instance.map_err(|error| format!("does not link: {error:?}"))?;
-    store.data().lend(Thing::Instance(instance));
+    store.data().lend(Item::Instance(instance));
     store.data_mut().instances.push(instance);
     adopt(store, instance)
 }
 
 fn link(linker: &mut Linker<Model>) -> Result<()> {
     linker.func_wrap("host", "wrapped", wrapped)?;
-    let any = Kind::Any.ty();
+    let any = ValueKind::Any.ty();
     let ty = FuncType::new([any, ValType::I64, ValType::F32], [any, ValType::I32]);
     linker.func_new("host", "dynamic", ty, |mut caller, given, results| {
         let numbers = (given[1].i64().unwrap_or(0), given[2].f32().unwrap_or(0.0));
@@ -58,14 +58,14 @@ fn adopt(store: &mut Context<'_>, instance: Instance) -> Verdict {
         match item {
             Extern::Global(global) => {
                 let ty = global.ty(&*store).map_err(|error| format!("{error:?}"))?;
-                let Some(kind) = Kind::of(ty.content) else { continue };
+                let Some(kind) = ValueKind::of(ty.content) else { continue };
                 let value = Expected::default_of(kind);
                 let global = GlobalModel { global, kind, mutable: ty.mutable, value };
                 store.data_mut().globals.push(global);
             }
             Extern::Table(table) => {
                 let ty = table.ty(&*store).map_err(|error| format!("{error:?}"))?;
-                let Some(kind) = Kind::of(ValType::Ref(ty.element)) else { continue };
+                let Some(kind) = ValueKind::of(ValType::Ref(ty.element)) else { continue };
                 let elements = vec![Expected::default_of(kind); ty.minimum as usize];
                 let table = TableModel { table, kind, maximum: ty.maximum, elements };
                 store.data_mut().tables.push(table);
@@ -103,7 +103,7 @@ pub fn call(store: &mut Context<'_>, call: &Call) -> Verdict {
         Path::Caught => "caught",
     };
     let func = instance.get_func(&mut *store, name).ok_or_else(|| format!("no export {name}"))?;
-    let (argument, fits) = value(store, call.argument, Kind::Any)?;
+    let (argument, fits) = value(store, call.argument, ValueKind::Any)?;
     let Some(expected) = fits else {
         let arguments = [argument, Val::I64(1), Val::F32(0)];
         let result = func.call(&mut *store, &arguments, &mut [Val::AnyRef(None), Val::I32(0)]);
@@ -114,7 +114,7 @@ pub fn call(store: &mut Context<'_>, call: &Call) -> Verdict {
     let before = store.data().position();
     let numbers = (77, 0.5);
     let operations = call.operations.clone();
-    store.data_mut().frames.push(Reached { argument: expected, numbers, operations, end });
+    store.data_mut().frames.push(HostFrame { argument: expected, numbers, operations, end });
     store.data_mut().depth += 1;
     let result = catch_unwind(AssertUnwindSafe(|| match (call.typed, argument) {
         (true, Val::AnyRef(argument)) => {
@@ -141,17 +141,17 @@ pub fn call(store: &mut Context<'_>, call: &Call) -> Verdict {
 fn end(store: &mut Context<'_>, end: End) -> Verdict<Option<FrameEnd>> {
     Ok(match end {
         End::Return(choice) => {
-            let (_, fits) = value(store, choice, Kind::Any)?;
+            let (_, fits) = value(store, choice, ValueKind::Any)?;
             // The reference is made again when it is needed.
             let is_kept = |expected: &Expected| match expected {
                 Expected::Object(index) => store.data().objects[*index].owned.is_some(),
                 _ => true,
             };
-            Some(FrameEnd::Return(fits.filter(is_kept).unwrap_or(Expected::Null(Kind::Any))))
+            Some(FrameEnd::Return(fits.filter(is_kept).unwrap_or(Expected::Null(ValueKind::Any))))
         }
         End::Fail => Some(FrameEnd::Fail),
         End::Throw(choice) => {
-            let (_, fits) = value(store, choice, Kind::Exn)?;
+            let (_, fits) = value(store, choice, ValueKind::Exn)?;
             match fits {
                 Some(Expected::Exn(index)) => Some(FrameEnd::Throw(index)),
                 _ => None,
@@ -240,7 +240,7 @@ fn in_frame(
     store: &mut Context<'_>,
     argument: Val,
     numbers: (i64, f32),
-    frame: &Reached,
+    frame: &HostFrame,
 ) -> Verdict {
     if numbers != frame.numbers {
         return Err(format!("a host function got {numbers:?}"));

@@ -16,30 +16,12 @@ mod operation;
 mod run;
 mod step;
 
-use crate::Target;
-use arbitrary::Unstructured;
+use crate::CaseTarget;
 use operation::Case;
 
-/// The target.
-pub struct Api;
-
-impl Target for Api {
-    fn name(&self) -> &'static str {
-        "api"
-    }
-
-    fn check(&self, entropy: &[u8]) -> Result<(), String> {
-        match case(entropy) {
-            Some(case) => run::check(case),
-            None => Ok(()),
-        }
-    }
-
-    fn render(&self, entropy: &[u8]) -> String {
-        case(entropy).map_or_else(String::new, |case| format!("{case:#?}"))
-    }
-}
-
-fn case(entropy: &[u8]) -> Option<Case> {
-    Unstructured::new(entropy).arbitrary().ok()
-}
+pub(crate) const TARGET: CaseTarget<Case> = CaseTarget {
+    name: "api",
+    make: |u| u.arbitrary(),
+    check: run::check,
+    render: |case| format!("{case:#?}"),
+};

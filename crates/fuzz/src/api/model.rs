@@ -1,6 +1,6 @@
 //! What a store must hold.
 
-use super::operation::{Kind, Operations};
+use super::operation::{Operations, ValueKind};
 use ropewalk::{
     AnyRef, ExnRef, ExternRef, Func, Global, Instance, Memory, Owned, Table, Tag, Val, ValType,
 };
@@ -15,7 +15,7 @@ pub enum Expected {
     F32(u32),
     F64(u64),
     V128(u128),
-    Null(Kind),
+    Null(ValueKind),
     I31(u32),
     /// An object, by its number: a struct or an array.
     Object(usize),
@@ -26,54 +26,54 @@ pub enum Expected {
 
 impl Expected {
     /// The type that takes it.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> ValueKind {
         match self {
-            Expected::I32(_) => Kind::I32,
-            Expected::I64(_) => Kind::I64,
-            Expected::F32(_) => Kind::F32,
-            Expected::F64(_) => Kind::F64,
-            Expected::V128(_) => Kind::V128,
+            Expected::I32(_) => ValueKind::I32,
+            Expected::I64(_) => ValueKind::I64,
+            Expected::F32(_) => ValueKind::F32,
+            Expected::F64(_) => ValueKind::F64,
+            Expected::V128(_) => ValueKind::V128,
             Expected::Null(kind) => kind,
-            Expected::I31(_) | Expected::Object(_) => Kind::Any,
-            Expected::Extern(_) => Kind::Extern,
-            Expected::Func(_) => Kind::Func,
-            Expected::Exn(_) => Kind::Exn,
+            Expected::I31(_) | Expected::Object(_) => ValueKind::Any,
+            Expected::Extern(_) => ValueKind::Extern,
+            Expected::Func(_) => ValueKind::Func,
+            Expected::Exn(_) => ValueKind::Exn,
         }
     }
 
     /// Zero or null.
-    pub fn default_of(kind: Kind) -> Expected {
+    pub fn default_of(kind: ValueKind) -> Expected {
         match kind {
-            Kind::I32 => Expected::I32(0),
-            Kind::I64 => Expected::I64(0),
-            Kind::F32 => Expected::F32(0),
-            Kind::F64 => Expected::F64(0),
-            Kind::V128 => Expected::V128(0),
+            ValueKind::I32 => Expected::I32(0),
+            ValueKind::I64 => Expected::I64(0),
+            ValueKind::F32 => Expected::F32(0),
+            ValueKind::F64 => Expected::F64(0),
+            ValueKind::V128 => Expected::V128(0),
             _ => Expected::Null(kind),
         }
     }
 }
 
-impl Kind {
+impl ValueKind {
     /// The type of WebAssembly.
     pub fn ty(self) -> ValType {
         let reference = |heap| ValType::Ref(RefType { nullable: true, heap });
         match self {
-            Kind::I32 => ValType::I32,
-            Kind::I64 => ValType::I64,
-            Kind::F32 => ValType::F32,
-            Kind::F64 => ValType::F64,
-            Kind::V128 => ValType::V128,
-            Kind::Func => reference(HeapType::Func),
-            Kind::Extern => reference(HeapType::Extern),
-            Kind::Any => reference(HeapType::Any),
-            Kind::Exn => reference(HeapType::Exn),
+            ValueKind::I32 => ValType::I32,
+            ValueKind::I64 => ValType::I64,
+            ValueKind::F32 => ValType::F32,
+            ValueKind::F64 => ValType::F64,
+            ValueKind::V128 => ValType::V128,
+            ValueKind::Func => reference(HeapType::Func),
+            ValueKind::Extern => reference(HeapType::Extern),
+            ValueKind::Any => reference(HeapType::Any),
+            ValueKind::Exn => reference(HeapType::Exn),
         }
     }
 
     /// The kind of a type, if the host can make values of it.
-    pub fn of(ty: ValType) -> Option<Kind> {
-        use Kind::*;
+    pub fn of(ty: ValType) -> Option<ValueKind> {
+        use ValueKind::*;
         [I32, I64, F32, F64, V128, Func, Extern, Any, Exn].into_iter().find(|kind| kind.ty() == ty)
     }
 }
@@ -88,14 +88,14 @@ pub struct Object {
 
 pub struct GlobalModel {
     pub global: Global,
-    pub kind: Kind,
+    pub kind: ValueKind,
     pub mutable: bool,
     pub value: Expected,
 }
 
 pub struct TableModel {
     pub table: Table,
-    pub kind: Kind,
+    pub kind: ValueKind,
     pub maximum: Option<u64>,
     pub elements: Vec<Expected>,
 }
@@ -120,7 +120,7 @@ pub struct Handle {
 }
 
 /// What a host function is to do when it is reached.
-pub struct Reached {
+pub struct HostFrame {
     pub argument: Expected,
     pub numbers: (i64, f32),
     pub operations: Operations,
@@ -138,7 +138,7 @@ pub enum FrameEnd {
 
 /// Something that belongs to a store.
 #[derive(Clone, Copy)]
-pub enum Thing {
+pub enum Item {
     Value(Val),
     Global(Global),
     Table(Table),
@@ -148,9 +148,9 @@ pub enum Thing {
     Instance(Instance),
 }
 
-/// Things of all stores of a case, alive or not, with the number of the store:
+/// Items of all stores of a case, alive or not, with the number of the store:
 /// others are tried with them.
-pub type Foreign = Vec<(u64, Thing)>;
+pub type Foreign = Vec<(u64, Item)>;
 
 /// The host's data: the model of its store.
 pub struct Model {
@@ -166,7 +166,7 @@ pub struct Model {
     /// The scopes that have begun and not ended, each with a number of its own.
     pub scopes: Vec<u64>,
     pub last_scope: u64,
-    pub frames: Vec<Reached>,
+    pub frames: Vec<HostFrame>,
     /// How deep calls of the host and of WebAssembly are nested.
     pub depth: usize,
     /// Which store it is: what is foreign is of another number.
@@ -222,7 +222,7 @@ impl Model {
     }
 
     /// Lets other stores try something of this one.
-    pub fn lend(&self, thing: Thing) {
+    pub fn lend(&self, thing: Item) {
         let mut foreign = self.foreign.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if foreign.len() < 300 {
             foreign.push((self.number, thing));
@@ -230,9 +230,9 @@ impl Model {
     }
 
     /// Something of another store.
-    pub fn borrowed(&self, choice: u8) -> Option<Thing> {
+    pub fn borrowed(&self, choice: u8) -> Option<Item> {
         let foreign = self.foreign.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let others: Vec<Thing> =
+        let others: Vec<Item> =
             foreign.iter().filter(|(of, _)| *of != self.number).map(|(_, thing)| *thing).collect();
         let index = (choice as usize).checked_rem(others.len())?;
         Some(others[index])
@@ -251,7 +251,7 @@ impl Model {
         );
         if is_handle && self.handles.len() < 200 {
             self.handles.push(Handle { value, expected, scope });
-            self.lend(Thing::Value(value));
+            self.lend(Item::Value(value));
         }
     }
 }

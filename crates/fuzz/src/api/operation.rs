@@ -68,7 +68,7 @@ pub enum Choice {
 
 /// A type of values that the host can make.
 #[derive(Clone, Copy, Debug, Arbitrary, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     I32,
     I64,
     F32,
@@ -84,13 +84,13 @@ pub enum Kind {
 #[derive(Clone, Debug, Arbitrary)]
 pub enum Operation {
     NewGlobal {
-        kind: Kind,
+        kind: ValueKind,
         mutable: bool,
         value: Choice,
     },
     SetGlobal(u8, Choice),
     NewTable {
-        kind: Kind,
+        kind: ValueKind,
         size: u8,
         maximum: Option<u8>,
         value: Choice,
@@ -119,7 +119,7 @@ pub enum Operation {
     Foreign(u8, u8),
     /// Handles are used, those whose scope has ended too.
     UseHandles,
-    /// Things that are wrong in any case.
+    /// Items that are wrong in any case.
     Wrong(u8),
     /// A scope of references, and what is done in it.
     Scope(Operations),

@@ -3,7 +3,7 @@
 use super::model::{Outcome, Seen};
 use super::modes::Mode;
 use super::program::{Call, Program, Ty};
-use super::written::{self, Written};
+use super::snapshots::{self, SnapshotState};
 use anyhow::{Context, Result, anyhow, bail};
 use ropewalk::{
     Caller, Engine, Error, Exception, Func, Global, Instance, Linker, Module, Store, Tag, Trap, Val,
@@ -20,7 +20,7 @@ pub struct Host {
     /// How many functions of the host have called WebAssembly, and wait for it.
     pub nested: usize,
     /// If the store is written down.
-    pub written: Option<Box<Written>>,
+    pub snapshots: Option<Box<SnapshotState>>,
 }
 
 impl Host {
@@ -87,7 +87,7 @@ pub fn linker(engine: &Engine) -> Result<Linker<Host>> {
     let mut linker = Linker::new(engine);
     linker.func_wrap("host", "log", |mut caller: Caller<'_, Host>, number: i64| {
         caller.data_mut().seen.push(Seen::Log(number));
-        written::logged(&mut caller);
+        snapshots::logged(&mut caller);
     })?;
     linker.func_wrap("host", "fail", || -> Result<()> { bail!("the host fails") })?;
     linker.func_wrap(

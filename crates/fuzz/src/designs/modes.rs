@@ -18,13 +18,13 @@ pub struct Mode {
     /// It is for programs whose stacks have no more frames than this.
     pub depth: usize,
     /// Whether stores are written down while they run, and read again.
-    pub written: bool,
+    pub has_snapshots: bool,
 }
 
 impl Mode {
     fn new(name: &str, config: Config) -> Mode {
         let name = name.to_string();
-        Mode { name, config, lowered: false, stores: 1, depth: usize::MAX, written: false }
+        Mode { name, config, lowered: false, stores: 1, depth: usize::MAX, has_snapshots: false }
     }
 
     /// A stress mode in which all stacks are checked.
@@ -69,7 +69,7 @@ pub fn generations() -> Vec<Vec<Mode>> {
 }
 
 /// All of these.
-pub fn unwritten() -> Vec<Vec<Mode>> {
+pub fn without_snapshots() -> Vec<Vec<Mode>> {
     let mut groups = stress();
     groups.extend(generations());
     groups
@@ -77,11 +77,11 @@ pub fn unwritten() -> Vec<Vec<Mode>> {
 
 /// Stores that are written down: whatever else happens to them, with what is small compared, or
 /// noted by the kernel as what is large is.
-pub fn written() -> Vec<Vec<Mode>> {
+pub fn with_snapshots() -> Vec<Vec<Mode>> {
     let mut modes = Vec::new();
-    for stress in WRITTEN.into_iter().chain(GENERATIONS_LEFT) {
+    for stress in WITH_SNAPSHOTS.into_iter().chain(GENERATIONS_LEFT) {
         for snapshots in [stress::SNAPSHOTS, stress::WATCH] {
-            let mut mode = Mode { written: true, ..Mode::checked(stress) };
+            let mut mode = Mode { has_snapshots: true, ..Mode::checked(stress) };
             snapshots.apply(&mut mode.config).interruption(true);
             mode.name = format!("{}, {}", stress.name, snapshots.name);
             modes.push(mode);
@@ -90,7 +90,7 @@ pub fn written() -> Vec<Vec<Mode>> {
     vec![modes]
 }
 
-const WRITTEN: [stress::Mode; 12] = [
+const WITH_SNAPSHOTS: [stress::Mode; 12] = [
     DEFAULT,
     COLLECT,
     stress::MOVE,

@@ -25,8 +25,8 @@ impl<'a> Arbitrary<'a> for Case {
 pub enum Turn {
     Borrow(u8, Act),
     /// Something that needs the store itself.
-    Own(u8, Due, Own),
-    OwnOnAnotherThread(u8, Due, Own),
+    OwnedAction(u8, Due, OwnedAction),
+    OwnOnAnotherThread(u8, Due, OwnedAction),
     Swap(u8, u8),
     /// Another store takes its place.
     Replace(u8, Due),
@@ -58,7 +58,7 @@ impl<'a> Arbitrary<'a> for Due {
 /// What the callback of a place does, or the next callback of any place.
 #[derive(Clone, Debug)]
 pub struct DueDeed {
-    pub place: Option<Place>,
+    pub place: Option<CallbackSite>,
     /// How many callbacks of the place do nothing before.
     pub after: u8,
     pub deed: Deed,
@@ -78,7 +78,7 @@ impl<'a> Arbitrary<'a> for DueDeed {
 
 /// Where the engine calls the embedder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Arbitrary)]
-pub enum Place {
+pub enum CallbackSite {
     HostFunction,
     Poll,
     DropFuture,
@@ -135,12 +135,12 @@ pub enum Deed {
     ActOnAnotherOnAnotherThread(u8, Act),
     /// Exchanges the store that it has with another one, and uses both.
     SwapContexts(u8, Act),
-    OwnAnother(u8, Due, Own),
+    OwnAnother(u8, Due, OwnedAction),
     /// Exchanges two stores that nobody uses.
     SwapStores(u8, u8),
     DropStore(u8),
     /// Drops handles.
-    DropThings(u8),
+    DropHandles(u8),
     Interrupt(u8),
     RequestSnapshot,
     /// Uses a good part of the stack on which it runs.
@@ -189,14 +189,14 @@ pub enum Action {
 /// A call that leads to a host function.
 #[derive(Clone, Copy, Debug, Arbitrary)]
 pub struct Call {
-    pub kind: Kind,
+    pub kind: HostFunctionKind,
     pub path: Path,
     pub x: i16,
 }
 
 /// The kind of a host function: its place in the table of the module.
 #[derive(Clone, Copy, Debug, Arbitrary)]
-pub enum Kind {
+pub enum HostFunctionKind {
     Plain,
     Caller,
     Dynamic,
@@ -241,7 +241,7 @@ pub enum End {
 
 /// What needs the store itself.
 #[derive(Clone, Debug, Arbitrary)]
-pub enum Own {
+pub enum OwnedAction {
     Limiter,
     LimiterAsync,
     NoLimiter,

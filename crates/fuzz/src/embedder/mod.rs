@@ -20,21 +20,20 @@
 //! | `settle` | whether a store works |
 //! | `run` | a whole case |
 
-mod act;
+mod borrowed_store;
 mod callbacks;
 mod case;
+mod final_check;
+mod handles;
 mod host;
 mod modes;
 mod module;
-mod own;
+mod owned_store;
 mod run;
-mod settle;
 mod site;
-mod things;
 mod world;
 
-use crate::Target;
-use arbitrary::Unstructured;
+use crate::CaseTarget;
 use case::Case;
 
 /// What is wrong, if anything is.
@@ -43,26 +42,9 @@ type Verdict<T = ()> = Result<T, String>;
 /// A borrowed store of a case.
 type Context<'a> = ropewalk::StoreContextMut<'a, world::Data>;
 
-/// The target.
-pub struct Embedder;
-
-impl Target for Embedder {
-    fn name(&self) -> &'static str {
-        "embedder"
-    }
-
-    fn check(&self, entropy: &[u8]) -> Result<(), String> {
-        match case(entropy) {
-            Some(case) => run::check(case),
-            None => Ok(()),
-        }
-    }
-
-    fn render(&self, entropy: &[u8]) -> String {
-        case(entropy).map_or_else(String::new, |case| format!("{case:#?}"))
-    }
-}
-
-fn case(entropy: &[u8]) -> Option<Case> {
-    Unstructured::new(entropy).arbitrary().ok()
-}
+pub(crate) const TARGET: CaseTarget<Case> = CaseTarget {
+    name: "embedder",
+    make: |u| u.arbitrary(),
+    check: run::check,
+    render: |case| format!("{case:#?}"),
+};

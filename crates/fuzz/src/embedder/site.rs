@@ -1,9 +1,9 @@
 //! What a callback does when it is called.
 
 use super::Context;
-use super::act::{self, PANIC, judged};
-use super::case::{Act, Deed, Place};
-use super::own;
+use super::borrowed_store::{self, PANIC, judged};
+use super::case::{Act, CallbackSite, Deed};
+use super::owned_store;
 use super::world::{Tally, World, lock};
 use ropewalk::{AsContextMut, Store};
 use std::panic::panic_any;
@@ -53,7 +53,7 @@ impl Site {
     }
 
     /// The callback of a place is called, with a store or without.
-    pub fn meet(&self, place: Place, store: Option<Context<'_>>) -> Reply {
+    pub fn meet(&self, place: CallbackSite, store: Option<Context<'_>>) -> Reply {
         let Some(world) = self.world() else { return Reply::Usual };
         let Some(deed) = world.next_deed(place) else { return Reply::Usual };
         match deed {
@@ -95,13 +95,13 @@ impl Site {
             }
             Deed::SwapContexts(which, deed) => swap_contexts(world, which, &deed, store),
             Deed::OwnAnother(which, due, deed) => {
-                world.with_store(which, |other| own::perform(world, other, &due, &deed));
+                world.with_store(which, |other| owned_store::perform(world, other, &due, &deed));
             }
             Deed::SwapStores(a, b) => world.swap_stores(a, b),
             Deed::DropStore(which) => {
                 world.with_store(which, |other| replace(world, which, other));
             }
-            Deed::DropThings(count) => {
+            Deed::DropHandles(count) => {
                 for which in 0..count % 16 {
                     judged(world, || drop(world.take_thing(which)));
                 }
@@ -119,7 +119,7 @@ impl Site {
 
     fn act(&self, world: &Arc<World>, deed: &Act, store: Option<Context<'_>>) {
         match store {
-            Some(mut store) => act::perform(&mut store, deed),
+            Some(mut store) => borrowed_store::perform(&mut store, deed),
             None => act_on(world, 0, deed),
         }
     }
@@ -140,7 +140,9 @@ impl Site {
 /// Uses a store that nobody uses; the next one if somebody does.
 fn act_on(world: &Arc<World>, which: u8, deed: &Act) {
     let used = |which: u8| {
-        world.with_store(which, |store| act::perform(&mut store.as_context_mut(), deed)).is_some()
+        world
+            .with_store(which, |store| borrowed_store::perform(&mut store.as_context_mut(), deed))
+            .is_some()
     };
     let _ = used(which) || used(which.wrapping_add(1));
 }
@@ -152,8 +154,8 @@ fn swap_contexts(world: &Arc<World>, which: u8, deed: &Act, store: Option<Contex
         let mut other = other.as_context_mut();
         let (mut a, mut b) = (store.as_context_mut(), other.as_context_mut());
         std::mem::swap(&mut a, &mut b);
-        act::perform(&mut a, deed);
-        act::perform(&mut b, deed);
+        borrowed_store::perform(&mut a, deed);
+        borrowed_store::perform(&mut b, deed);
     });
 }
 
@@ -184,7 +186,7 @@ fn use_stack(depth: usize) -> usize {
 }
 
 /// Something that is called when it is dropped.
-pub struct WhenDropped(pub Site, pub Place);
+pub struct WhenDropped(pub Site, pub CallbackSite);
 
 impl Drop for WhenDropped {
     fn drop(&mut self) {

@@ -1,11 +1,11 @@
 //! What all callbacks of a case share.
 
 use super::callbacks::{Decides, Limits};
-use super::case::{Deed, Due, DueDeed, Place};
+use super::case::{CallbackSite, Deed, Due, DueDeed};
+use super::handles::{Handle, KeptHandle};
 use super::host;
 use super::modes::Compiled;
 use super::site::{Site, WhenDropped};
-use super::things::{Kept, Thing};
 use ropewalk::{Instance, InterruptHandle, Linker, SnapshotHandle, Store};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -18,21 +18,21 @@ pub const STORES: usize = 3;
 const DEPTH: usize = 6;
 
 /// How many handles are kept.
-const THINGS: usize = 64;
+const HANDLES: usize = 64;
 
 /// What all callbacks of a case share.
 pub struct World {
     pub compiled: [&'static Compiled; 2],
     /// The stores that nobody uses. Whoever uses one takes it out.
     stores: Mutex<Vec<Option<Store<Data>>>>,
-    things: Mutex<Vec<Kept>>,
+    things: Mutex<Vec<KeptHandle>>,
     due: Mutex<Vec<DueDeed>>,
     /// Whether anything is due: most callbacks ask often.
     is_due: AtomicBool,
     depth: AtomicUsize,
     next: AtomicU64,
     /// The places where something was done.
-    done: Mutex<HashSet<Place>>,
+    done: Mutex<HashSet<CallbackSite>>,
     wrong: Mutex<Option<String>>,
 }
 
@@ -126,7 +126,7 @@ impl World {
     /// The data of a new store.
     pub fn data(&self, site: Site, compiled: &'static Compiled, linker: Arc<Linker<Data>>) -> Data {
         let number = self.next.fetch_add(1, Ordering::SeqCst);
-        let dropped = WhenDropped(site.clone(), Place::DropData);
+        let dropped = WhenDropped(site.clone(), CallbackSite::DropData);
         Data { site, number, compiled, instance: None, linker, _dropped: dropped }
     }
 
@@ -141,7 +141,7 @@ impl World {
     pub fn with_store<R>(&self, which: u8, work: impl FnOnce(&mut Store<Data>) -> R) -> Option<R> {
         let which = which as usize % STORES;
         let store = lock(&self.stores).get_mut(which)?.take()?;
-        let mut taken = Taken { world: self, which, store: Some(store) };
+        let mut taken = BorrowedStore { world: self, which, store: Some(store) };
         let store = taken.store.as_mut()?;
         Some(work(store))
     }
@@ -163,15 +163,15 @@ impl World {
     // ---- handles
 
     /// Keeps a handle. One that has no room is dropped.
-    pub fn keep(&self, kept: Kept) {
+    pub fn keep(&self, kept: KeptHandle) {
         let mut things = lock(&self.things);
-        let dropped = (things.len() >= THINGS).then(|| things.swap_remove(0));
+        let dropped = (things.len() >= HANDLES).then(|| things.swap_remove(0));
         things.push(kept);
         drop(things);
         drop(dropped);
     }
 
-    pub fn take_thing(&self, which: u8) -> Option<Kept> {
+    pub fn take_thing(&self, which: u8) -> Option<KeptHandle> {
         let mut things = lock(&self.things);
         let count = things.len();
         (count > 0).then(|| things.swap_remove(which as usize % count))
@@ -179,11 +179,11 @@ impl World {
 
     /// Whether continuations are kept, which a snapshot would have to name.
     pub fn holds_stacks(&self) -> bool {
-        let is_stack = |kept: &Kept| matches!(kept.thing, Thing::Held(..) | Thing::New(_));
+        let is_stack = |kept: &KeptHandle| matches!(kept.handle, Handle::Held(..) | Handle::New(_));
         lock(&self.things).iter().any(is_stack)
     }
 
-    pub fn take_things(&self) -> Vec<Kept> {
+    pub fn take_things(&self) -> Vec<KeptHandle> {
         std::mem::take(&mut *lock(&self.things))
     }
 
@@ -204,7 +204,7 @@ impl World {
     }
 
     /// What the callback of a place is to do, if anything.
-    pub fn next_deed(&self, place: Place) -> Option<Deed> {
+    pub fn next_deed(&self, place: CallbackSite) -> Option<Deed> {
         // While a panic continues, another one would end the process, in any program.
         if !self.is_due.load(Ordering::SeqCst) || std::thread::panicking() {
             return None;
@@ -226,7 +226,7 @@ impl World {
 
     /// The places whose callbacks have done something.
     #[cfg(test)]
-    pub fn deeds(&self) -> HashSet<Place> {
+    pub fn deeds(&self) -> HashSet<CallbackSite> {
         lock(&self.done).clone()
     }
 
@@ -256,13 +256,13 @@ impl World {
 }
 
 /// A store that is used, until this is dropped.
-struct Taken<'a> {
+struct BorrowedStore<'a> {
     world: &'a World,
     which: usize,
     store: Option<Store<Data>>,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for BorrowedStore<'_> {
     fn drop(&mut self) {
         let mut stores = lock(&self.world.stores);
         // At the end of a case there is no place any more.

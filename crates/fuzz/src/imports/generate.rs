@@ -1,7 +1,7 @@
 //! Modules that use the reserved imports in any order and number, with
 //! whatever references there are.
 //!
-//! Every statement is a parenthesised form of its own, or several, so a case
+//! Every statement is a parenthesized form of its own, or several, so a case
 //! can be made smaller by leaving some out.
 
 use super::misuse::{self, Misuse};

@@ -16,39 +16,21 @@ mod run;
 mod statement;
 mod vocabulary;
 
-use crate::Target;
+use crate::CaseTarget;
 use crate::oracle::modes;
-use arbitrary::Unstructured;
 use generate::Case;
 
-/// The target.
-pub struct Imports;
-
-impl Target for Imports {
-    fn name(&self) -> &'static str {
-        "imports"
-    }
-
-    fn check(&self, entropy: &[u8]) -> Result<(), String> {
-        match case(entropy) {
-            Some(case) => run::check(&case),
-            None => Ok(()),
-        }
-    }
-
-    fn render(&self, entropy: &[u8]) -> String {
-        case(entropy).map_or_else(String::new, |case| {
-            format!(";; beside the default: {}\n{}", modes::all()[case.mode].name, case.source)
-        })
-    }
-}
+pub(crate) const TARGET: CaseTarget<Case> = CaseTarget {
+    name: "imports",
+    make: |u| generate::case(u, modes::all().len()),
+    check: |case| run::check(&case),
+    render: |case| {
+        format!(";; beside the default: {}\n{}", modes::all()[case.mode].name, case.source)
+    },
+};
 
 /// Tries a module as it is, in the default mode and another: so that a finding
 /// can be made smaller by hand.
 pub fn check_source(source: &str, mode: usize) -> Result<(), String> {
     run::check(&Case { source: source.to_string(), mode, wild_routs: true, misuse: None })
-}
-
-fn case(entropy: &[u8]) -> Option<Case> {
-    generate::case(&mut Unstructured::new(entropy), modes::all().len()).ok()
 }

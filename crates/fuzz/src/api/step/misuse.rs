@@ -11,7 +11,7 @@ pub(in crate::api) fn use_foreign(store: &mut Context<'_>, which: u8, how: u8) -
     let Some(thing) = store.data().borrowed(which) else { return Ok(()) };
     let worked = match thing {
         // Null and numbers belong to no store.
-        Thing::Value(value) => match value {
+        Item::Value(value) => match value {
             Val::AnyRef(Some(found)) => match how % 3 {
                 0 => found.as_i31(&*store).is_ok(),
                 1 => found.as_struct(&*store).is_ok(),
@@ -22,27 +22,27 @@ pub(in crate::api) fn use_foreign(store: &mut Context<'_>, which: u8, how: u8) -
             Val::FuncRef(Some(found)) => found.ty(&*store).is_ok(),
             _ => false,
         },
-        Thing::Global(global) => match how % 3 {
+        Item::Global(global) => match how % 3 {
             0 => global.get(&mut *store).is_ok(),
             1 => global.set(&mut *store, Val::I32(1)).is_ok(),
             _ => global.ty(&*store).is_ok(),
         },
-        Thing::Table(table) => match how % 3 {
+        Item::Table(table) => match how % 3 {
             0 => table.get(&mut *store, 0).is_ok(),
             1 => table.grow(&mut *store, 1, Val::AnyRef(None)).is_ok(),
             _ => table.size(&*store).is_ok(),
         },
-        Thing::Memory(memory) => match how % 3 {
+        Item::Memory(memory) => match how % 3 {
             0 => memory.data(store).is_ok(),
             1 => memory.grow(&mut *store, 1).is_ok(),
             _ => memory.write(&mut *store, 0, &[1]).is_ok(),
         },
-        Thing::Func(func) => match how % 2 {
+        Item::Func(func) => match how % 2 {
             0 => func.call(&mut *store, &[], &mut [Val::I32(0)]).is_ok(),
             _ => func.typed::<(), i32>(&*store).is_ok(),
         },
-        Thing::Tag(tag) => ExnRef::new(&mut *store, tag, &[Val::I32(1), Val::AnyRef(None)]).is_ok(),
-        Thing::Instance(instance) => match how % 2 {
+        Item::Tag(tag) => ExnRef::new(&mut *store, tag, &[Val::I32(1), Val::AnyRef(None)]).is_ok(),
+        Item::Instance(instance) => match how % 2 {
             0 => instance.get_func(&mut *store, "wrapped").is_some(),
             _ => instance.exports(&mut *store).is_ok(),
         },

@@ -3,7 +3,7 @@
 use super::value::{kept, make, value};
 use super::{Context, Verdict, chosen, outcome};
 use crate::api::model::*;
-use crate::api::operation::{Choice, Extra, Kind};
+use crate::api::operation::{Choice, Extra, ValueKind};
 use ropewalk::*;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
@@ -23,9 +23,9 @@ pub(in crate::api) fn new_node(
     let Some((_, ty)) = maker(store, "node") else { return Ok(()) };
     let ty = StructType::of(store.engine(), ty).ok_or("nodes are structs")?;
     let index = store.data().objects.len();
-    let (any, first) = value(store, any, Kind::Any)?;
-    let (external, second) = value(store, external, Kind::Extern)?;
-    let (func, third) = value(store, func, Kind::Func)?;
+    let (any, first) = value(store, any, ValueKind::Any)?;
+    let (external, second) = value(store, external, ValueKind::Extern)?;
+    let (func, third) = value(store, func, ValueKind::Func)?;
     let fields = [Val::I32(index as i32), any, Val::I64(3), external, func];
     let made = StructRef::new(&mut *store, &ty, &fields);
     let fits = first.zip(second).zip(third);
@@ -44,7 +44,7 @@ pub(in crate::api) fn new_array(store: &mut Context<'_>, elements: &[Choice]) ->
     let mut values = Vec::new();
     let mut slots = Vec::new();
     for choice in elements.iter().take(40) {
-        let (value, expected) = value(store, *choice, Kind::Any)?;
+        let (value, expected) = value(store, *choice, ValueKind::Any)?;
         values.push(value);
         slots.push(expected);
     }
@@ -77,15 +77,17 @@ pub(in crate::api) fn set_field(
     slot: u8,
     choice: Choice,
 ) -> Verdict {
-    let Some(Expected::Object(index)) = kept(store.data(), Kind::Any, which) else { return Ok(()) };
+    let Some(Expected::Object(index)) = kept(store.data(), ValueKind::Any, which) else {
+        return Ok(());
+    };
     let object = &store.data().objects[index];
     let (is_array, len, slot) = (object.is_array, object.slots.len(), slot as usize % 8);
     let kind = match (is_array, slot) {
-        (true, _) | (_, 1) => Kind::Any,
-        (_, 0) => Kind::I32,
-        (_, 2) => Kind::I64,
-        (_, 3) => Kind::Extern,
-        _ => Kind::Func,
+        (true, _) | (_, 1) => ValueKind::Any,
+        (_, 0) => ValueKind::I32,
+        (_, 2) => ValueKind::I64,
+        (_, 3) => ValueKind::Extern,
+        _ => ValueKind::Func,
     };
     let (given, fits) = value(store, choice, kind)?;
     let Val::AnyRef(Some(object)) = make(store, Expected::Object(index))? else { return Ok(()) };
@@ -160,8 +162,8 @@ pub(in crate::api) fn new_exception(
     choice: Choice,
 ) -> Verdict {
     let Some(tag) = failure_tag(store) else { return Ok(()) };
-    let (number, first) = value(store, number, Kind::I32)?;
-    let (given, second) = value(store, choice, Kind::Any)?;
+    let (number, first) = value(store, number, ValueKind::I32)?;
+    let (given, second) = value(store, choice, ValueKind::Any)?;
     let fits = first.zip(second);
     let made = ExnRef::new(&mut *store, tag, &[number, given]);
     if let Some(made) = outcome(made, fits.is_some(), "ExnRef::new")?
@@ -179,14 +181,14 @@ pub(in crate::api) fn new_exception(
 pub(in crate::api) fn failure_tag(store: &mut Context<'_>) -> Option<Tag> {
     let instance = *store.data().instances.first()?;
     let tag = instance.get_tag(&mut *store, "failure")?;
-    store.data().lend(Thing::Tag(tag));
+    store.data().lend(Item::Tag(tag));
     Some(tag)
 }
 
 pub(in crate::api) fn new_func(store: &mut Context<'_>) -> Verdict {
     let number = store.data().funcs.len() as i32;
     let func = Func::wrap(&mut *store, move || number);
-    store.data().lend(Thing::Func(func));
+    store.data().lend(Item::Func(func));
     store.data_mut().funcs.push(func);
     Ok(())
 }

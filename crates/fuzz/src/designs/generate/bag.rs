@@ -1,10 +1,10 @@
 //! Bag of stacks.
 
-use super::scribe::Scribe;
-use crate::designs::model::{Kind, Machine, Then, Value};
+use super::block_writer::BlockWriter;
+use crate::designs::model::{Machine, OnReturn, StackKind, Value};
 use crate::designs::program::{Bag, Local, Op, Signature, Ty};
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn bag(&mut self) -> Option<()> {
         match self.choice.below(20) {
             0..=2 => self.new_stack(),
@@ -21,7 +21,7 @@ impl Scribe<'_> {
     /// Whether the function is the first of a coroutine.
     pub fn returns_to_nobody(&mut self) -> bool {
         let kind = self.machine.stacks[self.machine.running].kind;
-        matches!(self.machine.frame().then, Then::Bottom) && kind == Kind::Coroutine
+        matches!(self.machine.frame().then, OnReturn::Bottom) && kind == StackKind::Coroutine
     }
 
     fn stack_types(&self) -> Vec<Ty> {

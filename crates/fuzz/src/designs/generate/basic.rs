@@ -1,9 +1,9 @@
 //! Numbers, objects and variables.
 
-use super::scribe::Scribe;
+use super::block_writer::BlockWriter;
 use crate::designs::program::{Op, TABLE_LENGTH, Ty};
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn basic(&mut self) {
         match self.choice.below(12) {
             0 => {

@@ -1,9 +1,9 @@
 //! Control inside a stack, exceptions, and the host.
 
-use super::scribe::Scribe;
+use super::block_writer::BlockWriter;
 use crate::designs::program::{Op, Signature, Ty};
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn control(&mut self) {
         match self.choice.below(20) {
             0 | 1 => {

@@ -1,11 +1,11 @@
 //! Fibers.
 
-use super::scribe::Scribe;
+use super::block_writer::BlockWriter;
 use super::task::{is_running, is_suspended};
 use crate::designs::model::{StackId, Value};
 use crate::designs::program::{Clause, Fiber, Op, Signature, TagId, Ty};
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn fiber(&mut self) -> Option<()> {
         match self.choice.below(18) {
             0..=2 => self.new_fiber(),

@@ -1,12 +1,12 @@
 //! First-class stacks.
 
 use super::bag::can_switch;
-use super::scribe::Scribe;
-use crate::designs::model::{StackId, Then};
+use super::block_writer::BlockWriter;
+use crate::designs::model::{OnReturn, StackId};
 use crate::designs::program::{BlockId, Catch, FirstClass, Local, Op, Signature, TagId, Ty};
 use std::rc::Rc;
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn first_class(&mut self) -> Option<()> {
         match self.choice.below(29) {
             0 => self.blank(),
@@ -23,7 +23,7 @@ impl Scribe<'_> {
 
     /// Whether the function lies on top of a stack, and returning would trap.
     pub fn is_on_top(&mut self) -> bool {
-        matches!(self.machine.frame().then, Then::Event(None, _))
+        matches!(self.machine.frame().then, OnReturn::Event(None, _))
     }
 
     fn blank(&mut self) -> Option<()> {
@@ -217,8 +217,8 @@ impl Scribe<'_> {
         let body = self.machine.program.new_block();
         let params = self.machine.program.functions[rout].signature.params.clone();
         let linear = params.iter().position(|&ty| ty == Ty::Linear);
-        let new = |scribe: &mut Self, types: &[Ty]| -> Vec<Local> {
-            types.iter().map(|&ty| scribe.machine.program.new_local(rout, ty)).collect()
+        let new = |block_writer: &mut Self, types: &[Ty]| -> Vec<Local> {
+            types.iter().map(|&ty| block_writer.machine.program.new_local(rout, ty)).collect()
         };
         match self.choice.below(8) {
             0 | 1 => {

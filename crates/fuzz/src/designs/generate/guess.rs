@@ -1,7 +1,7 @@
 //! What can be guessed about the state of the model, to choose operations that
 //! will work.
 
-use crate::designs::model::{CursorKind, Kind, Machine, MarkKind, Shape, StackId, Value};
+use crate::designs::model::{CursorKind, Machine, MarkKind, Shape, StackId, StackKind, Value};
 use crate::designs::program::{FirstClass, Op, TABLE_LENGTH, TagId, Ty};
 
 impl Machine {
@@ -36,7 +36,7 @@ impl Machine {
     /// Whether control can go to a suspended stack from here.
     pub fn can_go_to(&self, stack: StackId) -> bool {
         match self.stacks[stack].kind {
-            Kind::Root(call) => call == self.newest(),
+            StackKind::Root(call) => call == self.newest(),
             _ => true,
         }
     }

@@ -6,30 +6,30 @@
 //! choices are wrong on purpose. Code that is run again, by another call or on
 //! another stack, is run as it was written, whatever the state is then.
 
+mod arms;
+mod arms_first_class;
 mod bag;
 mod basic;
+mod block_writer;
 mod control;
 mod entropy;
 mod fiber;
 mod first_class;
 mod guess;
-mod play;
-mod puppet;
-mod scribe;
+mod script;
+mod scripted_program;
 mod setup;
-mod strings;
-mod strings_first_class;
 mod task;
 mod typed;
 
 pub use entropy::RECORD;
-pub use play::play;
-pub use puppet::{PUPPETS, puppet};
+pub use script::write_script;
+pub use scripted_program::{SCRIPTED_PROGRAMS, scripted_program};
 
 use super::model::{Author, Machine};
 use super::program::{BlockId, Call, Signature};
+use block_writer::BlockWriter;
 use entropy::Entropy;
-use scribe::Scribe;
 use setup::Setup;
 
 /// How many calls the host makes at most.
@@ -92,7 +92,7 @@ impl Author for Writer<'_> {
         }
         self.written += 1;
         let choice = self.entropy.record();
-        Scribe::new(machine, &self.setup, choice, block).write();
+        BlockWriter::new(machine, &self.setup, choice, block).write();
     }
 
     fn choose(&mut self, _: &mut Machine) -> i64 {

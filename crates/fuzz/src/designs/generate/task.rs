@@ -1,10 +1,10 @@
 //! Tasks.
 
-use super::scribe::Scribe;
+use super::block_writer::BlockWriter;
 use crate::designs::model::{Machine, Value};
 use crate::designs::program::{Op, Signature, Task, Ty};
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn task(&mut self) -> Option<()> {
         match self.choice.below(16) {
             0..=2 => self.new_task(),

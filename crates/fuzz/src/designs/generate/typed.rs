@@ -1,10 +1,10 @@
 //! Typed continuations.
 
-use super::scribe::Scribe;
+use super::block_writer::BlockWriter;
 use crate::designs::model::Sought;
 use crate::designs::program::{Handler, Local, Op, Signature, TagId, Ty, Typed, With};
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn typed(&mut self) -> Option<()> {
         match self.choice.below(20) {
             0..=2 => self.new_cont(),

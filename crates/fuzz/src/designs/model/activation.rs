@@ -1,8 +1,8 @@
 //! Calls from the host, and calls of the host.
 
-use super::stack::Kind;
+use super::stack::StackKind;
 use super::step::Author;
-use super::walk::Then;
+use super::walk::OnReturn;
 use super::{Machine, Seen, StackId, Step, Trap, Value};
 use crate::designs::program::{Call, Op, Ty};
 
@@ -82,11 +82,11 @@ impl Machine {
     fn activate(&mut self, function: usize, argument: Value, swallow: bool) -> Step {
         // Roots are never used again, so the number of one is that of its call.
         let number = self.stacks.len();
-        let root = self.new_stack(Kind::Root(number), None);
+        let root = self.new_stack(StackKind::Root(number), None);
         self.stacks[root].suspended = false;
         self.activations.push(Activation { number, root, outer: self.running, swallow });
         self.running = root;
-        self.enter(function, vec![argument], Then::Bottom)
+        self.enter(function, vec![argument], OnReturn::Bottom)
     }
 
     /// The function of a root has returned.

@@ -1,6 +1,6 @@
 //! Bag of stacks.
 
-use super::stack::{Fresh, Kind};
+use super::stack::{Fresh, StackKind};
 use super::{Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{Bag, FunctionId, TagId};
 
@@ -8,7 +8,7 @@ impl Machine {
     pub(super) fn bag(&mut self, op: &Bag) -> Step {
         match op {
             Bag::New { to, function, .. } => {
-                let stack = self.new_stack(Kind::Coroutine, Some(Fresh::Function(*function)));
+                let stack = self.new_stack(StackKind::Coroutine, Some(Fresh::Function(*function)));
                 self.set(*to, self.once(stack))
             }
             Bag::Bind { to, args, stack, .. } => {

@@ -4,8 +4,8 @@
 //! function whose frame is not copied go on with its locals. Objects and exceptions are the
 //! same, and references in frames are what they were.
 
-use super::stack::Kind;
-use super::walk::Then;
+use super::stack::StackKind;
+use super::walk::OnReturn;
 use super::{Frame, Machine, StackId, Trap, Value};
 
 /// What has been copied, with what stands for it in the copy.
@@ -37,7 +37,7 @@ impl Machine {
     pub fn can_copy(&self, outermost: StackId) -> bool {
         self.group(outermost).into_iter().all(|stack| {
             let kind = self.stacks[stack].kind;
-            matches!(kind, Kind::Continuation | Kind::Coroutine | Kind::FirstClass)
+            matches!(kind, StackKind::Continuation | StackKind::Coroutine | StackKind::FirstClass)
                 && !self.holds_stacks(stack)
         })
     }
@@ -74,7 +74,7 @@ impl Machine {
     /// Copies the locals of the functions whose frames a stack has.
     fn copy_locals(&mut self, stack: StackId, copied: &mut Copied) {
         let frames = self.stacks[stack].frames.iter();
-        let whole = frames.filter(|frame| !matches!(frame.then, Then::Part(_)));
+        let whole = frames.filter(|frame| !matches!(frame.then, OnReturn::Part(_)));
         for locals in whole.map(|frame| frame.locals) {
             copied.locals.push((locals, self.locals.len()));
             self.locals.push(self.locals[locals].clone());
@@ -84,7 +84,7 @@ impl Machine {
     /// Whether a first-class stack is in the frames of a stack, or bound to it.
     fn holds_stacks(&self, stack: StackId) -> bool {
         let taken = self.stacks[stack].frames.iter().flat_map(|frame| match &frame.then {
-            Then::Part(part) => part.taken(),
+            OnReturn::Part(part) => part.taken(),
             _ => Vec::new(),
         });
         let mut held = self.owned(stack).into_iter().chain(taken);
@@ -95,7 +95,7 @@ impl Machine {
 impl Frame {
     fn become_copy(&mut self, copied: &Copied) {
         self.locals = copied.locals(self.locals);
-        if let Then::Part(part) = &mut self.then {
+        if let OnReturn::Part(part) = &mut self.then {
             part.become_copy(copied);
         }
     }

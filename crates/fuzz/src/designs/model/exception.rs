@@ -4,8 +4,8 @@
 //! the frame below, then in the parent, and so on up to the base. On its way it
 //! may meet redirections, which send it to another stack.
 
-use super::stack::Kind;
-use super::walk::{After, MarkKind, Part, Then};
+use super::stack::StackKind;
+use super::walk::{After, FunctionPart, MarkKind, OnReturn};
 use super::{CursorKind, Machine, Step, Trap, Value};
 use crate::designs::program::{Catch, Op, Ty};
 
@@ -23,15 +23,15 @@ impl Machine {
             let Some(cursor) = frame.cursors.pop() else {
                 let frame = self.stacks[self.running].frames.pop().expect("just seen");
                 match frame.then {
-                    Then::Part(part) => match *part {
-                        Part::AskForException { .. } => {}
-                        Part::Answer { walk, .. }
-                        | Part::Ask { walk, .. }
-                        | Part::Give { walk, .. } => {
+                    OnReturn::Part(part) => match *part {
+                        FunctionPart::AskForException { .. } => {}
+                        FunctionPart::Answer { walk, .. }
+                        | FunctionPart::Ask { walk, .. }
+                        | FunctionPart::Give { walk, .. } => {
                             return self.end_walk(walk, After::Throw(exception));
                         }
                     },
-                    Then::Call | Then::Event(..) | Then::Bottom => {
+                    OnReturn::Call | OnReturn::Event(..) | OnReturn::Bottom => {
                         self.drop_locals_of(frame.function, frame.locals);
                     }
                 }
@@ -93,10 +93,10 @@ impl Machine {
     /// parent, or returns how it ends.
     fn leave_stack(&mut self, exception: usize) -> Option<Step> {
         match self.stacks[self.running].kind {
-            Kind::Root(_) => Some(self.root_threw(exception)),
-            Kind::Coroutine => Some(Err(Trap("exception escaped a coroutine"))),
-            Kind::FirstClass => Some(Err(Trap("uncaught exception on a stack"))),
-            Kind::Continuation | Kind::Task | Kind::Fiber(_) => {
+            StackKind::Root(_) => Some(self.root_threw(exception)),
+            StackKind::Coroutine => Some(Err(Trap("exception escaped a coroutine"))),
+            StackKind::FirstClass => Some(Err(Trap("uncaught exception on a stack"))),
+            StackKind::Continuation | StackKind::Task | StackKind::Fiber(_) => {
                 let parent = self.stacks[self.running].parent.expect("only bases have no parent");
                 self.end(self.running);
                 self.running = parent;

@@ -1,7 +1,7 @@
 //! Fibers, and the events that they send each other.
 
-use super::stack::{Fresh, Kind};
-use super::walk::Then;
+use super::stack::{Fresh, StackKind};
+use super::walk::OnReturn;
 use super::{CursorKind, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{Clause, Fiber, Op, TagId};
 
@@ -21,7 +21,7 @@ impl Machine {
             Fiber::New { to, returns, clauses, args } => {
                 let args = self.take_all(args);
                 let fresh = Some(Fresh::Fiber(clauses.clone(), args));
-                let fiber = self.new_stack(Kind::Fiber(*returns), fresh);
+                let fiber = self.new_stack(StackKind::Fiber(*returns), fresh);
                 self.set(*to, Value::Named(fiber))
             }
             Fiber::Mount { event, args, fiber, .. } => {
@@ -49,7 +49,7 @@ impl Machine {
             Fiber::Start { returns, function, args, from, .. } => {
                 let mut args = self.take_all(args);
                 let from = from.map(|from| self.running_fiber(self.peek(from))).transpose()?;
-                let fiber = self.new_stack(Kind::Fiber(Some(*returns)), None);
+                let fiber = self.new_stack(StackKind::Fiber(Some(*returns)), None);
                 args.push(Value::Named(fiber));
                 self.frame().created = Value::Named(fiber);
                 let parent = match from {
@@ -57,7 +57,7 @@ impl Machine {
                     None => Some(self.running),
                 };
                 self.resume(fiber, parent);
-                self.enter(*function, args, Then::Bottom)
+                self.enter(*function, args, OnReturn::Bottom)
             }
         }
     }
@@ -179,7 +179,7 @@ impl Machine {
                 };
                 args.push(Value::Named(fiber));
                 args.extend(payload);
-                self.enter(clauses[number].1, args, Then::Bottom)
+                self.enter(clauses[number].1, args, OnReturn::Bottom)
             }
         }
     }

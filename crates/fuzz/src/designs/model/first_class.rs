@@ -1,7 +1,7 @@
 //! First-class stacks: events, functions and routs on top of stacks.
 
-use super::stack::Kind;
-use super::walk::{Mark, MarkKind, Then};
+use super::stack::StackKind;
+use super::walk::{Mark, MarkKind, OnReturn};
 use super::{CursorKind, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{FirstClass, Op, TagId};
 use std::rc::Rc;
@@ -10,7 +10,7 @@ impl Machine {
     pub(super) fn first_class(&mut self, op: &FirstClass) -> Step {
         match op {
             FirstClass::NewStack { to } => {
-                let stack = self.new_stack(Kind::FirstClass, None);
+                let stack = self.new_stack(StackKind::FirstClass, None);
                 self.set(*to, self.once(stack))
             }
             FirstClass::Clone { to, stack } => {
@@ -46,7 +46,7 @@ impl Machine {
                 values.push(self.suspend_base());
                 self.resume(target, None);
                 let missing = "function returned to a suspended stack";
-                self.enter(*function, values, Then::Event(*event, missing))
+                self.enter(*function, values, OnReturn::Event(*event, missing))
             }
             FirstClass::Extend { to, rout, event, args, stack } => {
                 self.burn()?;
@@ -111,7 +111,7 @@ impl Machine {
     ) -> Step {
         let extender = self.running;
         self.resume(target, None);
-        self.enter(rout, values, Then::Event(event, "rout returned"))?;
+        self.enter(rout, values, OnReturn::Event(event, "rout returned"))?;
         while !matches!(self.next_opening().as_deref(), Some(Op::FirstClass(FirstClass::Start))) {
             let op = self.frame().op.clone().expect("just set");
             match &*op {

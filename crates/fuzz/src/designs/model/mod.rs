@@ -25,11 +25,11 @@ mod value;
 mod walk;
 
 pub use activation::Outcome;
-pub use stack::{Kind, Stack};
+pub use stack::{Stack, StackKind};
 pub use step::Author;
 pub use typed::Sought;
 pub use value::{Shape, Value};
-pub use walk::{MarkKind, Then};
+pub use walk::{MarkKind, OnReturn};
 
 use super::program::{BlockId, FunctionId, Local, Op, Program, Ty};
 use activation::Activation;
@@ -50,15 +50,15 @@ pub type Step = Result<(), Trap>;
 /// Something that the host can see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// A number that the program told the host.
+    /// A number that the program script_steps the host.
     Log(i64),
     /// How a call from the host ended, and the digest then.
     End(Outcome, i64),
 }
 
-/// What a program was told to do by a number of its script.
+/// What a program was script_steps to do by a number of its script.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct ScriptStep {
     /// The stack that ran.
     pub stack: StackId,
     /// The function that read the number.
@@ -81,7 +81,7 @@ pub struct Frame {
     /// The operation that it is in.
     pub op: Option<Rc<Op>>,
     /// What becomes of its results.
-    pub then: Then,
+    pub then: OnReturn,
     /// The function that takes this frame's place when control comes back: it
     /// was left by `return_switch`.
     pub replaced_by: Option<FunctionId>,
@@ -127,8 +127,8 @@ pub struct Machine {
     pub depth: usize,
     /// How much was executed.
     pub steps: usize,
-    /// What a program with a script was told to do, while that was written.
-    pub told: Vec<Told>,
+    /// What a program with a script was script_steps to do, while that was written.
+    pub script_steps: Vec<ScriptStep>,
     /// Something happened of which nobody says what it does; see
     /// [`walk`]. What is seen after that is not to be compared.
     pub unspecified: bool,
@@ -158,7 +158,7 @@ impl Machine {
             seen: Vec::new(),
             depth: 0,
             steps: 0,
-            told: Vec::new(),
+            script_steps: Vec::new(),
             unspecified: false,
             copies: 0,
             in_flight: Vec::new(),

@@ -2,8 +2,8 @@
 //! that its walks have taken, and those that it was made with or that are bound to it.
 //! They end with it.
 
-use super::stack::{Fresh, Kind, Stack};
-use super::walk::Then;
+use super::stack::{Fresh, Stack, StackKind};
+use super::walk::OnReturn;
 use super::{Machine, StackId, Value};
 use crate::designs::program::Ty;
 
@@ -14,7 +14,7 @@ impl Machine {
         let mut owned = Vec::new();
         for frame in frames {
             match &frame.then {
-                Then::Part(part) => owned.extend(self.first_class_among(&part.held())),
+                OnReturn::Part(part) => owned.extend(self.first_class_among(&part.held())),
                 _ => owned.extend(self.linear_locals(frame.function, frame.locals)),
             }
         }
@@ -33,7 +33,7 @@ impl Machine {
 
     fn first_class_among(&self, values: &[Value]) -> Vec<Value> {
         let is_first_class = |value: &&Value| match value {
-            Value::Once { stack, .. } => self.stacks[*stack].kind == Kind::FirstClass,
+            Value::Once { stack, .. } => self.stacks[*stack].kind == StackKind::FirstClass,
             _ => false,
         };
         values.iter().filter(is_first_class).copied().collect()
@@ -87,7 +87,7 @@ impl Machine {
             base = parent;
         }
         let found = &self.stacks[base];
-        found.kind == Kind::FirstClass && found.suspended && !self.is_owned(base)
+        found.kind == StackKind::FirstClass && found.suspended && !self.is_owned(base)
     }
 
     /// Whether what runs, a linear global or a linear table owns a stack, itself or

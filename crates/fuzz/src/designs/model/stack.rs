@@ -5,13 +5,13 @@
 //!   innermost -> parent -> ... -> outermost    what is suspended together, named by the outermost
 //! ```
 
-use super::walk::Then;
+use super::walk::OnReturn;
 use super::{Cursor, CursorKind, Frame, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{FunctionId, TagId};
 
 /// What a stack is. Roots, coroutines and first-class stacks are bases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StackKind {
     /// That on which a call from the host begins, with the number of the call.
     Root(usize),
     /// Made by `cont.new`.
@@ -42,7 +42,7 @@ pub enum Fresh {
 #[derive(Clone, Debug)]
 pub struct Stack {
     /// What it is.
-    pub kind: Kind,
+    pub kind: StackKind,
     /// Its frames, the innermost last.
     pub frames: Vec<Frame>,
     /// Who resumed it.
@@ -63,7 +63,7 @@ pub struct Stack {
 
 impl Machine {
     /// A new stack, suspended.
-    pub(super) fn new_stack(&mut self, kind: Kind, fresh: Option<Fresh>) -> StackId {
+    pub(super) fn new_stack(&mut self, kind: StackKind, fresh: Option<Fresh>) -> StackId {
         let id = self.stacks.len();
         self.stacks.push(Stack {
             kind,
@@ -97,7 +97,10 @@ impl Machine {
 
     /// Whether looking for something outwards ends at a stack.
     pub fn is_base(&self, stack: StackId) -> bool {
-        matches!(self.stacks[stack].kind, Kind::Root(_) | Kind::Coroutine | Kind::FirstClass)
+        matches!(
+            self.stacks[stack].kind,
+            StackKind::Root(_) | StackKind::Coroutine | StackKind::FirstClass
+        )
     }
 
     /// The base of what runs.
@@ -142,18 +145,18 @@ impl Machine {
         all.extend(values);
         match self.stacks[self.running].fresh.take() {
             None => self.complete(all),
-            Some(Fresh::Function(function)) => self.enter(function, all, Then::Bottom),
+            Some(Fresh::Function(function)) => self.enter(function, all, OnReturn::Bottom),
             Some(Fresh::Task(function, arguments)) => {
                 all.insert(0, Value::Named(self.running));
                 all.extend(arguments);
-                self.enter(function, all, Then::Bottom)
+                self.enter(function, all, OnReturn::Bottom)
             }
             Some(Fresh::Fiber(..)) => unreachable!("fibers are started by events"),
         }
     }
 
     /// Adds a frame to the running stack.
-    pub(super) fn enter(&mut self, function: FunctionId, args: Vec<Value>, then: Then) -> Step {
+    pub(super) fn enter(&mut self, function: FunctionId, args: Vec<Value>, then: OnReturn) -> Step {
         self.locals.push(args);
         let locals = self.locals.len() - 1;
         let body = self.program.functions[function].body;
@@ -214,7 +217,9 @@ impl Machine {
     pub(super) fn check_target(&self, reference: Value) -> Result<StackId, Trap> {
         let stack = self.check_once(reference)?;
         match self.stacks[stack].kind {
-            Kind::Root(call) if call != self.newest() => Err(Trap("switch across a host frame")),
+            StackKind::Root(call) if call != self.newest() => {
+                Err(Trap("switch across a host frame"))
+            }
             _ => Ok(stack),
         }
     }

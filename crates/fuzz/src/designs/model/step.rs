@@ -1,7 +1,7 @@
 //! One operation after the other.
 
-use super::stack::Kind;
-use super::walk::Then;
+use super::stack::StackKind;
+use super::walk::OnReturn;
 use super::{Cursor, CursorKind, Machine, Step, Trap, Value};
 use crate::designs::program::{Bag, BlockId, Fiber, FirstClass, Op, Task, Ty, Typed};
 use std::rc::Rc;
@@ -96,21 +96,21 @@ impl Machine {
         }
     }
 
-    fn returned(&mut self, then: Then, values: Vec<Value>) -> Step {
+    fn returned(&mut self, then: OnReturn, values: Vec<Value>) -> Step {
         match then {
-            Then::Call => self.complete(values),
-            Then::Bottom => match self.stacks[self.running].kind {
-                Kind::Root(_) => self.root_returned(&values),
-                Kind::Continuation | Kind::Task => self.continue_parent(values),
-                Kind::Coroutine => Err(Trap("coroutine function returned")),
-                Kind::Fiber(returns) => self.fiber_returned(returns, values),
-                Kind::FirstClass => unreachable!("functions lie on top of first-class stacks"),
+            OnReturn::Call => self.complete(values),
+            OnReturn::Bottom => match self.stacks[self.running].kind {
+                StackKind::Root(_) => self.root_returned(&values),
+                StackKind::Continuation | StackKind::Task => self.continue_parent(values),
+                StackKind::Coroutine => Err(Trap("coroutine function returned")),
+                StackKind::Fiber(returns) => self.fiber_returned(returns, values),
+                StackKind::FirstClass => unreachable!("functions lie on top of first-class stacks"),
             },
-            Then::Event(event, missing) => match event {
+            OnReturn::Event(event, missing) => match event {
                 Some(event) => self.send(event, values),
                 None => Err(Trap(missing)),
             },
-            Then::Part(part) => self.part_returned(*part, values),
+            OnReturn::Part(part) => self.part_returned(*part, values),
         }
     }
 

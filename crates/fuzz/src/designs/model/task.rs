@@ -1,6 +1,6 @@
 //! Tasks.
 
-use super::stack::{Fresh, Kind};
+use super::stack::{Fresh, StackKind};
 use super::{Machine, StackId, Step, Trap, Value};
 use crate::designs::program::Task;
 
@@ -9,7 +9,7 @@ impl Machine {
         match op {
             Task::New { to, function, args, .. } => {
                 let args = self.take_all(args);
-                let task = self.new_stack(Kind::Task, Some(Fresh::Task(*function, args)));
+                let task = self.new_stack(StackKind::Task, Some(Fresh::Task(*function, args)));
                 self.set(*to, Value::Named(task))
             }
             Task::Resume { task, args, .. } => {

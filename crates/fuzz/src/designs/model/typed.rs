@@ -1,6 +1,6 @@
 //! Typed continuations.
 
-use super::stack::{Fresh, Kind};
+use super::stack::{Fresh, StackKind};
 use super::{CursorKind, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{Handler, Op, TagId, Typed, With};
 
@@ -17,7 +17,8 @@ impl Machine {
     pub(super) fn typed(&mut self, op: &Typed) -> Step {
         match op {
             Typed::New { to, function, .. } => {
-                let stack = self.new_stack(Kind::Continuation, Some(Fresh::Function(*function)));
+                let stack =
+                    self.new_stack(StackKind::Continuation, Some(Fresh::Function(*function)));
                 self.set(*to, self.once(stack))
             }
             Typed::Bind { to, args, cont, .. } => {

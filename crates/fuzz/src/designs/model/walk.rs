@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 /// What becomes of the results of a frame.
 #[derive(Clone, Debug)]
-pub enum Then {
+pub enum OnReturn {
     /// The operation of the frame below gets them.
     Call,
     /// It is the outermost frame of its stack.
@@ -21,24 +21,26 @@ pub enum Then {
     /// They become an event for the frame below; without one, it traps.
     Event(Option<TagId>, &'static str),
     /// It is a part of a function.
-    Part(Box<Part>),
+    Part(Box<FunctionPart>),
 }
 
-impl Then {
+impl OnReturn {
     /// Which locals are the results of a part; none for a whole function.
     pub fn part_results(&self) -> Option<&[Local]> {
-        let Then::Part(part) = self else { return None };
+        let OnReturn::Part(part) = self else { return None };
         Some(match &**part {
-            Part::Answer { results, .. } => results,
-            Part::Ask { results, .. } | Part::AskForException { results, .. } => results,
-            Part::Give { .. } => &[],
+            FunctionPart::Answer { results, .. } => results,
+            FunctionPart::Ask { results, .. } | FunctionPart::AskForException { results, .. } => {
+                results
+            }
+            FunctionPart::Give { .. } => &[],
         })
     }
 }
 
 /// Why a part of a function runs.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum FunctionPart {
     /// The code of an `answer`.
     Answer { walk: Walk, results: Vec<Local> },
     /// A walk asks a `stack.redirect_to` where to go on.
@@ -49,14 +51,14 @@ pub enum Part {
     Give { walk: Walk, after: After },
 }
 
-impl Part {
+impl FunctionPart {
     /// The values that it holds: those that its walk has taken or has on its way.
     pub fn held(&self) -> Vec<Value> {
         let (walk, after) = match self {
-            Part::Answer { walk, .. } | Part::Ask { walk, .. } => (walk, &[][..]),
-            Part::Give { walk, after: After::Return(values) } => (walk, values.as_slice()),
-            Part::Give { walk, .. } => (walk, &[][..]),
-            Part::AskForException { .. } => return Vec::new(),
+            FunctionPart::Answer { walk, .. } | FunctionPart::Ask { walk, .. } => (walk, &[][..]),
+            FunctionPart::Give { walk, after: After::Return(values) } => (walk, values.as_slice()),
+            FunctionPart::Give { walk, .. } => (walk, &[][..]),
+            FunctionPart::AskForException { .. } => return Vec::new(),
         };
         let others = walk.args.iter().chain(after).copied();
         self.taken().into_iter().chain(others).collect()
@@ -64,27 +66,31 @@ impl Part {
 
     /// The stacks that its walk has taken.
     pub fn taken(&self) -> Vec<Value> {
-        let (Part::Answer { walk, .. } | Part::Ask { walk, .. } | Part::Give { walk, .. }) = self
+        let (FunctionPart::Answer { walk, .. }
+        | FunctionPart::Ask { walk, .. }
+        | FunctionPart::Give { walk, .. }) = self
         else {
             return Vec::new();
         };
         let taken = walk.taken.iter().map(|taken| match taken {
-            Taken::Local { stack, .. } | Taken::Part { stack, .. } => *stack,
+            TakenStack::Local { stack, .. } | TakenStack::Part { stack, .. } => *stack,
         });
         taken.collect()
     }
 
     /// Its walk is where it was, in the copy.
     pub fn become_copy(&mut self, copied: &Copied) {
-        let (Part::Answer { walk, .. } | Part::Ask { walk, .. } | Part::Give { walk, .. }) = self
+        let (FunctionPart::Answer { walk, .. }
+        | FunctionPart::Ask { walk, .. }
+        | FunctionPart::Give { walk, .. }) = self
         else {
             return;
         };
         walk.at.stack = copied.stack(walk.at.stack);
         for taken in &mut walk.taken {
             match taken {
-                Taken::Local { locals, .. } => *locals = copied.locals(*locals),
-                Taken::Part { locals, at, .. } => {
+                TakenStack::Local { locals, .. } => *locals = copied.locals(*locals),
+                TakenStack::Part { locals, at, .. } => {
                     *locals = copied.locals(*locals);
                     at.stack = copied.stack(at.stack);
                 }
@@ -120,14 +126,14 @@ pub enum MarkKind {
 pub struct Walk {
     tag: usize,
     args: Vec<Value>,
-    at: Place,
-    taken: Vec<Taken>,
+    at: WalkPosition,
+    taken: Vec<TakenStack>,
 }
 
 /// A place in a stack: outside the block with a number, in the frame with a
 /// number.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct WalkPosition {
     stack: StackId,
     frame: usize,
     cursor: usize,
@@ -137,11 +143,11 @@ struct Place {
 
 /// A stack that a walk has gone to, with where it belongs.
 #[derive(Clone, Debug)]
-enum Taken {
+enum TakenStack {
     /// The local of a `stack.redirect`.
     Local { locals: usize, local: Local, stack: Value },
     /// A `stack.redirect_to`.
-    Part { op: Rc<Op>, function: FunctionId, locals: usize, stack: Value, at: Place },
+    Part { op: Rc<Op>, function: FunctionId, locals: usize, stack: Value, at: WalkPosition },
 }
 
 impl Machine {
@@ -151,10 +157,10 @@ impl Machine {
     }
 
     /// The innermost place of a stack.
-    fn top(&self, stack: StackId) -> Place {
+    fn top(&self, stack: StackId) -> WalkPosition {
         let frames = &self.stacks[stack].frames;
         let cursor = frames.last().map_or(0, |frame| frame.cursors.len());
-        Place { stack, frame: frames.len(), cursor, serial: 0 }
+        WalkPosition { stack, frame: frames.len(), cursor, serial: 0 }
     }
 
     /// Walks until the answer is found, or a `stack.redirect_to` must be asked.
@@ -187,7 +193,7 @@ impl Machine {
                         && *tag == walk.tag
                     {
                         let args = std::mem::take(&mut walk.args);
-                        let part = Part::Answer { walk, results: results.clone() };
+                        let part = FunctionPart::Answer { walk, results: results.clone() };
                         return self.enter_part(function, locals, *code, part, params, &args);
                     }
                 }
@@ -195,7 +201,7 @@ impl Machine {
                     let place = self.locals[locals].get_mut(local);
                     let stack = place.map(std::mem::take).unwrap_or_default();
                     if !stack.is_null() {
-                        walk.taken.push(Taken::Local { locals, local, stack });
+                        walk.taken.push(TakenStack::Local { locals, local, stack });
                         walk.at = self.inside(stack)?;
                     }
                 }
@@ -203,7 +209,7 @@ impl Machine {
                     let Op::FirstClass(FirstClass::RedirectTo { ask, ask_to, .. }) = &*op else {
                         unreachable!("its mark")
                     };
-                    let part = Part::Ask { walk, results: vec![*ask_to] };
+                    let part = FunctionPart::Ask { walk, results: vec![*ask_to] };
                     return self.enter_part(function, locals, *ask, part, &[], &[]);
                 }
             }
@@ -211,11 +217,12 @@ impl Machine {
     }
 
     /// Outside a frame: the frame below it, or, if it is a part, where its walk is.
-    fn below(&mut self, at: Place) -> Place {
+    fn below(&mut self, at: WalkPosition) -> WalkPosition {
         let frames = &self.stacks[at.stack].frames;
-        if let Then::Part(part) = &frames[at.frame - 1].then
-            && let Part::Answer { walk, .. } | Part::Ask { walk, .. } | Part::Give { walk, .. } =
-                &**part
+        if let OnReturn::Part(part) = &frames[at.frame - 1].then
+            && let FunctionPart::Answer { walk, .. }
+            | FunctionPart::Ask { walk, .. }
+            | FunctionPart::Give { walk, .. } = &**part
         {
             let place = walk.at;
             let is_reached = !walk.taken.is_empty() || self.is_outside(place.stack);
@@ -224,13 +231,13 @@ impl Machine {
         }
         let next = at.frame - 1;
         let cursor = next.checked_sub(1).map_or(0, |below| frames[below].cursors.len());
-        Place { frame: next, cursor, ..at }
+        WalkPosition { frame: next, cursor, ..at }
     }
 
     /// Whether the mark that a walk has found is still where it was. If the
     /// answer was suspended and its function continued meanwhile, it is not, and
     /// nobody says what is outside of it.
-    fn is_there(&self, place: Place) -> bool {
+    fn is_there(&self, place: WalkPosition) -> bool {
         let frame = self.stacks[place.stack].frames.get(place.frame - 1);
         let cursor = frame.and_then(|frame| frame.cursors.get(place.cursor));
         matches!(cursor.map(|cursor| &cursor.kind),
@@ -251,13 +258,13 @@ impl Machine {
         false
     }
 
-    fn parent_place(&self, stack: StackId) -> Result<Place, Trap> {
+    fn parent_place(&self, stack: StackId) -> Result<WalkPosition, Trap> {
         let parent = if self.is_base(stack) { None } else { self.stacks[stack].parent };
         parent.map(|parent| self.top(parent)).ok_or(Trap("no answer on the stack"))
     }
 
     /// The innermost place of a stack that a walk is sent to.
-    fn inside(&self, reference: Value) -> Result<Place, Trap> {
+    fn inside(&self, reference: Value) -> Result<WalkPosition, Trap> {
         let stack = self.check_once(reference)?;
         Ok(self.top(self.stacks[stack].innermost))
     }
@@ -268,11 +275,11 @@ impl Machine {
         function: FunctionId,
         locals: usize,
         code: BlockId,
-        part: Part,
+        part: FunctionPart,
         params: &[Local],
         args: &[Value],
     ) -> Step {
-        let then = Then::Part(Box::new(part));
+        let then = OnReturn::Part(Box::new(part));
         let frame = Frame {
             function,
             locals,
@@ -293,20 +300,20 @@ impl Machine {
             unreachable!("its mark")
         };
         let (function, locals) = (self.frame().function, self.frame().locals);
-        let part = Part::AskForException { exception, results: vec![*ask_to] };
+        let part = FunctionPart::AskForException { exception, results: vec![*ask_to] };
         self.enter_part(function, locals, *ask, part, &[], &[])
     }
 
     /// A part has returned.
-    pub(super) fn part_returned(&mut self, part: Part, mut values: Vec<Value>) -> Step {
+    pub(super) fn part_returned(&mut self, part: FunctionPart, mut values: Vec<Value>) -> Step {
         match part {
-            Part::Answer { walk, .. } => self.end_walk(walk, After::Return(values)),
-            Part::AskForException { exception, .. } => match values.remove(0) {
+            FunctionPart::Answer { walk, .. } => self.end_walk(walk, After::Return(values)),
+            FunctionPart::AskForException { exception, .. } => match values.remove(0) {
                 Value::Zero => self.throw(exception),
                 target => self.redirect(exception, target),
             },
-            Part::Give { walk, after } => self.end_walk(walk, after),
-            Part::Ask { mut walk, .. } => {
+            FunctionPart::Give { walk, after } => self.end_walk(walk, after),
+            FunctionPart::Ask { mut walk, .. } => {
                 let stack = values.remove(0);
                 if !self.is_there(walk.at) {
                     self.unspecified = true;
@@ -319,7 +326,7 @@ impl Machine {
                     unreachable!("it was asked")
                 };
                 let (op, function, locals) = (op.clone(), frame.function, frame.locals);
-                walk.taken.push(Taken::Part { op, function, locals, stack, at: walk.at });
+                walk.taken.push(TakenStack::Part { op, function, locals, stack, at: walk.at });
                 if !stack.is_null() {
                     walk.at = self.inside(stack)?;
                 }
@@ -333,19 +340,19 @@ impl Machine {
     pub(super) fn end_walk(&mut self, mut walk: Walk, after: After) -> Step {
         while let Some(taken) = walk.taken.pop() {
             match taken {
-                Taken::Local { locals, local, stack } => {
+                TakenStack::Local { locals, local, stack } => {
                     let place = &mut self.locals[locals][local];
                     if !place.is_null() {
                         return Err(Trap("linear slot is not empty"));
                     }
                     *place = stack;
                 }
-                Taken::Part { op, function, locals, stack, at } => {
+                TakenStack::Part { op, function, locals, stack, at } => {
                     let Op::FirstClass(FirstClass::RedirectTo { give, give_to, .. }) = &*op else {
                         unreachable!("its mark")
                     };
                     walk.at = at;
-                    let part = Part::Give { walk, after };
+                    let part = FunctionPart::Give { walk, after };
                     return self.enter_part(function, locals, *give, part, &[*give_to], &[stack]);
                 }
             }

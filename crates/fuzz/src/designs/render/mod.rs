@@ -5,11 +5,11 @@
 //! `$t` task types, `$w` wrappers; `$e` tags, `$ask` call tags, `$g` globals,
 //! `$a` tables, `$fn` functions, `$l` locals.
 
+mod bag_task_fiber;
 mod basic;
 mod clauses;
 mod first_class;
 mod module;
-mod others;
 mod typed;
 
 use super::program::{BlockId, FunctionId, Local, Op, Program, Ty};

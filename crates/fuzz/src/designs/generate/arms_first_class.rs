@@ -1,9 +1,9 @@
-//! What puppets can be told to do with first-class stacks.
+//! What puppets can be script_steps to do with first-class stacks.
 
-use super::puppet::Maker;
+use super::scripted_program::ProgramBuilder;
 use crate::designs::program::{Catch, FirstClass, Op, Signature, TagId, Ty};
 
-impl Maker {
+impl ProgramBuilder {
     pub fn first_class(&mut self) -> Option<Vec<Op>> {
         let stack = self.local(Ty::Linear);
         let first_class = match self.choice.below(20) {

@@ -6,7 +6,7 @@
 use super::bag::can_switch;
 use super::entropy::Entropy;
 use super::task::{is_running, is_suspended};
-use crate::designs::model::{Author, Machine, Sought, Told, Value};
+use crate::designs::model::{Author, Machine, ScriptStep, Sought, Value};
 use crate::designs::program::{
     Bag, BlockId, Call, Fiber, FirstClass, Handler, Op, Program, Signature, Task, Ty, Typed, With,
 };
@@ -18,16 +18,16 @@ const NUMBERS: usize = 4000;
 const CALLS: usize = 30;
 
 /// Plays a puppet, and writes its script.
-struct Player<'e> {
+struct ScriptWriter<'e> {
     entropy: Entropy<'e>,
 }
 
 /// The run of a puppet, whose script is written meanwhile.
-pub fn play(program: Program, bytes: &[u8]) -> Machine {
+pub fn write_script(program: Program, bytes: &[u8]) -> Machine {
     let functions = program.functions.iter().enumerate();
     let entries = functions.filter(|(_, f)| !f.rout && f.signature == Signature::entry());
     let entries: Vec<_> = entries.map(|(id, _)| id).collect();
-    let mut player = Player { entropy: Entropy::new(bytes) };
+    let mut player = ScriptWriter { entropy: Entropy::new(bytes) };
     let mut machine = Machine::new(program);
     while !player.entropy.is_empty() && machine.program.calls.len() < CALLS {
         let mut choice = player.entropy.short();
@@ -42,7 +42,7 @@ pub fn play(program: Program, bytes: &[u8]) -> Machine {
     machine
 }
 
-impl Author for Player<'_> {
+impl Author for ScriptWriter<'_> {
     fn write(&mut self, machine: &mut Machine, block: BlockId) {
         machine.program.blocks[block].closed = true;
     }
@@ -52,13 +52,13 @@ impl Author for Player<'_> {
         if let Some(&arm) = machine.arms().unwrap_or_default().get(number as usize) {
             let op = machine.program.blocks[arm].ops.first().cloned();
             let (stack, function) = (machine.running, machine.function());
-            machine.told.push(Told { stack, function, number, op });
+            machine.script_steps.push(ScriptStep { stack, function, number, op });
         }
         number
     }
 }
 
-impl Player<'_> {
+impl ScriptWriter<'_> {
     fn number(&mut self, machine: &mut Machine) -> i64 {
         if self.entropy.is_empty() || machine.program.script.len() > NUMBERS {
             return 0;

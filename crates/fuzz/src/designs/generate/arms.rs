@@ -1,9 +1,9 @@
-//! What puppets can be told to do, design by design.
+//! What puppets can be script_steps to do, design by design.
 
-use super::puppet::{CONTS, Maker, STACKS, TASKS};
+use super::scripted_program::{CONTS, ProgramBuilder, STACKS, TASKS};
 use crate::designs::program::{Bag, Fiber, Handler, Op, Signature, Task, Ty, Typed, With};
 
-impl Maker {
+impl ProgramBuilder {
     pub fn typed(&mut self) -> Option<Vec<Op>> {
         let ty = self.choice.one(&CONTS)?;
         let signature = self.program.types.conts[ty].clone();

@@ -21,7 +21,7 @@ use super::program::Program;
 use crate::seeds::Random;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use ballast::{Ballast, Sums};
-use chain::{Chain, Link, Way};
+use chain::{Chain, ChainedSnapshot, SnapshotBase};
 use ropewalk::{
     AsContextMut, Caller, Instance, Linker, Module, RestoredCall, Restoring, Snapshot,
     SnapshotError, SnapshotHandle, SnapshotOptions, StoreContextMut, Val,
@@ -37,7 +37,7 @@ const READ: usize = 16;
 const OF_ONE_CALL: usize = 4;
 
 /// What the host of a store that is written down knows.
-pub struct Written {
+pub struct SnapshotState {
     random: Random,
     /// Those of the program.
     instances: Vec<Instance>,
@@ -49,7 +49,7 @@ pub struct Written {
     /// How many more are taken.
     left: usize,
     /// Those that are to be read again.
-    taken: Vec<Taken>,
+    taken: Vec<TakenSnapshot>,
     /// Whether the host holds what had no name when the handle was made.
     is_out_of_date: bool,
     /// The first thing that went wrong.
@@ -57,8 +57,8 @@ pub struct Written {
 }
 
 /// A snapshot, and what the host knew then.
-struct Taken {
-    link: Link,
+struct TakenSnapshot {
+    link: ChainedSnapshot,
     place: String,
     seen: Vec<Seen>,
     sums: Sums,
@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
         let mut run = Run::new(compiled, program)?;
         let mut store = run.store.as_context_mut();
         let instance = Linker::new(engine).instantiate(&mut store, &ballast)?;
-        let written = Written {
+        let snapshots = SnapshotState {
             random: Random::new(random.next_u64()),
             instances: run.instances.clone(),
             ballast: Some(Ballast::new(&mut store, instance)?),
@@ -103,7 +103,7 @@ impl<'a> Session<'a> {
             is_out_of_date: false,
             wrong: None,
         };
-        run.store.data_mut().written = Some(Box::new(written));
+        run.store.data_mut().snapshots = Some(Box::new(snapshots));
         let modules = modules.iter().cloned().chain([ballast]);
         let mut restoring = Restoring::new(engine, modules);
         restoring.functions(&engine::linker(engine)?)?;
@@ -145,8 +145,8 @@ impl<'a> Session<'a> {
 
     /// Reads the snapshots that were taken in or after a call, and goes on from each. Returns one
     /// from which the run is to go on.
-    fn read_all(&mut self, number: usize) -> Result<Option<Taken>> {
-        let mut all = std::mem::take(&mut self.run.written()?.taken);
+    fn read_all(&mut self, number: usize) -> Result<Option<TakenSnapshot>> {
+        let mut all = std::mem::take(&mut self.run.snapshots()?.taken);
         for taken in &all {
             if self.sights.len() < READ {
                 self.read(taken, number).with_context(|| taken.place.clone())?;
@@ -157,7 +157,7 @@ impl<'a> Session<'a> {
     }
 
     /// Goes on from a snapshot until the program has ended.
-    fn read(&mut self, taken: &Taken, number: usize) -> Result<()> {
+    fn read(&mut self, taken: &TakenSnapshot, number: usize) -> Result<()> {
         let (mut run, call) = self.restored(taken, false)?;
         if call.is_some() {
             run.resume(self.program, call)?;
@@ -172,7 +172,11 @@ impl<'a> Session<'a> {
 
     /// A store that is read from a snapshot, and the call in it. It is written down in turn, or
     /// not.
-    fn restored(&mut self, taken: &Taken, goes_on: bool) -> Result<(Run, Option<RestoredCall>)> {
+    fn restored(
+        &mut self,
+        taken: &TakenSnapshot,
+        goes_on: bool,
+    ) -> Result<(Run, Option<RestoredCall>)> {
         let mut random = Random::new(self.random.next_u64());
         let host = Host::after(taken.seen.clone());
         let is_base = random.below(4) != 0;
@@ -183,8 +187,8 @@ impl<'a> Session<'a> {
         let instances = instances.collect::<Result<Vec<_>>>()?;
         let mut chain = taken.chain.clone();
         chain.begin(taken.link.clone(), &mut random);
-        let left = if goes_on { self.run.written()?.left } else { 0 };
-        let written = Written {
+        let left = if goes_on { self.run.snapshots()?.left } else { 0 };
+        let snapshots = SnapshotState {
             random,
             instances: instances.clone(),
             ballast,
@@ -195,7 +199,7 @@ impl<'a> Session<'a> {
             is_out_of_date: false,
             wrong: None,
         };
-        restored.store.data_mut().written = Some(Box::new(written));
+        restored.store.data_mut().snapshots = Some(Box::new(snapshots));
         let mut calls = restored.calls;
         let call = calls.pop();
         ensure!(calls.is_empty(), "there are two calls");
@@ -210,26 +214,26 @@ impl<'a> Session<'a> {
 }
 
 impl Run {
-    fn written(&mut self) -> Result<&mut Written> {
-        self.store.data_mut().written()
+    fn snapshots(&mut self) -> Result<&mut SnapshotState> {
+        self.store.data_mut().snapshots()
     }
 
     /// Has the next call written down.
     fn listen(&mut self) -> Result<()> {
-        let (options, way) = self.written()?.options();
+        let (options, base) = self.snapshots()?.options();
         let handle = self.store.on_snapshot_request(options, move |mut store, snapshot| {
             let host = store.data_mut();
-            let noted = host.note(snapshot, &way, "at a check point");
+            let noted = host.note(snapshot, &base, "at a check point");
             host.fail(noted);
             host.ask_again();
             Ok(())
         })?;
-        let written = self.written()?;
-        written.is_out_of_date = false;
-        if written.random.below(4) != 0 {
+        let snapshots = self.snapshots()?;
+        snapshots.is_out_of_date = false;
+        if snapshots.random.below(4) != 0 {
             handle.request();
         }
-        written.handle = Some(handle);
+        snapshots.handle = Some(handle);
         Ok(())
     }
 
@@ -243,9 +247,9 @@ impl Run {
 
     /// Writes the store down while nothing runs.
     fn write_down(&mut self) -> Result<()> {
-        let (options, way) = self.written()?.options();
+        let (options, base) = self.snapshots()?.options();
         let snapshot = self.store.snapshot(&options);
-        self.store.data_mut().note(snapshot, &way, "between calls")
+        self.store.data_mut().note(snapshot, &base, "between calls")
     }
 
     fn change(&mut self) -> Result<()> {
@@ -254,7 +258,7 @@ impl Run {
 
     /// Fails with what went wrong in functions of the host.
     fn is_fine(&mut self) -> Result<()> {
-        self.written()?.wrong.take().map_or(Ok(()), Err)
+        self.snapshots()?.wrong.take().map_or(Ok(()), Err)
     }
 
     fn compare_ballast(&mut self) -> Result<()> {
@@ -266,67 +270,67 @@ impl Run {
 }
 
 impl Host {
-    fn written(&mut self) -> Result<&mut Written> {
-        self.written.as_deref_mut().context("the store is not written down")
+    fn snapshots(&mut self) -> Result<&mut SnapshotState> {
+        self.snapshots.as_deref_mut().context("the store is not written down")
     }
 
     /// Notes a snapshot, or that there is none where there can be none.
-    fn note(&mut self, snapshot: Result<Snapshot>, way: &Way, place: &str) -> Result<()> {
+    fn note(&mut self, snapshot: Result<Snapshot>, base: &SnapshotBase, place: &str) -> Result<()> {
         let nested = self.nested > 0;
         let seen = &self.seen;
-        let written = self.written.as_deref_mut().context("the store is not written down")?;
+        let snapshots = self.snapshots.as_deref_mut().context("the store is not written down")?;
         let snapshot = match snapshot {
             Ok(_) if nested => bail!("it is written down in spite of functions of the host"),
             Ok(snapshot) => snapshot,
-            Err(error) => return written.may_be_refused(&error, nested),
+            Err(error) => return snapshots.may_be_refused(&error, nested),
         };
-        let (random, before) = (&mut written.random, written.chain.clone());
-        let link = written.chain.add(snapshot, way, random)?;
+        let (random, before) = (&mut snapshots.random, snapshots.chain.clone());
+        let link = snapshots.chain.add(snapshot, base, random)?;
         // While the ballast is used, it is not the program that runs.
-        let Some(ballast) = &written.ballast else { return Ok(()) };
-        if written.taken.len() < OF_ONE_CALL && random.below(4) == 0 {
-            let (what, number) = (way.name(), seen.len());
+        let Some(ballast) = &snapshots.ballast else { return Ok(()) };
+        if snapshots.taken.len() < OF_ONE_CALL && random.below(4) == 0 {
+            let (what, number) = (base.name(), seen.len());
             let place = format!("from a snapshot {place}, {what}, when {number} were seen");
             let (sums, seen) = (ballast.sums.clone(), seen.clone());
-            written.taken.push(Taken { link, place, seen, sums, chain: before });
+            snapshots.taken.push(TakenSnapshot { link, place, seen, sums, chain: before });
         }
         Ok(())
     }
 
     /// Keeps what went wrong.
     fn fail(&mut self, result: Result<()>) {
-        if let (Err(error), Some(written)) = (result, &mut self.written) {
-            written.wrong.get_or_insert(error);
+        if let (Err(error), Some(snapshots)) = (result, &mut self.snapshots) {
+            snapshots.wrong.get_or_insert(error);
         }
     }
 
     /// Has another snapshot taken soon, mostly.
     fn ask_again(&mut self) {
-        let Some(written) = &mut self.written else { return };
-        written.left = written.left.saturating_sub(1);
-        if written.left > 0
-            && written.random.below(16) != 0
-            && let Some(handle) = &written.handle
+        let Some(snapshots) = &mut self.snapshots else { return };
+        snapshots.left = snapshots.left.saturating_sub(1);
+        if snapshots.left > 0
+            && snapshots.random.below(16) != 0
+            && let Some(handle) = &snapshots.handle
         {
             handle.request();
         }
     }
 }
 
-impl Written {
+impl SnapshotState {
     /// What the next snapshot is to have.
-    fn options(&mut self) -> (SnapshotOptions, Way) {
-        let way = self.chain.way(&mut self.random);
+    fn options(&mut self) -> (SnapshotOptions, SnapshotBase) {
+        let base = self.chain.base(&mut self.random);
         let mut options = SnapshotOptions::new();
         options.is_base(self.random.below(8) != 0);
-        way.apply(&mut options, &mut self.random);
+        base.apply(&mut options, &mut self.random);
         for (number, instance) in self.instances.iter().enumerate() {
             options.name_instance(&format!("m{number}"), *instance);
         }
         if let Some(ballast) = &self.ballast {
             ballast.name(&mut options);
         }
-        (options, way)
+        (options, base)
     }
 
     /// Fails unless a snapshot may be refused with an error.
@@ -344,11 +348,11 @@ impl Written {
 
 /// What the host does, some of the times, when a program tells it a number.
 pub fn logged(caller: &mut Caller<'_, Host>) {
-    let Some(written) = &mut caller.data_mut().written else { return };
-    if written.left == 0 {
+    let Some(snapshots) = &mut caller.data_mut().snapshots else { return };
+    if snapshots.left == 0 {
         return;
     }
-    let result = match written.random.below(8) {
+    let result = match snapshots.random.below(8) {
         0 => {
             caller.data_mut().nested += 1;
             let result = change(&mut caller.as_context_mut());
@@ -367,15 +371,15 @@ pub fn logged(caller: &mut Caller<'_, Host>) {
 
 /// Writes the store down in a function of the host.
 fn write_down(caller: &mut Caller<'_, Host>) -> Result<()> {
-    let written = caller.data_mut().written()?;
-    written.left -= 1;
-    let (options, way) = written.options();
+    let snapshots = caller.data_mut().snapshots()?;
+    snapshots.left -= 1;
+    let (options, base) = snapshots.options();
     let snapshot = caller.snapshot(&options);
     let host = caller.data_mut();
     // Its names are those of now, other than those of the handle.
-    let is_out_of_date = std::mem::take(&mut host.written()?.is_out_of_date);
-    let noted = host.note(snapshot, &way, "in the host");
-    host.written()?.is_out_of_date = is_out_of_date;
+    let is_out_of_date = std::mem::take(&mut host.snapshots()?.is_out_of_date);
+    let noted = host.note(snapshot, &base, "in the host");
+    host.snapshots()?.is_out_of_date = is_out_of_date;
     noted
 }
 
@@ -388,7 +392,7 @@ fn change(store: &mut StoreContextMut<'_, Host>) -> Result<()> {
         }
         Ok(changed)
     })?;
-    store.data_mut().written()?.is_out_of_date |= changed;
+    store.data_mut().snapshots()?.is_out_of_date |= changed;
     Ok(())
 }
 
@@ -397,10 +401,10 @@ fn with_ballast<R>(
     store: &mut StoreContextMut<'_, Host>,
     using: impl FnOnce(&mut Ballast, &mut StoreContextMut<'_, Host>, &mut Random) -> Result<R>,
 ) -> Result<R> {
-    let written = store.data_mut().written()?;
-    let mut ballast = written.ballast.take().context("no ballast")?;
-    let mut random = Random::new(written.random.next_u64());
+    let snapshots = store.data_mut().snapshots()?;
+    let mut ballast = snapshots.ballast.take().context("no ballast")?;
+    let mut random = Random::new(snapshots.random.next_u64());
     let result = using(&mut ballast, store, &mut random);
-    store.data_mut().written()?.ballast = Some(ballast);
+    store.data_mut().snapshots()?.ballast = Some(ballast);
     result
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The smallest bytes found for which `fails` still holds.
-pub fn minimise(entropy: Vec<u8>, record: usize, mut fails: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
+pub fn minimize(entropy: Vec<u8>, record: usize, mut fails: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
     let deadline = Instant::now() + PATIENCE;
     let mut best = entropy;
     loop {
@@ -81,13 +81,13 @@ mod tests {
     #[test]
     fn only_what_matters_stays() {
         let entropy: Vec<u8> = (0..200).collect();
-        let small = minimise(entropy, 8, |bytes| bytes.contains(&77) && bytes.contains(&150));
+        let small = minimize(entropy, 8, |bytes| bytes.contains(&77) && bytes.contains(&150));
         assert_eq!(small, [77, 150]);
     }
 
     #[test]
     fn bytes_that_are_needed_but_not_read_are_cleared() {
-        let small = minimise(vec![9; 40], 8, |bytes| bytes.len() >= 10 && bytes[3] == 9);
+        let small = minimize(vec![9; 40], 8, |bytes| bytes.len() >= 10 && bytes[3] == 9);
         assert_eq!(small, [0, 0, 0, 9, 0, 0, 0, 0, 0, 0]);
     }
 }

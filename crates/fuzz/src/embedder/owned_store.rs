@@ -1,9 +1,9 @@
 //! What is done with a store that is owned.
 
 use super::Verdict;
-use super::act::{self, failed, judged, poll_once, returned};
+use super::borrowed_store::{self, failed, judged, poll_once, returned};
 use super::callbacks::{Decides, Failure, Limits, Writes};
-use super::case::{Act, Action, Call, Calls, Due, End, Manner, Own, Place};
+use super::case::{Act, Action, Call, CallbackSite, Calls, Due, End, Manner, OwnedAction};
 use super::module::CAUGHT;
 use super::site::{Reply, Site, WhenDropped};
 use super::world::{Data, World, lock};
@@ -16,57 +16,59 @@ use std::thread;
 use std::time::Duration;
 
 /// Does something with a store, and notes what is wrong.
-pub fn perform(world: &Arc<World>, store: &mut Store<Data>, due: &Due, own: &Own) {
+pub fn perform(world: &Arc<World>, store: &mut Store<Data>, due: &Due, own: &OwnedAction) {
     world.add_due(due);
     judged(world, || world.note(run(world, store, own)));
 }
 
-fn run(world: &Arc<World>, store: &mut Store<Data>, own: &Own) -> Verdict {
+fn run(world: &Arc<World>, store: &mut Store<Data>, own: &OwnedAction) -> Verdict {
     let site = store.data().site.clone();
     // Not every engine has everything.
     match own {
-        Own::Limiter => store.limiter(Limits::new(&site)),
-        Own::LimiterAsync => store.limiter_async(Decides(Limits::new(&site))),
-        Own::NoLimiter => store.limiter(StoreLimits::default()),
-        Own::OutOfFuel(fuel) => drop(out_of_fuel(store, *fuel)),
-        Own::FuelInterval(fuel) => {
+        OwnedAction::Limiter => store.limiter(Limits::new(&site)),
+        OwnedAction::LimiterAsync => store.limiter_async(Decides(Limits::new(&site))),
+        OwnedAction::NoLimiter => store.limiter(StoreLimits::default()),
+        OwnedAction::OutOfFuel(fuel) => drop(out_of_fuel(store, *fuel)),
+        OwnedAction::FuelInterval(fuel) => {
             let interval = (*fuel > 0).then_some(50 + u64::from(*fuel));
             let _ = store.fuel_async_yield_interval(interval);
         }
-        Own::OnSnapshot => on_snapshot(store),
-        Own::RequestSnapshot => {
+        OwnedAction::OnSnapshot => on_snapshot(store),
+        OwnedAction::RequestSnapshot => {
             let handle = lock(&site.tally.snapshots).clone();
             handle.inspect(|handle| handle.request());
         }
-        Own::OnEvent => {
+        OwnedAction::OnEvent => {
             let listener = move |_: &traces::Event| {
-                site.meet(Place::StackEvent, None);
+                site.meet(CallbackSite::StackEvent, None);
             };
             let _ = store.on_stack_event(listener);
         }
-        Own::AtEvent(number) => {
+        OwnedAction::AtEvent(number) => {
             let then = move |_| {
-                site.meet(Place::StackEvent, None);
+                site.meet(CallbackSite::StackEvent, None);
             };
             let _ = store.at_stack_event(u64::from(*number) + 1, then);
         }
-        Own::Stream => drop(store.stream_trace(Writes(site), "program", WhenBehind::Wait)),
-        Own::FinishTrace => drop(store.finish_trace()),
-        Own::TimeSlice(on) => {
+        OwnedAction::Stream => drop(store.stream_trace(Writes(site), "program", WhenBehind::Wait)),
+        OwnedAction::FinishTrace => drop(store.finish_trace()),
+        OwnedAction::TimeSlice(on) => {
             let _ = store.set_time_slice(on.then_some(Duration::from_micros(200)));
         }
-        Own::Restore { exchange, replace } => return restore(world, store, *exchange, *replace),
-        Own::Many { calls, threads, limit } => {
+        OwnedAction::Restore { exchange, replace } => {
+            return restore(world, store, *exchange, *replace);
+        }
+        OwnedAction::Many { calls, threads, limit } => {
             return many(world, store, calls, *threads, usize::from(*limit % 4));
         }
-        Own::Profile => {
+        OwnedAction::Profile => {
             let _ = store.start_profile(Duration::from_millis(1));
-            act::run(&mut store.as_context_mut(), world, &Action::Busy(3))?;
+            borrowed_store::run(&mut store.as_context_mut(), world, &Action::Busy(3))?;
             let _ = store.take_profile();
         }
-        Own::Stacks => {
+        OwnedAction::Stacks => {
             store.keep_stacks_of_failure(3);
-            act::run(&mut store.as_context_mut(), world, &Action::Trap)?;
+            borrowed_store::run(&mut store.as_context_mut(), world, &Action::Trap)?;
             let stacks = store.take_stacks_of_failure();
             let _ = stacks.map(|stacks| store.core_dump("program", &stacks));
             let _ = store.take_trace();
@@ -82,13 +84,13 @@ fn out_of_fuel(store: &mut Store<Data>, fuel: u8) -> Result<()> {
     if !gives {
         site.tally.excuse();
     }
-    let dropped = WhenDropped(site.clone(), Place::DropClosure);
+    let dropped = WhenDropped(site.clone(), CallbackSite::DropClosure);
     store.on_out_of_fuel(move |mut store| {
         let _ = &dropped;
         if gives {
             store.set_fuel(1 << 40)?;
         }
-        match site.meet(Place::OutOfFuel, Some(store)) {
+        match site.meet(CallbackSite::OutOfFuel, Some(store)) {
             Reply::Usual => Ok(OutOfFuel::Continue(500 + u64::from(fuel))),
             Reply::Wait(_) => Ok(OutOfFuel::Yield(500)),
             Reply::Fail => Err(Failure(site.clone()).into()),
@@ -105,7 +107,7 @@ pub fn options(data: &Data) -> SnapshotOptions {
     if let Some(instance) = data.instance {
         options.name_instance("main", instance);
     }
-    options.write_host_values(move |_| match site.meet(Place::WriteValue, None) {
+    options.write_host_values(move |_| match site.meet(CallbackSite::WriteValue, None) {
         Reply::Usual => Ok(vec![7]),
         _ => Err(Failure(site.clone()).into()),
     });
@@ -114,10 +116,10 @@ pub fn options(data: &Data) -> SnapshotOptions {
 
 fn on_snapshot(store: &mut Store<Data>) {
     let site = store.data().site.clone();
-    let dropped = WhenDropped(site.clone(), Place::DropClosure);
+    let dropped = WhenDropped(site.clone(), CallbackSite::DropClosure);
     let taken = move |store: StoreContextMut<'_, Data>, snapshot: Result<Snapshot>| {
         let _ = (&dropped, snapshot);
-        match site.meet(Place::Snapshot, Some(store)) {
+        match site.meet(CallbackSite::Snapshot, Some(store)) {
             Reply::Usual => Ok(()),
             _ => Err(Failure(site.clone()).into()),
         }
@@ -141,8 +143,8 @@ fn restored_from(world: &World, from: &Data, snapshot: &Snapshot) -> Result<Rest
     let mut restoring = Restoring::new(&compiled.engine, [compiled.module.clone()]);
     let reading = site.clone();
     restoring.functions(&from.linker)?.read_host_values(move |_| {
-        match reading.meet(Place::ReadValue, None) {
-            Reply::Usual => Ok(Box::new(WhenDropped(reading.clone(), Place::DropValue))),
+        match reading.meet(CallbackSite::ReadValue, None) {
+            Reply::Usual => Ok(Box::new(WhenDropped(reading.clone(), CallbackSite::DropValue))),
             _ => Err(Failure(reading.clone()).into()),
         }
     });
@@ -162,7 +164,7 @@ pub fn resume(from: &Data, snapshot: Result<Snapshot>) {
             world.note(resume_call(&mut restored.store, call));
         }
         let busy = Act { due: Due(vec![]), action: Action::Busy(2) };
-        act::perform(&mut restored.store.as_context_mut(), &busy);
+        borrowed_store::perform(&mut restored.store.as_context_mut(), &busy);
     });
 }
 
@@ -182,7 +184,7 @@ fn resume_call(store: &mut Store<Data>, call: RestoredCall) -> Verdict {
 }
 
 fn restore(world: &Arc<World>, store: &mut Store<Data>, exchange: bool, replace: bool) -> Verdict {
-    act::run(&mut store.as_context_mut(), world, &Action::Value)?;
+    borrowed_store::run(&mut store.as_context_mut(), world, &Action::Value)?;
     // What the host holds has no names, so many cannot be written.
     let Ok(mut restored) = restored(world, store) else { return Ok(()) };
     let number = restored.store.data().number;
@@ -206,7 +208,7 @@ fn restore(world: &Arc<World>, store: &mut Store<Data>, exchange: bool, replace:
             return Err("a call of another store was resumed".to_string());
         }
     }
-    act::run(&mut restored.store.as_context_mut(), world, &Action::Busy(5))?;
+    borrowed_store::run(&mut restored.store.as_context_mut(), world, &Action::Busy(5))?;
     if replace && is_own {
         *lock(&store.data().site.tally.interrupts) = restored.store.interrupt_handle().ok();
         lock(&store.data().site.tally.snapshots).take();
@@ -227,7 +229,7 @@ fn many(
     limit: usize,
 ) -> Verdict {
     let site = store.data().site.clone();
-    let through = act::through(&mut store.as_context_mut())?;
+    let through = borrowed_store::through(&mut store.as_context_mut())?;
     // A call that is forgotten is counted for ever.
     let is_limited = limit > 0 && calls.iter().all(|(_, manner)| manner.end != End::Forget);
     block_on(store.run_concurrent(async |accessor| {
@@ -235,7 +237,7 @@ fn many(
             accessor.set_limit(limit);
         }
         let begun = calls.iter().map(|(call, manner)| {
-            let future = through.call_concurrent(accessor, act::words(*call));
+            let future = through.call_concurrent(accessor, borrowed_store::words(*call));
             let future: ManyCall<'_> = Box::pin(future);
             (*call, *manner, future)
         });
@@ -243,7 +245,7 @@ fn many(
             true => on_threads(world, &site, begun.collect()),
             false => in_turns(world, &site, begun.collect()).await,
         }
-        act::perform_by(accessor, &Act { due: Due(vec![]), action: Action::Busy(1) });
+        borrowed_store::perform_by(accessor, &Act { due: Due(vec![]), action: Action::Busy(1) });
     }));
     Ok(())
 }
@@ -253,7 +255,9 @@ fn on_threads(world: &World, site: &Site, calls: Vec<(Call, Manner, ManyCall<'_>
     thread::scope(|scope| {
         for (call, manner, future) in calls {
             scope.spawn(move || {
-                judged(world, || ended(world, site, call, act::drive(site, future, manner)));
+                judged(world, || {
+                    ended(world, site, call, borrowed_store::drive(site, future, manner))
+                });
             });
         }
     });
@@ -294,7 +298,7 @@ fn turn(world: &World, site: &Site, slot: &mut Option<(Call, Manner, ManyCall<'_
 
 fn ended(world: &World, site: &Site, call: Call, result: Option<Result<i32>>) {
     if let Some(result) = result {
-        world.note(returned(site, call, result, act::called(call), CAUGHT));
+        world.note(returned(site, call, result, borrowed_store::called(call), CAUGHT));
     }
 }
 
@@ -312,7 +316,9 @@ fn block_on<R>(future: impl Future<Output = R>) -> R {
 pub fn survives(world: &Arc<World>, store: &mut Store<Data>) -> Verdict {
     let site = store.data().site.clone();
     match restored(world, store) {
-        Ok(mut restored) => act::run(&mut restored.store.as_context_mut(), world, &Action::Busy(3)),
+        Ok(mut restored) => {
+            borrowed_store::run(&mut restored.store.as_context_mut(), world, &Action::Busy(3))
+        }
         Err(error) => failed(&site, "a snapshot", error),
     }
 }

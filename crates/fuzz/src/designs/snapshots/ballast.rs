@@ -18,7 +18,7 @@ pub const SOURCE: &str = include_str!("ballast.wat");
 
 /// What adds up numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum BallastKind {
     Memory,
     Objects,
     Elements,
@@ -30,10 +30,10 @@ enum Kind {
     FirstClassStack,
 }
 
-use Kind as K;
+use BallastKind as K;
 
 /// All of them. The last are those of which the host holds the only reference, which changes.
-const KINDS: [Kind; 9] = [
+const KINDS: [BallastKind; 9] = [
     K::Memory,
     K::Objects,
     K::Elements,
@@ -152,7 +152,13 @@ impl Ballast {
     }
 
     /// Adds a number to a place; the sum must be what is known.
-    fn add(&mut self, store: &mut Beside<'_>, kind: Kind, at: usize, number: i64) -> Result<()> {
+    fn add(
+        &mut self,
+        store: &mut Beside<'_>,
+        kind: BallastKind,
+        at: usize,
+        number: i64,
+    ) -> Result<()> {
         // There is one of these.
         let at = if matches!(kind, K::Memory | K::Objects | K::Elements | K::Continuations) {
             at
@@ -168,7 +174,13 @@ impl Ballast {
         Ok(())
     }
 
-    fn added(&mut self, store: &mut Beside<'_>, kind: Kind, at: usize, number: i64) -> Result<i64> {
+    fn added(
+        &mut self,
+        store: &mut Beside<'_>,
+        kind: BallastKind,
+        at: usize,
+        number: i64,
+    ) -> Result<i64> {
         match kind {
             K::Memory => self.call(store, "memory", at, number),
             K::Objects => self.call(store, "objects", at, number),
@@ -213,8 +225,8 @@ impl Ballast {
     }
 
     fn mount(&self, store: &mut Beside<'_>, number: i64) -> Result<i64> {
-        let [go, told] = [self.tag(store, "go")?, self.tag(store, "told")?];
-        match self.fiber.mount(store, go, &[Val::I64(number)], &[told])? {
+        let [go, script_steps] = [self.tag(store, "go")?, self.tag(store, "script_steps")?];
+        match self.fiber.mount(store, go, &[Val::I64(number)], &[script_steps])? {
             Mounted::Event { values, .. } => sum(&values),
             Mounted::NotHandled => bail!("the fiber does not expect its event"),
         }

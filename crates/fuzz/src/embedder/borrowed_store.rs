@@ -1,10 +1,10 @@
 //! What is done with a store that was borrowed.
 
 use super::callbacks;
-use super::case::{Act, Action, Call, End, Manner, Path, Place};
+use super::case::{Act, Action, Call, CallbackSite, End, Manner, Path};
+use super::handles::{self, Handle, KeptHandle};
 use super::module::{CAUGHT, spun};
 use super::site::{Bomb, Site, WhenDropped};
-use super::things::{self, Kept, Thing};
 use super::world::{Data, World};
 use super::{Context, Verdict};
 use ropewalk::*;
@@ -125,20 +125,20 @@ pub fn run(store: &mut Context<'_>, world: &Arc<World>, action: &Action) -> Verd
             }
         }
         Action::GrowAsync(manner) => {
-            let memory = things::memory(store)?;
+            let memory = handles::memory(store)?;
             let future = memory.grow_async(store.as_context_mut(), 1);
             drive(&site, Box::pin(future), *manner);
             Ok(())
         }
         Action::Continue(n, keep) => begin(store, world, *n % 8, *keep % 8),
-        Action::Keep(which) => things::keep(store, world, *which),
+        Action::Keep(which) => handles::keep(store, world, *which),
         Action::Use(which) => match world.take_thing(*which) {
-            Some(kept) => things::use_one(store, world, kept),
+            Some(kept) => handles::use_one(store, world, kept),
             None => Ok(()),
         },
         Action::UseAll => {
             let all = world.take_things();
-            all.into_iter().try_for_each(|kept| things::use_one(store, world, kept))
+            all.into_iter().try_for_each(|kept| handles::use_one(store, world, kept))
         }
         Action::Drop(which) => {
             drop(world.take_thing(*which));
@@ -282,7 +282,7 @@ fn trap(store: &mut Context<'_>) -> Verdict {
 fn grow_memory(store: &mut Context<'_>, by_host: bool, too_far: bool) -> Verdict {
     let pages = if too_far { 100_000 } else { 1 };
     let has_grown = match by_host {
-        true => things::memory(store)?.grow(&mut *store, pages).is_ok(),
+        true => handles::memory(store)?.grow(&mut *store, pages).is_ok(),
         false => {
             let grow = typed::<i32, i32>(store, "grow memory")?;
             grow.call(&mut *store, pages as i32).is_ok_and(|before| before != -1)
@@ -296,7 +296,7 @@ fn grow_memory(store: &mut Context<'_>, by_host: bool, too_far: bool) -> Verdict
 
 fn grow_table(store: &mut Context<'_>, by_host: bool) -> Verdict {
     match by_host {
-        true => drop(things::table(store)?.grow(&mut *store, 1, Val::ExternRef(None))),
+        true => drop(handles::table(store)?.grow(&mut *store, 1, Val::ExternRef(None))),
         false => drop(typed::<i32, i32>(store, "grow table")?.call(&mut *store, 1)),
     }
     Ok(())
@@ -305,12 +305,12 @@ fn grow_table(store: &mut Context<'_>, by_host: bool) -> Verdict {
 /// A value of the host, which WebAssembly keeps until there is another one.
 fn value(store: &mut Context<'_>) -> Verdict {
     let site = store.data().site.clone();
-    let value = WhenDropped(site.clone(), Place::DropValue);
+    let value = WhenDropped(site.clone(), CallbackSite::DropValue);
     let value = match ExternRef::new(&mut *store, value) {
         Ok(value) => value,
         Err(error) => return failed(&site, "a value of the host", error),
     };
-    let kept = things::global(store)?;
+    let kept = handles::global(store)?;
     match kept.set(&mut *store, Val::ExternRef(Some(value))) {
         Ok(()) => {}
         Err(error) => return failed(&site, "a global", error),
@@ -353,8 +353,8 @@ pub fn go_on(
     for resumed in 0.. {
         match continuation.resume(&mut *store, &[argument]) {
             Ok(Resumed::Suspended { continuation: rest, .. }) if resumed == keep => {
-                let thing = Thing::Held(rest, expected);
-                world.keep(Kept { store: store.data().number, thing });
+                let handle = Handle::Held(rest, expected);
+                world.keep(KeptHandle { store: store.data().number, handle });
                 return Ok(());
             }
             Ok(Resumed::Suspended { continuation: rest, .. }) => continuation = rest,

@@ -1,23 +1,23 @@
 //! Whether a store works when nobody means harm any more.
 
 use super::Verdict;
-use super::act::{self, judged};
-use super::case::{Action, Call, Kind, Path};
-use super::own;
+use super::borrowed_store::{self, judged};
+use super::case::{Action, Call, HostFunctionKind, Path};
+use super::owned_store;
 use super::world::{Data, World};
 use ropewalk::{AsContextMut, OutOfFuel, Store, StoreLimits};
 use std::sync::Arc;
 
-const KINDS: [Kind; 9] = [
-    Kind::Plain,
-    Kind::Caller,
-    Kind::Dynamic,
-    Kind::Values,
-    Kind::Later,
-    Kind::Boxed,
-    Kind::AsyncFn,
-    Kind::DynamicAsync,
-    Kind::Concurrent,
+const KINDS: [HostFunctionKind; 9] = [
+    HostFunctionKind::Plain,
+    HostFunctionKind::Caller,
+    HostFunctionKind::Dynamic,
+    HostFunctionKind::Values,
+    HostFunctionKind::Later,
+    HostFunctionKind::Boxed,
+    HostFunctionKind::AsyncFn,
+    HostFunctionKind::DynamicAsync,
+    HostFunctionKind::Concurrent,
 ];
 
 /// Takes back what callbacks and turns have set, and tries everything.
@@ -45,7 +45,7 @@ fn take_back(world: &Arc<World>, store: &mut Store<Data>) {
     let _ = store.set_deadline(None);
     // What was interrupted while nothing ran ends the next call.
     store.data().site.tally.excuse();
-    let _ = act::run(&mut store.as_context_mut(), world, &Action::Suspended(1));
+    let _ = borrowed_store::run(&mut store.as_context_mut(), world, &Action::Suspended(1));
 }
 
 fn works(world: &Arc<World>, store: &mut Store<Data>) -> Verdict {
@@ -63,12 +63,12 @@ fn works(world: &Arc<World>, store: &mut Store<Data>) -> Verdict {
         Action::Busy(3),
     ];
     for action in actions {
-        act::run(&mut store.as_context_mut(), world, &action)?;
+        borrowed_store::run(&mut store.as_context_mut(), world, &action)?;
     }
     for kind in KINDS {
         for path in Path::ALL {
             let call = Action::Call(Call { kind, path, x: 40 });
-            act::run(&mut store.as_context_mut(), world, &call)?;
+            borrowed_store::run(&mut store.as_context_mut(), world, &call)?;
         }
     }
     let has_forgotten = store.data().site.tally.has_forgotten();
@@ -77,7 +77,7 @@ fn works(world: &Arc<World>, store: &mut Store<Data>) -> Verdict {
     }
     store.gc();
     if !has_forgotten && store.data().compiled.has_snapshots && !world.holds_stacks() {
-        own::survives(world, store)?;
+        owned_store::survives(world, store)?;
     }
     Ok(())
 }

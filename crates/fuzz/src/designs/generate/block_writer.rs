@@ -15,21 +15,21 @@ const FUNCTIONS: usize = 30;
 const RECKLESS: usize = 6;
 
 /// Whoever writes some operations at the end of a block.
-pub struct Scribe<'a> {
+pub struct BlockWriter<'a> {
     pub machine: &'a mut Machine,
     pub setup: &'a Setup,
     pub choice: Choice,
     pub block: BlockId,
 }
 
-impl<'a> Scribe<'a> {
+impl<'a> BlockWriter<'a> {
     pub fn new(
         machine: &'a mut Machine,
         setup: &'a Setup,
         choice: Choice,
         block: BlockId,
-    ) -> Scribe<'a> {
-        Scribe { machine, setup, choice, block }
+    ) -> BlockWriter<'a> {
+        BlockWriter { machine, setup, choice, block }
     }
 
     /// Writes something, or closes the block.

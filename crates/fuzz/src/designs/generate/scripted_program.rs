@@ -1,9 +1,9 @@
-//! Programs that do as they are told: puppets.
+//! Programs that do as they are script_steps: puppets.
 //!
 //! Each function of a puppet is a loop that reads a number and does what stands
 //! under that number: resume this, suspend with that, call the next puppet. So
 //! one program, compiled once, can go through any number of scripts; what a
-//! script says, the [`Player`](super::play) chooses by the state of the model.
+//! script says, the [`ScriptWriter`](super::play) chooses by the state of the model.
 //!
 //! ```text
 //!   loop: n := next; case n of
@@ -34,7 +34,7 @@ const TAGS: usize = 6;
 const DESIGNS: [u8; 16] = [1, 2, 4, 8, 16, 3, 5, 9, 17, 6, 10, 18, 12, 20, 24, 31];
 
 /// How many puppets there are.
-pub const PUPPETS: u64 = 32;
+pub const SCRIPTED_PROGRAMS: usize = 32;
 
 /// How often its functions are entered, and its loops go round, in one call of
 /// the host.
@@ -48,7 +48,7 @@ pub const STACKS: [usize; 3] = [0, 1, 2];
 pub const TASKS: [usize; 2] = [0, 2];
 
 /// Whoever makes a puppet.
-pub struct Maker {
+pub struct ProgramBuilder {
     pub program: Program,
     pub setup: Setup,
     pub choice: Choice,
@@ -58,9 +58,9 @@ pub struct Maker {
 }
 
 /// The puppet with a number.
-pub fn puppet(number: u64) -> Program {
-    let mut choice = Choice::of(number);
-    let designs = DESIGNS[number as usize % DESIGNS.len()];
+pub fn scripted_program(number: usize) -> Program {
+    let mut choice = Choice::of(number as u64);
+    let designs = DESIGNS[number % DESIGNS.len()];
     let designs = Setup {
         typed: designs & 1 != 0,
         bag: designs & 2 != 0,
@@ -76,7 +76,7 @@ pub fn puppet(number: u64) -> Program {
         tag.module = 0;
     }
     program.fuel = FUEL;
-    let mut maker = Maker { program, setup, choice, function: 0, unmade: Vec::new() };
+    let mut maker = ProgramBuilder { program, setup, choice, function: 0, unmade: Vec::new() };
     maker.function_of(&Signature::entry());
     while let Some(function) = maker.unmade.pop() {
         maker.make(function);
@@ -95,7 +95,7 @@ fn palette(program: &Program, choice: &mut Choice) -> Vec<TagId> {
     order.take(TAGS).collect()
 }
 
-impl Maker {
+impl ProgramBuilder {
     /// A function of a type, made already or made later; none if there are too
     /// many.
     pub fn function_of(&mut self, signature: &Signature) -> Option<FunctionId> {

@@ -1,20 +1,20 @@
 //! Handles, which are used with any store: one of another store is refused.
 
-use super::act::{failed, go_on};
-use super::case::Place;
+use super::borrowed_store::{failed, go_on};
+use super::case::CallbackSite;
 use super::site::WhenDropped;
 use super::world::World;
 use super::{Context, Verdict};
 use ropewalk::*;
 
 /// A handle, and the number of its store.
-pub struct Kept {
+pub struct KeptHandle {
     pub store: u64,
-    pub thing: Thing,
+    pub handle: Handle,
 }
 
 /// A handle.
-pub enum Thing {
+pub enum Handle {
     Instance(Instance),
     Func(Func),
     Typed(TypedFunc<i32, i32>),
@@ -50,52 +50,52 @@ pub fn global(store: &mut Context<'_>) -> Verdict<Global> {
 pub fn keep(store: &mut Context<'_>, world: &World, which: u8) -> Verdict {
     let site = store.data().site.clone();
     match make(store, which) {
-        Ok(thing) => world.keep(Kept { store: store.data().number, thing }),
+        Ok(handle) => world.keep(KeptHandle { store: store.data().number, handle }),
         Err(error) => return failed(&site, "a handle", error),
     }
     Ok(())
 }
 
-fn make(store: &mut Context<'_>, which: u8) -> Result<Thing> {
+fn make(store: &mut Context<'_>, which: u8) -> Result<Handle> {
     let none = || Error::msg("there is no such export");
     let instance = store.data().instance.ok_or_else(none)?;
     let site = store.data().site.clone();
-    let value = || WhenDropped(site.clone(), Place::DropValue);
+    let value = || WhenDropped(site.clone(), CallbackSite::DropValue);
     Ok(match which % 12 {
-        0 => Thing::Instance(instance),
-        1 => Thing::Func(instance.get_func(store, "deep").ok_or_else(none)?),
-        2 => Thing::Typed(instance.get_typed_func(store, "deep")?),
-        3 => Thing::Memory(instance.get_memory(store, "memory").ok_or_else(none)?),
-        4 => Thing::Table(instance.get_table(store, "table").ok_or_else(none)?),
-        5 => Thing::Global(instance.get_global(store, "kept").ok_or_else(none)?),
-        6 => Thing::Tag(instance.get_tag(store, "failure").ok_or_else(none)?),
-        7 => Thing::Extern(ExternRef::new(store, value())?),
-        8 => Thing::Owned(ExternRef::new(&mut *store, value())?.own(store)?),
+        0 => Handle::Instance(instance),
+        1 => Handle::Func(instance.get_func(store, "deep").ok_or_else(none)?),
+        2 => Handle::Typed(instance.get_typed_func(store, "deep")?),
+        3 => Handle::Memory(instance.get_memory(store, "memory").ok_or_else(none)?),
+        4 => Handle::Table(instance.get_table(store, "table").ok_or_else(none)?),
+        5 => Handle::Global(instance.get_global(store, "kept").ok_or_else(none)?),
+        6 => Handle::Tag(instance.get_tag(store, "failure").ok_or_else(none)?),
+        7 => Handle::Extern(ExternRef::new(store, value())?),
+        8 => Handle::Owned(ExternRef::new(&mut *store, value())?.own(store)?),
         9 => {
             let tag = instance.get_tag(&mut *store, "failure").ok_or_else(none)?;
-            Thing::Exception(Exception::new(store, tag, &[Val::I32(7)])?)
+            Handle::Exception(Exception::new(store, tag, &[Val::I32(7)])?)
         }
         _ => {
             let deep = instance.get_typed_func(&mut *store, "deep")?;
-            Thing::New(TypedContinuation::new(store, &deep)?)
+            Handle::New(TypedContinuation::new(store, &deep)?)
         }
     })
 }
 
 /// Uses a handle, and keeps it again unless that uses it up.
-pub fn use_one(store: &mut Context<'_>, world: &World, kept: Kept) -> Verdict {
+pub fn use_one(store: &mut Context<'_>, world: &World, kept: KeptHandle) -> Verdict {
     let is_own = kept.store == store.data().number;
-    match kept.thing {
-        Thing::Held(continuation, expected) if is_own => {
+    match kept.handle {
+        Handle::Held(continuation, expected) if is_own => {
             go_on(store, world, continuation, Val::I32(1), expected, 1)
         }
-        Thing::Held(continuation, _) => {
+        Handle::Held(continuation, _) => {
             refused(is_own, continuation.resume(store, &[Val::I32(1)]).is_ok())
         }
-        Thing::New(continuation) => refused(is_own, continuation.resume(store, 3).is_ok()),
-        thing => {
-            let works = works(store, &thing);
-            world.keep(Kept { store: kept.store, thing });
+        Handle::New(continuation) => refused(is_own, continuation.resume(store, 3).is_ok()),
+        handle => {
+            let works = works(store, &handle);
+            world.keep(KeptHandle { store: kept.store, handle });
             refused(is_own, works)
         }
     }
@@ -110,18 +110,18 @@ fn refused(is_own: bool, works: bool) -> Verdict {
 }
 
 /// Whether a handle can be used.
-fn works(store: &mut Context<'_>, thing: &Thing) -> bool {
-    match thing {
-        Thing::Instance(instance) => instance.get_func(store, "deep").is_some(),
-        Thing::Func(func) => func.call(store, &[Val::I32(5)], &mut [Val::I32(0)]).is_ok(),
-        Thing::Typed(func) => func.call(store, 5).is_ok(),
-        Thing::Memory(memory) => memory.write(store, 0, &[1]).is_ok(),
-        Thing::Table(table) => table.set(store, 0, Val::ExternRef(None)).is_ok(),
-        Thing::Global(global) => global.set(store, Val::ExternRef(None)).is_ok(),
-        Thing::Tag(tag) => ExnRef::new(store, *tag, &[Val::I32(1)]).is_ok(),
-        Thing::Extern(value) => value.data(store).is_ok(),
-        Thing::Owned(value) => value.get(store).is_ok(),
-        Thing::Exception(exception) => exception.values(store).is_ok(),
-        Thing::Held(..) | Thing::New(_) => false,
+fn works(store: &mut Context<'_>, handle: &Handle) -> bool {
+    match handle {
+        Handle::Instance(instance) => instance.get_func(store, "deep").is_some(),
+        Handle::Func(func) => func.call(store, &[Val::I32(5)], &mut [Val::I32(0)]).is_ok(),
+        Handle::Typed(func) => func.call(store, 5).is_ok(),
+        Handle::Memory(memory) => memory.write(store, 0, &[1]).is_ok(),
+        Handle::Table(table) => table.set(store, 0, Val::ExternRef(None)).is_ok(),
+        Handle::Global(global) => global.set(store, Val::ExternRef(None)).is_ok(),
+        Handle::Tag(tag) => ExnRef::new(store, *tag, &[Val::I32(1)]).is_ok(),
+        Handle::Extern(value) => value.data(store).is_ok(),
+        Handle::Owned(value) => value.get(store).is_ok(),
+        Handle::Exception(exception) => exception.values(store).is_ok(),
+        Handle::Held(..) | Handle::New(_) => false,
     }
 }
