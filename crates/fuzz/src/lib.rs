@@ -1,6 +1,6 @@
 //! Fuzzes the engine: random programs, inputs and uses, and oracles for what they must do.
 //!
-//! A [`Target`] builds a case from random bytes, runs it, and reports what is wrong. The same bytes
+//! A [`Target`] builds a case from random bytes, runs it, and reports problems. The same bytes
 //! always give the same case, so a seed identifies a finding. Fewer bytes give a smaller case, so
 //! minimizing means removing bytes.
 
@@ -26,7 +26,7 @@ pub trait Target: Sync {
     /// The name on the command line.
     fn name(&self) -> &'static str;
 
-    /// Builds a case from random bytes and runs it. Returns a description of what is wrong.
+    /// Builds a case from random bytes and runs it. An error describes the problem.
     fn check(&self, entropy: &[u8]) -> Result<(), String>;
 
     /// Prints the case, to read it or to turn it into a test.

@@ -1,12 +1,12 @@
-//! Makes a finding small: leaves out parts of its bytes, and clears others, as
-//! long as the same is wrong.
+//! Minimizes a finding: removes parts of its bytes, and clears others, as long as the same problem
+//! remains.
 
 use std::time::{Duration, Instant};
 
-/// How long a finding is worked on.
+/// The time limit for one finding.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The smallest bytes found for which `fails` still holds.
+/// Returns the smallest bytes found for which `fails` still holds.
 pub fn minimize(entropy: Vec<u8>, record: usize, mut fails: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
     let deadline = Instant::now() + PATIENCE;
     let mut best = entropy;
@@ -20,8 +20,8 @@ pub fn minimize(entropy: Vec<u8>, record: usize, mut fails: impl FnMut(&[u8]) ->
     }
 }
 
-/// Leaves out chunks, large ones first, at multiples of their size; at last
-/// single records and single bytes.
+/// Removes chunks, large ones first, at multiples of their size; then single records and single
+/// bytes.
 fn leave_out(
     mut best: Vec<u8>,
     record: usize,
@@ -53,7 +53,7 @@ fn leave_out(
     best
 }
 
-/// Sets chunks to zero, which every choice takes for the simplest.
+/// Sets chunks to zero, which stands for the simplest choice.
 fn clear(mut best: Vec<u8>, deadline: Instant, fails: &mut impl FnMut(&[u8]) -> bool) -> Vec<u8> {
     let mut size = 64;
     while size > 0 {

@@ -1,5 +1,4 @@
-//! Programs that mix all designs do what the model says while their stores are written down and
-//! read again.
+//! Programs that mix all designs do what the model predicts after their stores are restored from snapshots.
 
 mod common;
 

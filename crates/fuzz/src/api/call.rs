@@ -1,4 +1,4 @@
-//! Calls into WebAssembly that come back to the host, which does more there.
+//! Calls into WebAssembly that call the host, which runs further operations.
 
 use super::model::*;
 use super::module;
@@ -7,13 +7,12 @@ use super::step::{self, Context, DROPPED, Verdict, chosen, compare, make, outcom
 use ropewalk::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// How deep calls may nest in a case.
+/// The maximum depth of nested calls in a case.
 const DEPTH: usize = 5;
 
-/// What a host function returns to fail.
+/// The error of a failing host function.
 const FAILURE: &str = "the host function fails";
 
-/// Instantiates the module, or fails to.
 pub fn instantiate(store: &mut Context<'_>, right: bool) -> Verdict {
     if store.data().instances.len() > 4 {
         return Ok(());
@@ -51,7 +50,7 @@ fn link(linker: &mut Linker<Model>) -> Result<()> {
     Ok(())
 }
 
-/// What an instance exports belongs to the model.
+/// Adds the exports of an instance to the model.
 fn adopt(store: &mut Context<'_>, instance: Instance) -> Verdict {
     let exports = instance.exports(&mut *store).map_err(|error| format!("{error:?}"))?;
     for (_, item) in exports {
@@ -85,8 +84,6 @@ fn adopt(store: &mut Context<'_>, instance: Instance) -> Verdict {
     }
     Ok(())
 }
-
-// ---- to WebAssembly
 
 /// Calls an exported function, which calls the host.
 pub fn call(store: &mut Context<'_>, call: &Call) -> Verdict {
@@ -137,12 +134,12 @@ pub fn call(store: &mut Context<'_>, call: &Call) -> Verdict {
     ended(store, result, end, matches!(call.path, Path::Caught))
 }
 
-/// How the host function will end.
+/// Chooses how the host function ends.
 fn end(store: &mut Context<'_>, end: End) -> Verdict<Option<FrameEnd>> {
     Ok(match end {
         End::Return(choice) => {
             let (_, fits) = value(store, choice, ValueKind::Any)?;
-            // The reference is made again when it is needed.
+            // A kept object is read again when it is needed.
             let is_kept = |expected: &Expected| match expected {
                 Expected::Object(index) => store.data().objects[*index].owned.is_some(),
                 _ => true,
@@ -161,7 +158,7 @@ fn end(store: &mut Context<'_>, end: End) -> Verdict<Option<FrameEnd>> {
     })
 }
 
-/// Whether a call ended as the host function said.
+/// Checks that a call ended as the host function did.
 fn ended(
     store: &mut Context<'_>,
     result: std::thread::Result<Result<(Val, Val)>>,
@@ -187,23 +184,21 @@ fn ended(
             compare(store, reference.into(), Expected::Exn(index))
         }
         (Ok(Err(error)), FrameEnd::Fail) if crate::message(&error) == FAILURE => Ok(()),
-        // It was forgotten meanwhile.
+        // The object was forgotten in between.
         (Ok(Err(_)), FrameEnd::Return(Expected::Object(index)))
             if store.data().objects[index].owned.is_none() =>
         {
             Ok(())
         }
         (Err(_), FrameEnd::Panic) => Ok(()),
-        // A value that panics when it is dropped was found to be garbage.
+        // The call collected a host value that panics when it is dropped.
         (Err(panic), _) if panic.downcast_ref() == Some(&DROPPED) => Ok(()),
         (Err(panic), _) => resume_unwind(panic),
         (Ok(other), _) => Err(format!("a call ended in another way: {other:?}")),
     }
 }
 
-// ---- from WebAssembly
-
-/// The host function that is a closure of Rust's types.
+/// The host function that is a closure of Rust types.
 fn wrapped(
     mut caller: Caller<'_, Model>,
     any: Option<AnyRef>,
@@ -217,7 +212,7 @@ fn wrapped(
     }
 }
 
-/// What a host function does.
+/// Runs the operations of a host function.
 fn reached(store: &mut Context<'_>, argument: Val, numbers: (i64, f32)) -> Result<Val> {
     let scopes = store.data_mut().begin_scope();
     let frame = store.data_mut().frames.pop();

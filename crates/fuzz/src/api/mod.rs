@@ -1,13 +1,13 @@
-//! Sequences of calls of the embedder's interface.
+//! Target `api`: sequences of calls of the embedding API, compared with a model.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `operation` | what a host does, as a tree: host functions do more of it |
-//! | `model` | what globals, tables, memories and objects must hold |
-//! | `module` | the module whose exports are used |
-//! | `step` | one operation, done and compared with the model |
+//! | `operation` | operations of the host, as a tree: host functions run more of them |
+//! | `model` | the expected contents of globals, tables, memories and objects |
+//! | `module` | the module that the cases use |
+//! | `step` | performs an operation, and compares its result with the model |
 //! | `call` | calls into WebAssembly, and the host functions that they reach |
-//! | `run` | a whole case, with its stores and threads |
+//! | `run` | runs a case, with its stores and threads |
 
 mod call;
 mod model;

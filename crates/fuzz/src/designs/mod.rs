@@ -165,7 +165,7 @@ mod tests {
         matches!(seen, Seen::End(Outcome::Trapped(why), _) if why == "stack cannot be copied")
     }
 
-    /// Of each design that has copies, how many programs of some seeds have one.
+    /// For each design with copies, the number of programs that have one.
     fn with_copies(programs: &[&Program]) -> [usize; 3] {
         let is_copy: [fn(&Op) -> bool; 3] = [
             |op| matches!(op, Op::Typed(Typed::Clone { .. })),

@@ -1,4 +1,4 @@
-//! What is done with a store that was borrowed.
+//! Actions on a borrowed store.
 
 use super::callbacks;
 use super::case::{Act, Action, Call, CallbackSite, End, Manner, Path};
@@ -18,22 +18,22 @@ use std::task::{self, Poll, Waker};
 use std::thread;
 use std::time::Instant;
 
-/// What a callback panics with.
+/// The panic message of a callback.
 pub const PANIC: &str = "the embedder panics";
 
-/// Does something, and notes what is wrong. The embedder's own panics are not wrong. Says whether
+/// Runs `work`, and records problems. The embedder's own panics are expected. Returns whether
 /// there was one.
 pub fn judged(world: &World, work: impl FnOnce()) -> bool {
     let Err(panic) = catch_unwind(AssertUnwindSafe(work)) else { return false };
     if let Some(message) = foreign(&*panic) {
         world.note(Err(format!("a panic of the engine: {message}")));
     }
-    // It may be a bomb.
+    // Dropping it may panic.
     std::mem::forget(panic);
     true
 }
 
-/// What a panic says that is not the embedder's.
+/// The message of a panic that is not the embedder's.
 fn foreign(panic: &(dyn Any + Send)) -> Option<String> {
     match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         _ if panic.is::<Bomb>() => None,
@@ -44,19 +44,19 @@ fn foreign(panic: &(dyn Any + Send)) -> Option<String> {
     }
 }
 
-/// Does something with a store, and notes what is wrong.
+/// Performs an action on a store, and records problems.
 pub fn perform(store: &mut Context<'_>, act: &Act) {
     let Some(world) = store.data().site.world() else { return };
     world.add_due(&act.due);
     judged(&world, || world.note(run(store, &world, &act.action)));
 }
 
-/// The same, by an accessor.
+/// Like `perform`, through an accessor.
 pub fn perform_by(accessor: &Accessor<Data>, act: &Act) {
     accessor.with(|mut store| perform(&mut store, act));
 }
 
-/// Does something with a store.
+/// Performs an action on a store.
 pub fn run(store: &mut Context<'_>, world: &Arc<World>, action: &Action) -> Verdict {
     let site = store.data().site.clone();
     match action {
@@ -155,8 +155,6 @@ pub fn run(store: &mut Context<'_>, world: &Arc<World>, action: &Action) -> Verd
     }
 }
 
-// ---- calls
-
 /// An exported function.
 pub fn typed<P: WasmParams, R: WasmResults>(
     store: &mut Context<'_>,
@@ -167,30 +165,27 @@ pub fn typed<P: WasmParams, R: WasmResults>(
     func.map_err(|error| format!("no export {name:?}: {error:?}"))
 }
 
-/// The function that calls a host function.
 pub fn through(store: &mut Context<'_>) -> Verdict<TypedFunc<(i32, i32, i32), i32>> {
     typed(store, "through")
 }
 
-/// What it is called with.
+/// Its arguments.
 pub fn words(call: Call) -> (i32, i32, i32) {
     (call.path as i32, call.kind as i32, i32::from(call.x))
 }
 
-/// What it returns.
+/// Its result.
 pub fn called(call: Call) -> i32 {
     i32::from(call.x) + 1
 }
 
-/// Calls a function that returns its argument.
 pub fn number(store: &mut Context<'_>, name: &str, n: i32) -> Verdict {
     let result = typed::<i32, i32>(store, name)?.call(&mut *store, n);
     let site = store.data().site.clone();
     returned(&site, name, result, n, n)
 }
 
-/// What a call has returned must be right, also if it may fail. A call that may fail may return
-/// something else, too.
+/// Checks the result of a call. A call that may fail may also return something else.
 pub fn returned<R: PartialEq + Debug>(
     site: &Site,
     what: impl Debug,
@@ -205,12 +200,12 @@ pub fn returned<R: PartialEq + Debug>(
     }
 }
 
-/// Something has failed, and must have had a reason.
+/// Checks that a failure had a reason.
 pub fn failed(site: &Site, what: impl Debug, error: Error) -> Verdict {
     let is_confused =
         error.downcast_ref::<Trap>().is_some_and(|trap| trap.code() == TrapCode::Unreachable);
     if site.tally.is_excused() && !is_confused {
-        // It has code of its own. What that writes does not matter.
+        // Formatting may run a callback. Its result does not matter.
         let _ = write!(String::new(), "{error:?}");
         return Ok(());
     }
@@ -221,7 +216,7 @@ pub fn failed(site: &Site, what: impl Debug, error: Error) -> Verdict {
     Err(format!("{what:?} {found}: {error:?}"))
 }
 
-/// Polls a future as it is said. Nothing if it was not polled until it was ready.
+/// Polls a future as `manner` says. Returns `None` if it was abandoned before it was ready.
 pub fn drive<R: Send>(
     site: &Site,
     mut future: Pin<Box<dyn Future<Output = R> + Send + '_>>,
@@ -242,12 +237,11 @@ pub fn drive<R: Send>(
             return Some(result);
         }
         polls = polls.saturating_add(1);
-        // Others may have something to do.
+        // Lets other threads run.
         thread::yield_now();
     }
 }
 
-/// Polls a future once, perhaps on another thread.
 pub fn poll_once<R: Send>(
     site: &Site,
     future: Pin<&mut (dyn Future<Output = R> + Send + '_)>,
@@ -266,7 +260,7 @@ pub fn poll_once<R: Send>(
     polled.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Calls what faults.
+/// Calls a function that faults.
 fn trap(store: &mut Context<'_>) -> Verdict {
     let site = store.data().site.clone();
     let result = typed::<i32, i32>(store, "fault")?.call(&mut *store, 0);
@@ -276,8 +270,6 @@ fn trap(store: &mut Context<'_>) -> Verdict {
         _ => failed(&site, "a fault", error),
     }
 }
-
-// ---- what grows
 
 fn grow_memory(store: &mut Context<'_>, by_host: bool, too_far: bool) -> Verdict {
     let pages = if too_far { 100_000 } else { 1 };
@@ -302,7 +294,7 @@ fn grow_table(store: &mut Context<'_>, by_host: bool) -> Verdict {
     Ok(())
 }
 
-/// A value of the host, which WebAssembly keeps until there is another one.
+/// Passes a host value to WebAssembly, which keeps it until the next one.
 fn value(store: &mut Context<'_>) -> Verdict {
     let site = store.data().site.clone();
     let value = WhenDropped(site.clone(), CallbackSite::DropValue);
@@ -323,13 +315,11 @@ fn value(store: &mut Context<'_>) -> Verdict {
     match found.and_then(|found| found.data(store).ok().map(is_it)) {
         Some(true) => Ok(()),
         _ if site.tally.is_excused() => Ok(()),
-        _ => Err("a global has not what was put there".to_string()),
+        _ => Err("a global lost its value".to_string()),
     }
 }
 
-// ---- continuations of the host
-
-/// Makes a continuation that suspends so many times, and keeps it after some.
+/// Creates a continuation that suspends a number of times, and keeps it after some of them.
 fn begin(store: &mut Context<'_>, world: &World, n: u8, keep: u8) -> Verdict {
     let site = store.data().site.clone();
     let instance = store.data().instance.ok_or("the store has no instance")?;
@@ -340,7 +330,7 @@ fn begin(store: &mut Context<'_>, world: &World, n: u8, keep: u8) -> Verdict {
     }
 }
 
-/// Resumes a continuation until it has returned, or is kept.
+/// Resumes a continuation until it returns or is kept.
 pub fn go_on(
     store: &mut Context<'_>,
     world: &World,
@@ -370,7 +360,7 @@ pub fn go_on(
 }
 
 impl Path {
-    /// All ways to a host function that nothing but the host function can make fail.
+    /// All paths to a host function that fail only if the host function does.
     pub const ALL: [Path; 5] =
         [Path::Direct, Path::Continuation, Path::Handled, Path::Caught, Path::Deep];
 }

@@ -1,4 +1,4 @@
-//! Callbacks that are no host functions.
+//! Callbacks other than host functions.
 
 use super::case::CallbackSite;
 use super::host::pause;
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-/// An error with code of its own.
+/// An error whose methods are callbacks.
 pub struct Failure(pub Site);
 
 impl fmt::Display for Failure {
@@ -35,7 +35,7 @@ impl std::error::Error for Failure {
     }
 }
 
-/// A waker with code of its own.
+/// A waker whose methods are callbacks.
 struct Wakes(Site, #[expect(dead_code, reason = "it is dropped")] WhenDropped);
 
 impl Wake for Wakes {
@@ -48,12 +48,12 @@ impl Wake for Wakes {
     }
 }
 
-/// A new waker with code of its own.
+/// Creates a waker whose methods are callbacks.
 pub fn waker(site: &Site) -> Waker {
     Waker::from(Arc::new(Wakes(site.clone(), WhenDropped(site.clone(), CallbackSite::DropWaker))))
 }
 
-/// Where a trace is streamed to.
+/// A writer of a trace.
 pub struct Writes(pub Site);
 
 impl Write for Writes {
@@ -70,7 +70,7 @@ impl Write for Writes {
     }
 }
 
-/// Decides at once.
+/// A limiter that decides at once.
 pub struct Limits(Site, #[expect(dead_code, reason = "it is dropped")] WhenDropped);
 
 impl Limits {
@@ -144,7 +144,7 @@ impl ResourceLimiter for Limits {
     }
 }
 
-/// Decides when it is polled, or later.
+/// A limiter that decides when it is polled, or later.
 pub struct Decides(pub Limits);
 
 impl Decides {

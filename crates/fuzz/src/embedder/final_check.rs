@@ -1,4 +1,4 @@
-//! Whether a store works when nobody means harm any more.
+//! Checks that a store works once all hostile callbacks are removed.
 
 use super::Verdict;
 use super::borrowed_store::{self, judged};
@@ -20,7 +20,7 @@ const KINDS: [HostFunctionKind; 9] = [
     HostFunctionKind::Concurrent,
 ];
 
-/// Takes back what callbacks and turns have set, and tries everything.
+/// Resets the settings that callbacks and turns made, and tries everything.
 pub fn settle(world: &Arc<World>, store: &mut Store<Data>) -> Verdict {
     world.clear_due();
     judged(world, || take_back(world, store));
@@ -35,7 +35,7 @@ pub fn settle(world: &Arc<World>, store: &mut Store<Data>) -> Verdict {
 
 fn take_back(world: &Arc<World>, store: &mut Store<Data>) {
     store.limiter(StoreLimits::default());
-    // Only some engines have these.
+    // Some engines lack these features.
     let _ = store.finish_trace();
     let _ = store.on_stack_event(|_| ());
     let _ = store.on_out_of_fuel(|_| Ok(OutOfFuel::Trap));
@@ -43,7 +43,7 @@ fn take_back(world: &Arc<World>, store: &mut Store<Data>) {
     let _ = store.fuel_async_yield_interval(None);
     let _ = store.set_time_slice(None);
     let _ = store.set_deadline(None);
-    // What was interrupted while nothing ran ends the next call.
+    // An interruption while nothing ran ends the next call.
     store.data().site.tally.excuse();
     let _ = borrowed_store::run(&mut store.as_context_mut(), world, &Action::Suspended(1));
 }
@@ -73,7 +73,7 @@ fn works(world: &Arc<World>, store: &mut Store<Data>) -> Verdict {
     }
     let has_forgotten = store.data().site.tally.has_forgotten();
     if store.pending_calls() > 0 && !has_forgotten {
-        return Err(format!("{} calls wait that nobody made", store.pending_calls()));
+        return Err(format!("{} unexpected calls are pending", store.pending_calls()));
     }
     store.gc();
     if !has_forgotten && store.data().compiled.has_snapshots && !world.holds_stacks() {

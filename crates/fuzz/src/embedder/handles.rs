@@ -1,4 +1,4 @@
-//! Handles, which are used with any store: one of another store is refused.
+//! Handles, which are used with any store: a handle of another store must be rejected.
 
 use super::borrowed_store::{failed, go_on};
 use super::case::CallbackSite;
@@ -25,9 +25,9 @@ pub enum Handle {
     Extern(ExternRef),
     Owned(Owned<ExternRef>),
     Exception(Exception),
-    /// A continuation that has been resumed, and what it will return.
+    /// A suspended continuation, and its expected result.
     Held(Continuation, i32),
-    /// One that has not begun.
+    /// A new continuation.
     New(TypedContinuation<i32, i32>),
 }
 
@@ -46,7 +46,7 @@ pub fn global(store: &mut Context<'_>) -> Verdict<Global> {
     Ok(instance.get_global(store, "kept").ok_or("no global")?)
 }
 
-/// Keeps something of a store.
+/// Keeps a new handle of a store.
 pub fn keep(store: &mut Context<'_>, world: &World, which: u8) -> Verdict {
     let site = store.data().site.clone();
     match make(store, which) {
@@ -82,7 +82,7 @@ fn make(store: &mut Context<'_>, which: u8) -> Result<Handle> {
     })
 }
 
-/// Uses a handle, and keeps it again unless that uses it up.
+/// Uses a handle, and keeps it unless the use consumes it.
 pub fn use_one(store: &mut Context<'_>, world: &World, kept: KeptHandle) -> Verdict {
     let is_own = kept.store == store.data().number;
     match kept.handle {
@@ -101,15 +101,14 @@ pub fn use_one(store: &mut Context<'_>, world: &World, kept: KeptHandle) -> Verd
     }
 }
 
-/// Something of another store must be refused.
+/// Checks that a handle works exactly if it belongs to the store.
 fn refused(is_own: bool, works: bool) -> Verdict {
     match works && !is_own {
-        true => Err("something of another store was accepted".to_string()),
+        true => Err("a handle of another store was accepted".to_string()),
         false => Ok(()),
     }
 }
 
-/// Whether a handle can be used.
 fn works(store: &mut Context<'_>, handle: &Handle) -> bool {
     match handle {
         Handle::Instance(instance) => instance.get_func(store, "deep").is_some(),

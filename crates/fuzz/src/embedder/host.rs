@@ -14,7 +14,6 @@ use std::task::Poll;
 
 type Panic = Box<dyn Any + Send>;
 
-/// Defines what the module imports.
 pub fn define(linker: &mut Linker<Data>, site: &Site) -> Result<()> {
     let ty = FuncType::new([ValType::I32], [ValType::I32]);
     let (here, dropped) = (site.clone(), WhenDropped(site.clone(), CallbackSite::DropClosure));
@@ -70,7 +69,7 @@ fn site_of(store: impl AsContext<Data = Data>) -> Site {
     store.as_context().data().site.clone()
 }
 
-/// Takes a snapshot, if that is what a host function does, and continues it.
+/// Takes a snapshot if that is its deed, and resumes it.
 fn snapshot(caller: &mut Caller<'_, Data>, reply: Reply) -> Reply {
     if reply != Reply::Snapshot {
         return reply;
@@ -81,7 +80,7 @@ fn snapshot(caller: &mut Caller<'_, Data>, reply: Reply) -> Reply {
     Reply::Usual
 }
 
-/// What a host function returns that has the store.
+/// The result of a host function that has the store.
 fn conclude(mut store: Context<'_>, reply: Reply, x: i32) -> Result<i32> {
     let tag = |store: &mut Context<'_>, name: &str| {
         let instance = store.data().instance;
@@ -101,7 +100,7 @@ fn conclude(mut store: Context<'_>, reply: Reply, x: i32) -> Result<i32> {
     })
 }
 
-/// A host function that is a future, and keeps the store while it waits.
+/// An async host function that keeps the store while it is pending.
 async fn waits(caller: Caller<'_, Data>, (x,): (i32,)) -> Result<i32> {
     let mut called = Called(caller);
     loop {
@@ -115,7 +114,6 @@ async fn waits(caller: Caller<'_, Data>, (x,): (i32,)) -> Result<i32> {
     }
 }
 
-/// Uses the store when it is dropped.
 struct Called<'a>(Caller<'a, Data>);
 
 impl Called<'_> {
@@ -130,7 +128,7 @@ impl Drop for Called<'_> {
     }
 }
 
-/// Uses the store when it is dropped, if nothing else uses it.
+/// Uses the store when it is dropped, unless the store is in use.
 struct Accesses<'a>(&'a Accessor<Data>, Site);
 
 impl Drop for Accesses<'_> {
@@ -152,7 +150,7 @@ impl Drop for Accesses<'_> {
     }
 }
 
-/// The same, which has the store only when it uses it.
+/// Like `waits`, but takes the store only when it uses it.
 async fn by_accessor(accessor: &Accessor<Data>, x: i32) -> Result<i32> {
     let site = accessor.with(site_of_context);
     let _accesses = Accesses(accessor, site.clone());
@@ -178,7 +176,7 @@ fn site_of_context(store: Context<'_>) -> Site {
     store.data().site.clone()
 }
 
-/// Is not ready so many times.
+/// Stays pending for a number of polls.
 pub async fn pause(polls: u8) {
     let mut left = polls % 8 + 1;
     poll_fn(move |context| {
@@ -192,7 +190,7 @@ pub async fn pause(polls: u8) {
     .await;
 }
 
-/// Results of the embedder's own type.
+/// Results of a type of the embedder.
 struct Values(Site, i32);
 
 impl WasmRet for Values {

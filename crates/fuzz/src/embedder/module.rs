@@ -1,7 +1,5 @@
-//! The module that runs.
-
-/// Its functions compare what is alive across a call with what it was before, and trap with
-/// `unreachable` if it differs.
+/// The module of all cases. Its functions compare values that live across a call, and trap with
+/// `unreachable` if they differ.
 pub const SOURCE: &str = r#"
 (module
   (type $f (func (param i32) (result i32)))
@@ -92,7 +90,7 @@ pub const SOURCE: &str = r#"
       (return (resume $k (on $yield $on) (local.get $n) (cont.new $k (ref.func $body)))))
     (local.set $rest) (local.set $value)
     (resume $k (local.get $value) (local.get $rest)))
-  ;; Returns the sum of what it is resumed with, so many times.
+  ;; Suspends n times, and returns the sum of the values that it is resumed with.
   (func (export "steps") (param $n i32) (result i32) (local $sum i32)
     (block $done (loop $more
       (br_if $done (i32.eqz (local.get $n)))
@@ -136,17 +134,16 @@ pub const SOURCE: &str = r#"
     (table.grow $values (ref.null extern) (local.get 0))))
 "#;
 
-/// Types that the module does not have.
 pub const OTHER_TYPES: &str = r#"
 (module
   (type (func (param i64 f32) (result f64))) (type (struct (field f32) (field (mut i64))))
   (type (array (mut f32))) (type (func (param externref) (result i64)))
   (tag (param f64)))"#;
 
-/// What `spin` returns for an even number.
+/// The result of `spin` for an even number.
 pub fn spun(n: i32) -> i64 {
     i64::from(n) * (1 + 3 + 1 + 4)
 }
 
-/// What a call returns whose host function has thrown an exception, which the module caught.
+/// The result of a call whose host function threw an exception that the module caught.
 pub const CAUGHT: i32 = -1_000_000;

@@ -1,4 +1,4 @@
-//! What is done with a store that is owned.
+//! Actions on an owned store.
 
 use super::Verdict;
 use super::borrowed_store::{self, failed, judged, poll_once, returned};
@@ -15,7 +15,7 @@ use std::task::{self, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// Does something with a store, and notes what is wrong.
+/// Performs an action, and records problems.
 pub fn perform(world: &Arc<World>, store: &mut Store<Data>, due: &Due, own: &OwnedAction) {
     world.add_due(due);
     judged(world, || world.note(run(world, store, own)));
@@ -23,7 +23,7 @@ pub fn perform(world: &Arc<World>, store: &mut Store<Data>, due: &Due, own: &Own
 
 fn run(world: &Arc<World>, store: &mut Store<Data>, own: &OwnedAction) -> Verdict {
     let site = store.data().site.clone();
-    // Not every engine has everything.
+    // Some engines lack features.
     match own {
         OwnedAction::Limiter => store.limiter(Limits::new(&site)),
         OwnedAction::LimiterAsync => store.limiter_async(Decides(Limits::new(&site))),
@@ -79,7 +79,7 @@ fn run(world: &Arc<World>, store: &mut Store<Data>, own: &OwnedAction) -> Verdic
 
 fn out_of_fuel(store: &mut Store<Data>, fuel: u8) -> Result<()> {
     let site = store.data().site.clone();
-    // A call of the hook has fuel of its own, or ends for want of it.
+    // The call in the hook has its own fuel, or ends without it.
     let gives = fuel.is_multiple_of(2);
     if !gives {
         site.tally.excuse();
@@ -100,7 +100,7 @@ fn out_of_fuel(store: &mut Store<Data>, fuel: u8) -> Result<()> {
     store.set_fuel(u64::from(fuel) * 8)
 }
 
-/// What is in a snapshot, and how.
+/// The options of a snapshot.
 pub fn options(data: &Data) -> SnapshotOptions {
     let site = data.site.clone();
     let mut options = SnapshotOptions::new();
@@ -130,9 +130,7 @@ fn on_snapshot(store: &mut Store<Data>) {
     }
 }
 
-// ---- snapshots
-
-/// A store that was restored from a snapshot of another one.
+/// Restores a store from a snapshot of another one.
 pub fn restored(world: &World, store: &mut Store<Data>) -> Result<Restored<Data>> {
     let snapshot = store.snapshot(&options(store.data()))?;
     restored_from(world, store.data(), &snapshot)
@@ -155,7 +153,7 @@ fn restored_from(world: &World, from: &Data, snapshot: &Snapshot) -> Result<Rest
     Ok(restored)
 }
 
-/// Continues the call that has taken a snapshot, if there is one, in a store that was restored.
+/// Resumes the call that took a snapshot, if there is one, in a restored store.
 pub fn resume(from: &Data, snapshot: Result<Snapshot>) {
     let (Some(world), Ok(snapshot)) = (from.site.world(), snapshot) else { return };
     judged(&world, || {
@@ -168,7 +166,7 @@ pub fn resume(from: &Data, snapshot: Result<Snapshot>) {
     });
 }
 
-/// What a host function returns is what the call returns that waits for it.
+/// The result of the host function is the result of the call that waits for it.
 fn resume_call(store: &mut Store<Data>, call: RestoredCall) -> Verdict {
     let site = store.data().site.clone();
     let waits_for_host = call.import().is_some() && !call.is_continuation();
@@ -185,7 +183,7 @@ fn resume_call(store: &mut Store<Data>, call: RestoredCall) -> Verdict {
 
 fn restore(world: &Arc<World>, store: &mut Store<Data>, exchange: bool, replace: bool) -> Verdict {
     borrowed_store::run(&mut store.as_context_mut(), world, &Action::Value)?;
-    // What the host holds has no names, so many cannot be written.
+    // Unnamed host references make many snapshots fail.
     let Ok(mut restored) = restored(world, store) else { return Ok(()) };
     let number = restored.store.data().number;
     if exchange {
@@ -217,8 +215,6 @@ fn restore(world: &Arc<World>, store: &mut Store<Data>, exchange: bool, replace:
     Ok(())
 }
 
-// ---- many calls
-
 type ManyCall<'a> = Pin<Box<dyn Future<Output = Result<i32>> + Send + 'a>>;
 
 fn many(
@@ -230,7 +226,7 @@ fn many(
 ) -> Verdict {
     let site = store.data().site.clone();
     let through = borrowed_store::through(&mut store.as_context_mut())?;
-    // A call that is forgotten is counted for ever.
+    // A forgotten call counts forever.
     let is_limited = limit > 0 && calls.iter().all(|(_, manner)| manner.end != End::Forget);
     block_on(store.run_concurrent(async |accessor| {
         if is_limited {
@@ -250,7 +246,7 @@ fn many(
     Ok(())
 }
 
-/// Each call on a thread of its own.
+/// Makes each call on its own thread.
 fn on_threads(world: &World, site: &Site, calls: Vec<(Call, Manner, ManyCall<'_>)>) {
     thread::scope(|scope| {
         for (call, manner, future) in calls {
@@ -263,7 +259,7 @@ fn on_threads(world: &World, site: &Site, calls: Vec<(Call, Manner, ManyCall<'_>
     });
 }
 
-/// One poll of each call after the other.
+/// Polls the calls in turn.
 async fn in_turns(world: &World, site: &Site, calls: Vec<(Call, Manner, ManyCall<'_>)>) {
     let mut calls: Vec<_> = calls.into_iter().map(Some).collect();
     let mut round = 0_u32;
@@ -280,7 +276,7 @@ async fn in_turns(world: &World, site: &Site, calls: Vec<(Call, Manner, ManyCall
     .await;
 }
 
-/// Polls a call that has not ended, drops it or forgets it. One that panics has ended.
+/// Polls, drops or forgets an active call. A call that panics has ended.
 fn turn(world: &World, site: &Site, slot: &mut Option<(Call, Manner, ManyCall<'_>)>, round: u32) {
     let Some((call, manner, mut future)) = slot.take() else { return };
     if manner.end != End::Ready && round >= u32::from(manner.polls % 8) {
@@ -312,7 +308,7 @@ fn block_on<R>(future: impl Future<Output = R>) -> R {
     }
 }
 
-/// A store must be restored from its snapshot.
+/// Checks that a store can be restored from its snapshot.
 pub fn survives(world: &Arc<World>, store: &mut Store<Data>) -> Verdict {
     let site = store.data().site.clone();
     match restored(world, store) {

@@ -1,4 +1,4 @@
-//! A whole case.
+//! Runs a case.
 
 use super::Verdict;
 use super::borrowed_store::{self, judged};
@@ -12,7 +12,7 @@ use ropewalk::AsContextMut;
 use std::sync::Arc;
 use std::thread;
 
-/// Says what is wrong with how the engine treats a case.
+/// Runs a case, and reports problems.
 pub fn check(case: Case) -> Verdict {
     check_in(&World::new(case.modes.map(modes::compiled)), &case)
 }
@@ -26,7 +26,7 @@ fn check_in(world: &Arc<World>, case: &Case) -> Verdict {
         world.clear_due();
         world.verdict()?;
     }
-    // Handles are dropped before their stores, or after.
+    // Handles are dropped before or after their stores.
     if case.modes[0] < 128 {
         judged(world, || drop(world.take_things()));
     }

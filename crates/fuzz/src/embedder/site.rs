@@ -1,4 +1,4 @@
-//! What a callback does when it is called.
+//! Performs the deeds of callbacks.
 
 use super::Context;
 use super::borrowed_store::{self, PANIC, judged};
@@ -10,28 +10,27 @@ use std::panic::panic_any;
 use std::sync::{Arc, Weak};
 use std::thread;
 
-/// Where a callback belongs: to a case, and to a store. It does not keep the case alive, whose
-/// stores have callbacks.
+/// The case and the store of a callback. It does not keep the case alive, since the case's stores
+/// have callbacks.
 #[derive(Clone)]
 pub struct Site {
     world: Weak<World>,
     pub tally: Arc<Tally>,
 }
 
-/// How a callback ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// As it does when nobody means harm.
+    /// Normally.
     Usual,
     Fail,
     Throw,
     Suspend,
     Snapshot,
-    /// Later, if it can wait.
+    /// Pending for a number of polls, if it is a future.
     Wait(u8),
 }
 
-/// A panic with this panics when what has caught it drops it.
+/// A panic value that panics when it is dropped.
 pub struct Bomb;
 
 impl Drop for Bomb {
@@ -43,7 +42,6 @@ impl Drop for Bomb {
 }
 
 impl Site {
-    /// A site of a new store.
     pub fn new(world: &Arc<World>) -> Site {
         Site { world: Arc::downgrade(world), tally: Arc::default() }
     }
@@ -52,7 +50,7 @@ impl Site {
         self.world.upgrade()
     }
 
-    /// The callback of a place is called, with a store or without.
+    /// Called by the callback of a place, with or without a store.
     pub fn meet(&self, place: CallbackSite, store: Option<Context<'_>>) -> Reply {
         let Some(world) = self.world() else { return Reply::Usual };
         let Some(deed) = world.next_deed(place) else { return Reply::Usual };
@@ -69,7 +67,7 @@ impl Site {
             Deed::Throw => self.excused(Reply::Throw),
             Deed::Suspend => self.excused(Reply::Suspend),
             Deed::Snapshot => self.excused(Reply::Snapshot),
-            // A call that nobody polls cannot wait.
+            // A synchronous call cannot wait.
             Deed::Wait(polls) => self.excused(Reply::Wait(polls)),
             deed => {
                 world.nested(|| self.perform(&world, deed, store));
@@ -124,7 +122,7 @@ impl Site {
         }
     }
 
-    /// Interrupts this store, or one that nobody uses.
+    /// Interrupts this store, or one that is not in use.
     fn interrupt(&self, world: &World, which: u8) {
         let other = || world.with_store(which, |store| store.data().site.tally.clone());
         let tally = match which % 4 {
@@ -137,7 +135,7 @@ impl Site {
     }
 }
 
-/// Uses a store that nobody uses; the next one if somebody does.
+/// Uses a store that is not in use, starting at `which`.
 fn act_on(world: &Arc<World>, which: u8, deed: &Act) {
     let used = |which: u8| {
         world
@@ -147,7 +145,7 @@ fn act_on(world: &Arc<World>, which: u8, deed: &Act) {
     let _ = used(which) || used(which.wrapping_add(1));
 }
 
-/// Exchanges the borrow of a store with that of another, and uses both.
+/// Swaps the borrowed store with another one, and uses both.
 fn swap_contexts(world: &Arc<World>, which: u8, deed: &Act, store: Option<Context<'_>>) {
     let Some(mut store) = store else { return act_on(world, which, deed) };
     world.with_store(which, |other| {
@@ -159,7 +157,7 @@ fn swap_contexts(world: &Arc<World>, which: u8, deed: &Act, store: Option<Contex
     });
 }
 
-/// Drops a store that nobody uses, for a new one.
+/// Replaces a store that is not in use by a new one.
 pub fn replace(world: &Arc<World>, which: u8, store: &mut Store<super::world::Data>) {
     match world.make(which as usize) {
         Ok(new) => {
@@ -176,7 +174,7 @@ fn on_another_thread(world: &World, work: impl FnOnce() + Send) {
     });
 }
 
-/// Uses a kilobyte for each call.
+/// Uses a kilobyte of stack for each level.
 fn use_stack(depth: usize) -> usize {
     let bytes = std::hint::black_box([depth as u8; 1 << 10]);
     match depth {
@@ -185,7 +183,7 @@ fn use_stack(depth: usize) -> usize {
     }
 }
 
-/// Something that is called when it is dropped.
+/// Runs a callback when it is dropped.
 pub struct WhenDropped(pub Site, pub CallbackSite);
 
 impl Drop for WhenDropped {

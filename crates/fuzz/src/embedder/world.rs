@@ -1,4 +1,4 @@
-//! What all callbacks of a case share.
+//! The state that all callbacks of a case share.
 
 use super::callbacks::{Decides, Limits};
 use super::case::{CallbackSite, Deed, Due, DueDeed};
@@ -11,27 +11,26 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// How many stores a case has at a time.
+/// The number of stores of a case.
 pub const STORES: usize = 3;
 
-/// How deep acts may nest.
+/// The maximum nesting of actions.
 const DEPTH: usize = 6;
 
-/// How many handles are kept.
+/// The maximum number of kept handles.
 const HANDLES: usize = 64;
 
-/// What all callbacks of a case share.
 pub struct World {
     pub compiled: [&'static Compiled; 2],
-    /// The stores that nobody uses. Whoever uses one takes it out.
+    /// The stores that are not in use. A store in use is taken out.
     stores: Mutex<Vec<Option<Store<Data>>>>,
     things: Mutex<Vec<KeptHandle>>,
     due: Mutex<Vec<DueDeed>>,
-    /// Whether anything is due: most callbacks ask often.
+    /// Whether any deed is due, for a quick test.
     is_due: AtomicBool,
     depth: AtomicUsize,
     next: AtomicU64,
-    /// The places where something was done.
+    /// The sites where a deed was done.
     done: Mutex<HashSet<CallbackSite>>,
     wrong: Mutex<Option<String>>,
 }
@@ -39,7 +38,6 @@ pub struct World {
 /// The data of a store.
 pub struct Data {
     pub site: Site,
-    /// Which store it is.
     pub number: u64,
     pub compiled: &'static Compiled,
     pub instance: Option<Instance>,
@@ -47,12 +45,12 @@ pub struct Data {
     _dropped: WhenDropped,
 }
 
-/// What is known of a store, and of those that were restored from its snapshots.
+/// Facts about a store, shared with the stores restored from its snapshots.
 #[derive(Default)]
 pub struct Tally {
-    /// Whether a call may fail: a callback has given it a reason.
+    /// Whether a call may fail because of a callback.
     excused: AtomicBool,
-    /// Whether a future was forgotten, with the call that waits for it.
+    /// Whether a pending call's future was forgotten.
     forgot: AtomicBool,
     pub interrupts: Mutex<Option<InterruptHandle>>,
     pub snapshots: Mutex<Option<SnapshotHandle>>,
@@ -67,7 +65,7 @@ impl Tally {
         self.excused.load(Ordering::SeqCst)
     }
 
-    /// From now on calls have no reason to fail.
+    /// Calls may not fail from now on.
     pub fn expect_success(&self) {
         self.excused.store(false, Ordering::SeqCst);
     }
@@ -81,7 +79,7 @@ impl Tally {
     }
 }
 
-/// Locks what no callback runs with.
+/// Locks a mutex that is never held during a callback.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -101,14 +99,14 @@ impl World {
         })
     }
 
-    /// A store of one engine or the other, in which nothing is due yet.
+    /// Creates a store of one of the engines, without due deeds.
     pub fn make(self: &Arc<World>, which: usize) -> Result<Store<Data>, String> {
         let compiled = self.compiled[which % self.compiled.len()];
         let site = Site::new(self);
         let mut linker = Linker::new(&compiled.engine);
         host::define(&mut linker, &site).map_err(|error| format!("{error:?}"))?;
         let mut store = Store::new(&compiled.engine, self.data(site, compiled, Arc::new(linker)));
-        // Only some engines have these.
+        // Some engines lack these features.
         let _ = store.set_fuel(u64::MAX / 2);
         *lock(&store.data().site.tally.interrupts) = store.interrupt_handle().ok();
         let linker = store.data().linker.clone();
@@ -130,14 +128,11 @@ impl World {
         Data { site, number, compiled, instance: None, linker, _dropped: dropped }
     }
 
-    // ---- stores
-
-    /// Adds a store that nobody uses.
     pub fn add(&self, store: Store<Data>) {
         lock(&self.stores).push(Some(store));
     }
 
-    /// Has a store used, which nobody else uses meanwhile. Nothing if somebody does.
+    /// Uses a store exclusively. Returns `None` if it is already in use.
     pub fn with_store<R>(&self, which: u8, work: impl FnOnce(&mut Store<Data>) -> R) -> Option<R> {
         let which = which as usize % STORES;
         let store = lock(&self.stores).get_mut(which)?.take()?;
@@ -146,7 +141,7 @@ impl World {
         Some(work(store))
     }
 
-    /// Exchanges stores that nobody uses, if both are there.
+    /// Swaps two stores, if neither is in use.
     pub fn swap_stores(&self, a: u8, b: u8) {
         let mut stores = lock(&self.stores);
         let (a, b) = (a as usize % STORES, b as usize % STORES);
@@ -160,9 +155,7 @@ impl World {
         std::mem::take(&mut *lock(&self.stores)).into_iter().flatten().collect()
     }
 
-    // ---- handles
-
-    /// Keeps a handle. One that has no room is dropped.
+    /// Keeps a handle, or drops it if there is no room.
     pub fn keep(&self, kept: KeptHandle) {
         let mut things = lock(&self.things);
         let dropped = (things.len() >= HANDLES).then(|| things.swap_remove(0));
@@ -187,25 +180,23 @@ impl World {
         std::mem::take(&mut *lock(&self.things))
     }
 
-    // ---- deeds
-
-    /// From now on these are due, before others.
+    /// Makes these deeds due, before all others.
     pub fn add_due(&self, due: &Due) {
         let mut all = lock(&self.due);
         all.splice(0..0, due.0.iter().cloned());
         self.is_due.store(!all.is_empty(), Ordering::SeqCst);
     }
 
-    /// From now on nothing is due.
+    /// Removes all due deeds.
     pub fn clear_due(&self) {
         let due = std::mem::take(&mut *lock(&self.due));
         self.is_due.store(false, Ordering::SeqCst);
         drop(due);
     }
 
-    /// What the callback of a place is to do, if anything.
+    /// The next deed for the callback of a site.
     pub fn next_deed(&self, place: CallbackSite) -> Option<Deed> {
-        // While a panic continues, another one would end the process, in any program.
+        // A second panic during a panic would abort the process.
         if !self.is_due.load(Ordering::SeqCst) || std::thread::panicking() {
             return None;
         }
@@ -224,13 +215,13 @@ impl World {
         }
     }
 
-    /// The places whose callbacks have done something.
+    /// The sites whose callbacks did a deed.
     #[cfg(test)]
     pub fn deeds(&self) -> HashSet<CallbackSite> {
         lock(&self.done).clone()
     }
 
-    /// Does something unless that is too deep.
+    /// Runs `work` unless the nesting is too deep.
     pub fn nested(&self, work: impl FnOnce()) {
         if self.depth.fetch_add(1, Ordering::SeqCst) < DEPTH {
             work();
@@ -238,9 +229,7 @@ impl World {
         self.depth.fetch_sub(1, Ordering::SeqCst);
     }
 
-    // ---- the verdict
-
-    /// Notes what is wrong, if it is the first thing.
+    /// Records a problem, if it is the first one.
     pub fn note(&self, verdict: Result<(), String>) {
         if let Err(what) = verdict {
             lock(&self.wrong).get_or_insert(what);
@@ -255,7 +244,7 @@ impl World {
     }
 }
 
-/// A store that is used, until this is dropped.
+/// A store in use, which is put back on drop.
 struct BorrowedStore<'a> {
     world: &'a World,
     which: usize,
@@ -265,7 +254,7 @@ struct BorrowedStore<'a> {
 impl Drop for BorrowedStore<'_> {
     fn drop(&mut self) {
         let mut stores = lock(&self.world.stores);
-        // At the end of a case there is no place any more.
+        // At the end of a case there is no slot for it.
         if let Some(place) = stores.get_mut(self.which) {
             *place = self.store.take();
         }

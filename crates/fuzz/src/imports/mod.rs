@@ -1,13 +1,12 @@
-//! Misuse of the reserved imports: in any order and number, with references
-//! that are used up, copied, of other designs and of other instances, and in
-//! forms that are not theirs.
+//! Target `imports`: misuse of the reserved imports, in any order and number. References are stale,
+//! copied, of other designs and of other instances, and calls have wrong forms.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `vocabulary` | types, tags, and what instances share |
+//! | `vocabulary` | types, tags, and the items that instances share |
 //! | `generate` | modules: their functions, values and places |
-//! | `statement` | what they do |
-//! | `misuse` | what must be refused |
+//! | `statement` | statements in functions |
+//! | `misuse` | uses that must be rejected |
 //! | `run` | the oracle |
 
 mod generate;
@@ -29,8 +28,7 @@ pub(crate) const TARGET: CaseTarget<Case> = CaseTarget {
     },
 };
 
-/// Tries a module as it is, in the default mode and another: so that a finding
-/// can be made smaller by hand.
+/// Runs a given module in the default mode and another one, to reduce a finding by hand.
 pub fn check_source(source: &str, mode: usize) -> Result<(), String> {
     run::check(&Case { source: source.to_string(), mode, wild_routs: true, misuse: None })
 }

@@ -1,13 +1,12 @@
-//! Modules and scripts of this repository, mutilated: as text, as binaries, and
-//! two of them in one.
+//! Target `mutate`: mutated modules and scripts of this repository, as text and as binaries.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `corpus` | what there is to mutilate |
-//! | `token` | the tokens and forms of a text |
-//! | `text` | changes of text |
-//! | `binary` | changes of bytes |
-//! | `judge` | every entry point, and what is wrong with a result |
+//! | `corpus` | the inputs to mutate |
+//! | `token` | finds tokens and forms in a text |
+//! | `text` | mutates text |
+//! | `binary` | mutates binaries |
+//! | `judge` | runs every entry point, and checks its result |
 
 mod binary;
 mod corpus;

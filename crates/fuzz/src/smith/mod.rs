@@ -1,10 +1,10 @@
-//! Modules of WebAssembly 3.0 by `wasm-smith`, which end since they have fuel.
-//! They do the same in every mode of the engine, and in another engine.
+//! Target `smith`: modules of WebAssembly 3.0 by `wasm-smith`, which end because they have fuel. They
+//! must do the same in every mode of the engine, and in another engine.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `generate` | modules, and arguments for what they export |
-//! | `engine` | what a module does in a mode of the engine |
+//! | `generate` | modules, and arguments for their exports |
+//! | `engine` | runs a module in a mode of the engine |
 
 mod engine;
 mod generate;

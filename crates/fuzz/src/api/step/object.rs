@@ -1,4 +1,4 @@
-//! Objects, values of the host, exceptions and functions.
+//! Operations on objects, host values, exceptions and functions.
 
 use super::value::{kept, make, value};
 use super::{Context, Verdict, chosen, outcome};
@@ -8,7 +8,7 @@ use ropewalk::*;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 
-/// An exported function that makes objects, and the type of references to them.
+/// An exported function that creates objects, and the type of references to them.
 pub(in crate::api) fn maker(store: &mut Context<'_>, name: &str) -> Option<(Func, ValType)> {
     let instance = *store.data().instances.first()?;
     let func = instance.get_func(&mut *store, name)?;
@@ -110,7 +110,7 @@ pub(in crate::api) fn set_field(
     Ok(())
 }
 
-/// Does something when it is dropped, beside being a value of the host.
+/// A host value with a `Drop` implementation.
 #[allow(dead_code, reason = "it is there to be dropped")]
 enum Dropped {
     Store(Box<Store<()>>),
@@ -118,7 +118,7 @@ enum Dropped {
     Panics(Bomb),
 }
 
-/// What a value panics with when it is dropped.
+/// The panic message of a host value that is dropped.
 pub(in crate::api) const DROPPED: &str = "a value panics when it is dropped";
 
 struct Bomb;
@@ -142,7 +142,7 @@ pub(in crate::api) fn new_extern(store: &mut Context<'_>, extra: Extra) -> Verdi
         }
         Extra::Panics => Some(Dropped::Panics(Bomb)),
     };
-    // What does something when it is dropped is dropped soon.
+    // A value with a `Drop` implementation is dropped soon.
     if let Some(dropped) = dropped {
         let mut scope = RootScope::new(&mut *store);
         let made = ExternRef::new(&mut scope, Mutex::new(dropped)).map(drop);
@@ -177,7 +177,6 @@ pub(in crate::api) fn new_exception(
     Ok(())
 }
 
-/// The tag that the first instance exports.
 pub(in crate::api) fn failure_tag(store: &mut Context<'_>) -> Option<Tag> {
     let instance = *store.data().instances.first()?;
     let tag = instance.get_tag(&mut *store, "failure")?;

@@ -1,4 +1,4 @@
-//! Globals, tables and memories.
+//! Operations on globals, tables and memories.
 
 use super::value::value;
 use super::{Context, Verdict, chosen, outcome};
@@ -102,7 +102,7 @@ pub(in crate::api) fn grow_table(
     Ok(())
 }
 
-/// How many bytes a page has.
+/// The size of a page.
 pub(in crate::api) const PAGE: u64 = 1 << 16;
 
 pub(in crate::api) fn new_memory(
@@ -133,7 +133,7 @@ pub(in crate::api) fn write_memory(
 ) -> Verdict {
     let Some(index) = chosen(which, store.data().memories.len()) else { return Ok(()) };
     let MemoryModel { memory, pages, .. } = store.data().memories[index];
-    // Near the end, most often.
+    // Most accesses are near the end.
     let size = pages * PAGE;
     let at = if at.is_multiple_of(4) {
         u64::from(at)

@@ -1,11 +1,11 @@
-//! Values: what a choice stands for, and whether a value is what it must be.
+//! Turns choices into values, and compares values with the model.
 
 use super::{Context, Verdict, chosen};
 use crate::api::model::*;
 use crate::api::operation::{Choice, ValueKind};
 use ropewalk::*;
 
-/// A value for a place of a kind, and what it is, unless it does not fit there.
+/// A value for a place of a kind and its expected value, or `None` if it does not fit.
 pub(in crate::api) fn value(
     store: &mut Context<'_>,
     choice: Choice,
@@ -31,7 +31,7 @@ pub(in crate::api) fn value(
     Ok((value, (expected.kind() == kind).then_some(expected)))
 }
 
-/// What a choice means for a place of a kind.
+/// The expected value of a choice for a place of a kind.
 pub(in crate::api) fn expected(model: &Model, choice: Choice, kind: ValueKind) -> Expected {
     let number = |kind: ValueKind, bits: u64| match kind {
         ValueKind::I32 => Expected::I32(bits as i32),
@@ -57,7 +57,7 @@ pub(in crate::api) fn expected(model: &Model, choice: Choice, kind: ValueKind) -
     }
 }
 
-/// Something of a kind that the model keeps a reference to.
+/// An item of a kind to which the model has a reference.
 pub(in crate::api) fn kept(model: &Model, kind: ValueKind, which: u8) -> Option<Expected> {
     match kind {
         ValueKind::Any => {
@@ -72,7 +72,7 @@ pub(in crate::api) fn kept(model: &Model, kind: ValueKind, which: u8) -> Option<
     }
 }
 
-/// Makes a value, in the present scope.
+/// Creates a value in the current scope.
 pub(in crate::api) fn make(store: &mut Context<'_>, expected: Expected) -> Verdict<Val> {
     let failed = |error: Error| format!("a reference that is kept is not there: {error:?}");
     let value = match expected {
@@ -101,13 +101,13 @@ pub(in crate::api) fn make(store: &mut Context<'_>, expected: Expected) -> Verdi
     Ok(value)
 }
 
-/// Whether a value that was just given is what it must be.
+/// Compares a value that the engine just returned.
 pub(in crate::api) fn compare(store: &mut Context<'_>, value: Val, expected: Expected) -> Verdict {
     store.data_mut().note(value, expected);
     compare_again(store, value, expected)
 }
 
-/// Whether a value that was given at some time is what it must be.
+/// Compares a value that the engine returned earlier.
 pub(in crate::api) fn compare_again(
     store: &mut Context<'_>,
     value: Val,

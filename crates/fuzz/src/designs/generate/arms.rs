@@ -1,4 +1,4 @@
-//! What puppets can be script_steps to do, design by design.
+//! The operations that scripts choose from, for each design.
 
 use super::scripted_program::{CONTS, ProgramBuilder, STACKS, TASKS};
 use crate::designs::program::{Bag, Fiber, Handler, Op, Signature, Task, Ty, Typed, With};
@@ -211,7 +211,7 @@ impl ProgramBuilder {
         Some(vec![Op::Fiber(Fiber::New { to, returns, clauses, args: vec![] })])
     }
 
-    /// Calls, exceptions, the host, and objects.
+    /// Operations on calls, exceptions, the host and objects.
     pub fn other(&mut self) -> Option<Vec<Op>> {
         Some(match self.choice.below(14) {
             0 | 1 => vec![self.call()],

@@ -1,4 +1,4 @@
-//! What puppets can be script_steps to do with first-class stacks.
+//! The operations on first-class stacks that scripts choose from.
 
 use super::scripted_program::ProgramBuilder;
 use crate::designs::program::{Catch, FirstClass, Op, Signature, TagId, Ty};
@@ -72,7 +72,7 @@ impl ProgramBuilder {
         Op::FirstClass(FirstClass::Answer { tag, params, code, results, body })
     }
 
-    /// Puts catches around something that does not continue after it.
+    /// Puts catches around an operation that does not return.
     fn caught(&mut self, op: FirstClass) -> Option<Vec<Op>> {
         let catches = self.stack_catches();
         let body = self.block(vec![Op::FirstClass(op)]);
@@ -112,13 +112,13 @@ impl ProgramBuilder {
         Some(vec![Op::FirstClass(FirstClass::Extend { to, rout, event, args, stack })])
     }
 
-    /// The openings of the rout that is being made, and its `stack.start`.
+    /// The openings of the current rout, and its `stack.start`.
     pub fn openings(&mut self) -> Op {
         let start = self.block(vec![Op::FirstClass(FirstClass::Start)]);
         let catches = self.stack_catches();
         let mut opening = Op::Try { body: start, catches };
         for _ in 0..self.choice.below(3) {
-            // What is in front of `stack.start` are openings only: nothing is noted.
+            // Only openings are allowed before `stack.start`, so nothing is recorded here.
             let body = self.block(vec![opening]);
             opening = match self.choice.below(3) {
                 0 => Op::FirstClass(FirstClass::Redirect { local: self.local(Ty::Linear), body }),

@@ -1,4 +1,4 @@
-//! Bag of stacks.
+//! Generates operations of the bag of stacks.
 
 use super::block_writer::BlockWriter;
 use crate::designs::model::{Machine, OnReturn, StackKind, Value};
@@ -18,7 +18,7 @@ impl BlockWriter<'_> {
         }
     }
 
-    /// Whether the function is the first of a coroutine.
+    /// Whether the function is the outermost one of a coroutine.
     pub fn returns_to_nobody(&mut self) -> bool {
         let kind = self.machine.stacks[self.machine.running].kind;
         matches!(self.machine.frame().then, OnReturn::Bottom) && kind == StackKind::Coroutine
@@ -32,7 +32,7 @@ impl BlockWriter<'_> {
         self.machine.program.types.stacks[ty].clone()
     }
 
-    /// The type of what comes back after a switch to a stack.
+    /// The type of the stack that a switch returns.
     fn returned(&self, ty: usize) -> usize {
         match self.machine.program.types.stacks[ty].last() {
             Some(Ty::Stack(returned)) => *returned,
@@ -65,7 +65,7 @@ impl BlockWriter<'_> {
         Some(())
     }
 
-    /// Copies what can be copied, mostly, and often goes on with both.
+    /// Copies a stack, mostly one that can be copied, and often continues with both.
     fn clone_stack(&mut self) -> Option<()> {
         let (ty, stack) = self.seek_copied(&self.stack_types())?;
         let Ty::Stack(number) = ty else { return None };
@@ -80,7 +80,7 @@ impl BlockWriter<'_> {
         Some(())
     }
 
-    /// A stack to switch to: its type, where it is, and the arguments.
+    /// A stack to switch to: its type, its local, and the arguments.
     fn target(&mut self) -> Option<(usize, Local, Vec<Local>)> {
         let (ty, stack) = self.seek(&self.stack_types(), can_switch)?;
         let Ty::Stack(ty) = ty else { return None };
@@ -140,7 +140,7 @@ impl BlockWriter<'_> {
         Some(())
     }
 
-    /// A function that takes the place of this one.
+    /// A function to replace this one.
     fn replacement(&mut self, params: &[Ty]) -> usize {
         let function = &self.machine.program.functions[self.machine.function()];
         let signature = Signature::new(params, &function.signature.results);
@@ -148,7 +148,7 @@ impl BlockWriter<'_> {
     }
 }
 
-/// Whether a reference is valid, and control can go there.
+/// Whether a reference is valid, and control can go to its stack.
 pub fn can_switch(machine: &Machine, value: Value) -> bool {
     machine.valid(value).is_some_and(|stack| machine.can_go_to(stack))
 }

@@ -1,5 +1,3 @@
-//! Writes the next operations of a block.
-
 use super::entropy::Choice;
 use super::setup::Setup;
 use crate::designs::model::{Machine, Value};
@@ -8,13 +6,13 @@ use crate::designs::program::{
 };
 use std::rc::Rc;
 
-/// How many functions a program has at most.
+/// The maximum number of functions.
 const FUNCTIONS: usize = 30;
 
-/// How often something is chosen that is not known to work, of a hundred.
+/// The percentage of choices that ignore the model's state.
 const RECKLESS: usize = 6;
 
-/// Whoever writes some operations at the end of a block.
+/// Writes the next operations of a block.
 pub struct BlockWriter<'a> {
     pub machine: &'a mut Machine,
     pub setup: &'a Setup,
@@ -32,7 +30,6 @@ impl<'a> BlockWriter<'a> {
         BlockWriter { machine, setup, choice, block }
     }
 
-    /// Writes something, or closes the block.
     pub fn write(&mut self) {
         match self.choice.first {
             0..24 => self.close(),
@@ -42,7 +39,7 @@ impl<'a> BlockWriter<'a> {
         }
     }
 
-    /// An operation of a design that is used; a basic one if none is possible.
+    /// Writes an operation of a used design, or a basic one if none is possible.
     fn design(&mut self) {
         let setup = self.setup;
         let uses = [setup.typed, setup.bag, setup.tasks, setup.fibers, setup.first_class];
@@ -62,19 +59,17 @@ impl<'a> BlockWriter<'a> {
         self.basic();
     }
 
-    // ---- the block
-
     pub fn add(&mut self, op: Op) {
         self.machine.program.blocks[self.block].ops.push(Rc::new(op));
     }
 
-    /// Adds an operation after which nothing is reached.
+    /// Adds an operation that does not return, and closes the block.
     pub fn add_last(&mut self, op: Op) {
         self.add(op);
         self.machine.program.blocks[self.block].closed = true;
     }
 
-    /// Ends the block; where returning would trap, mostly otherwise.
+    /// Closes the block. Where returning would trap, mostly leaves in another way.
     fn close(&mut self) {
         if self.is_body() && !self.choice.percent(20) && self.leave_well().is_some() {
             return;
@@ -82,13 +77,11 @@ impl<'a> BlockWriter<'a> {
         self.machine.program.blocks[self.block].closed = true;
     }
 
-    /// Whether this is the outermost block of a whole function.
     fn is_body(&mut self) -> bool {
         let frame = self.machine.frame();
         frame.cursors.len() == 1 && frame.then.part_results().is_none()
     }
 
-    /// Leaves a function that should not return.
     fn leave_well(&mut self) -> Option<()> {
         if self.setup.bag && self.returns_to_nobody() {
             return self.retire();
@@ -99,12 +92,12 @@ impl<'a> BlockWriter<'a> {
         None
     }
 
-    /// Whether the code is that of a part of a function, which cannot return.
+    /// Whether the code belongs to a part of a function, which cannot return.
     pub fn is_part(&mut self) -> bool {
         self.machine.frame().then.part_results().is_some()
     }
 
-    /// A new block that says that it was reached.
+    /// A new block that records that it was reached.
     pub fn new_block(&mut self) -> BlockId {
         let block = self.machine.program.new_block();
         let function = self.machine.function();
@@ -126,8 +119,6 @@ impl<'a> BlockWriter<'a> {
         program.blocks[block].ops.extend(ops.map(Rc::new));
     }
 
-    // ---- locals
-
     pub fn locals(&self, ty: Ty) -> Vec<Local> {
         let locals = &self.machine.program.functions[self.machine.function()].locals;
         (0..locals.len()).filter(|&local| locals[local] == ty).collect()
@@ -138,7 +129,7 @@ impl<'a> BlockWriter<'a> {
         self.machine.program.new_local(function, ty)
     }
 
-    /// A local of a type, whatever is in it.
+    /// A local of a type, with any value.
     pub fn any(&mut self, ty: Ty) -> Local {
         let locals = self.locals(ty);
         match self.choice.one(&locals) {
@@ -147,7 +138,7 @@ impl<'a> BlockWriter<'a> {
         }
     }
 
-    /// A local for a result: a linear one must be empty.
+    /// A local for a result. A linear one must be empty.
     pub fn place(&mut self, ty: Ty) -> Local {
         if ty != Ty::Linear || self.choice.percent(3) {
             return self.any(ty);
@@ -160,7 +151,7 @@ impl<'a> BlockWriter<'a> {
         }
     }
 
-    /// Locals for results: no linear one twice.
+    /// Locals for results, with no linear one twice.
     pub fn places(&mut self, types: &[Ty]) -> Vec<Local> {
         let mut places: Vec<Local> = Vec::new();
         for &ty in types {
@@ -189,8 +180,8 @@ impl<'a> BlockWriter<'a> {
         }
     }
 
-    /// A local with a value that will do, of one of several types. If it is in a
-    /// variable, it is read from there first. Sometimes it will not do.
+    /// A local of one of several types whose value `will_do`. A value in a variable is read into a
+    /// local first. Sometimes the value will not do.
     pub fn seek(
         &mut self,
         types: &[Ty],
@@ -231,8 +222,7 @@ impl<'a> BlockWriter<'a> {
         Some((ty, to))
     }
 
-    /// A local with a reference to something that can be copied, and mostly has begun;
-    /// sometimes only to something that is suspended.
+    /// A local that refers to a stack to copy, mostly one that can be copied and has begun.
     pub fn seek_copied(&mut self, types: &[Ty]) -> Option<(Ty, Local)> {
         let (any, new) = (self.choice.percent(8), self.choice.percent(25));
         self.seek(types, |machine, value| {
@@ -242,8 +232,7 @@ impl<'a> BlockWriter<'a> {
         })
     }
 
-    /// A local for a result that leaves another one as it is, and mostly everything that can
-    /// be used.
+    /// A local for a result, other than `other`, and mostly without a usable value.
     pub fn place_beside(&mut self, ty: Ty, other: Local) -> Local {
         let machine = &*self.machine;
         let mut locals = self.locals(ty);
@@ -258,14 +247,12 @@ impl<'a> BlockWriter<'a> {
         }
     }
 
-    // ---- tags and functions
-
-    /// The module whose code is written.
+    /// The module of the current function.
     pub fn module(&self) -> usize {
         self.machine.program.functions[self.machine.function()].module
     }
 
-    /// Tags that can be named here, of a sort.
+    /// Tags of a sort that the current module can name.
     pub fn tags(&self, sort: impl Fn(&Signature) -> bool) -> Vec<TagId> {
         let (module, tags) = (self.module(), self.machine.program.tags.iter());
         let tags = tags.enumerate();
@@ -273,7 +260,7 @@ impl<'a> BlockWriter<'a> {
         tags.map(|(id, _)| id).collect()
     }
 
-    /// One of some tags, most often a favourite.
+    /// One of some tags, preferably a favorite.
     pub fn tag(&mut self, tags: &[TagId]) -> Option<TagId> {
         let favourites = tags.iter().filter(|tag| self.setup.favourites.contains(tag));
         let favourites: Vec<_> = favourites.copied().collect();
@@ -287,7 +274,7 @@ impl<'a> BlockWriter<'a> {
         self.machine.program.tags[tag].signature.params.clone()
     }
 
-    /// A function of a type that can be named here, or anywhere with `later`.
+    /// A function with a signature that the current module can name, or any module with `later`.
     pub fn function(&mut self, signature: &Signature, later: bool) -> FunctionId {
         let module = self.module();
         let functions = self.machine.program.functions.iter().enumerate();
@@ -317,13 +304,12 @@ impl<'a> BlockWriter<'a> {
         function
     }
 
-    /// A clause that takes the payload of a tag, after and before other values.
+    /// A clause that takes `before`, the payload of a tag, and `after`.
     pub fn clause(&mut self, tag: TagId, before: &[Ty], after: &[Ty]) -> Clause {
         let types = [before, &self.params_of(tag), after].concat();
         Clause { tag, to: self.places(&types), handler: self.new_block() }
     }
 
-    /// A catch for a tag, or for all.
     pub fn catch(&mut self, tag: Option<TagId>) -> Catch {
         let with_ref = self.choice.percent(25);
         let mut types = tag.map(|tag| self.params_of(tag)).unwrap_or_default();
@@ -333,7 +319,7 @@ impl<'a> BlockWriter<'a> {
         Catch { tag, to: self.places(&types), with_ref, handler: self.new_block() }
     }
 
-    /// Lets numbers among results be seen.
+    /// Makes numbers among results visible to the host.
     pub fn show(&mut self, results: &[Local]) {
         for &local in results {
             match self.machine.type_of(local) {

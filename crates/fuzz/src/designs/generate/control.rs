@@ -1,4 +1,4 @@
-//! Control inside a stack, exceptions, and the host.
+//! Generates control flow inside a stack, exceptions, and calls of the host.
 
 use super::block_writer::BlockWriter;
 use crate::designs::program::{Op, Signature, Ty};
@@ -41,7 +41,7 @@ impl BlockWriter<'_> {
         self.add(Op::Try { body, catches });
     }
 
-    /// Throws something, mostly something that is caught in this function.
+    /// Throws an exception, mostly one that this function catches.
     fn throw(&mut self) {
         if self.choice.percent(25)
             && let Some((_, exn)) = self.seek(&[Ty::Exn], |_, value| !value.is_null())
@@ -85,7 +85,7 @@ impl BlockWriter<'_> {
         self.show(&to);
     }
 
-    /// Has the host call a function.
+    /// Calls the host, which calls a function.
     fn enter(&mut self) {
         if self.machine.nesting() > 3 {
             return self.basic();

@@ -1,4 +1,4 @@
-//! Fibers.
+//! Generates operations of fibers.
 
 use super::block_writer::BlockWriter;
 use super::task::{is_running, is_suspended};
@@ -29,7 +29,7 @@ impl BlockWriter<'_> {
         tags.into_iter().map(|tag| self.clause(tag, before, &[])).collect()
     }
 
-    /// An event that a stack accepts where it waits, mostly; and its payload.
+    /// An event with its payload, mostly one that the stack accepts where it waits.
     fn message_for(&mut self, stack: Option<StackId>) -> Option<(TagId, Vec<usize>)> {
         let events = self.events();
         let accepted = stack.map(|stack| self.machine.accepts(stack)).unwrap_or_default();

@@ -1,7 +1,6 @@
-//! Scripts for puppets.
+//! Writes scripts for scripted programs.
 //!
-//! Wherever the program reads a number, one is chosen that will work in the
-//! state that the model is in, mostly.
+//! Where the program reads a number, the writer chooses one that mostly works in the model's state.
 
 use super::bag::can_switch;
 use super::entropy::Entropy;
@@ -11,18 +10,18 @@ use crate::designs::program::{
     Bag, BlockId, Call, Fiber, FirstClass, Handler, Op, Program, Signature, Task, Ty, Typed, With,
 };
 
-/// How many numbers a script has at most.
+/// The maximum length of a script.
 const NUMBERS: usize = 4000;
 
-/// How many calls the host makes at most.
+/// The maximum number of calls from the host.
 const CALLS: usize = 30;
 
-/// Plays a puppet, and writes its script.
+/// Writes a script while the program runs.
 struct ScriptWriter<'e> {
     entropy: Entropy<'e>,
 }
 
-/// The run of a puppet, whose script is written meanwhile.
+/// Runs a scripted program in the model, and writes its script.
 pub fn write_script(program: Program, bytes: &[u8]) -> Machine {
     let functions = program.functions.iter().enumerate();
     let entries = functions.filter(|(_, f)| !f.rout && f.signature == Signature::entry());
@@ -84,7 +83,7 @@ impl ScriptWriter<'_> {
 }
 
 impl Machine {
-    /// The blocks among which the number that is read now decides.
+    /// The blocks from which the next number chooses.
     pub fn arms(&self) -> Option<Vec<BlockId>> {
         let frame = self.stacks[self.running].frames.last()?;
         let cursor = frame.cursors.last()?;
@@ -94,8 +93,8 @@ impl Machine {
         }
     }
 
-    /// How often a block is to be chosen: never if it does not work, and most
-    /// often if it goes to another stack.
+    /// The weight of a block: zero if it does not work, and largest if it switches to another
+    /// stack.
     fn weight(&self, block: BlockId) -> usize {
         let Some(op) = self.program.blocks[block].ops.first() else { return 0 };
         if !self.works(block) {
@@ -124,7 +123,7 @@ impl Machine {
         }
     }
 
-    /// Whether a value is a reference to something that can go on.
+    /// Whether a value refers to a stack that can continue.
     fn is_usable(&self, value: Value) -> bool {
         match value {
             Value::Named(stack) => !self.stacks[stack].dead,
@@ -133,8 +132,8 @@ impl Machine {
         }
     }
 
-    /// Whether the first operation of a block does not trap, as far as one sees,
-    /// and does something.
+    /// Whether the first operation of a block does something and, as far as the model's state
+    /// tells, does not trap.
     pub fn works(&self, block: BlockId) -> bool {
         let Some(op) = self.program.blocks[block].ops.first() else { return false };
         match &**op {
@@ -177,14 +176,14 @@ impl Machine {
         }
     }
 
-    /// Whether linear locals among these are empty.
+    /// Whether the linear locals among these are empty.
     fn is_free(&self, locals: &[usize]) -> bool {
         locals.iter().all(|&local| self.type_of(local) != Ty::Linear || self.peek(local).is_null())
     }
 
     fn typed_works(&self, op: &Typed) -> bool {
         match op {
-            // Not too many, and not over one that could be used.
+            // Does not overwrite a usable continuation.
             Typed::New { to, .. } => self.valid(self.peek(*to)).is_none(),
             Typed::Bind { cont, .. } => self.valid(self.peek(*cont)).is_some(),
             Typed::Clone { to, cont, .. } => self.copies(*cont, *to),
@@ -207,7 +206,8 @@ impl Machine {
         }
     }
 
-    /// Whether what a local names can be copied to another one, over nothing that is used.
+    /// Whether the stack in a local can be copied to another local, without overwriting a usable
+    /// one.
     fn copies(&self, from: usize, to: usize) -> bool {
         let copied = self.valid(self.peek(from)).is_some_and(|stack| self.can_copy(stack));
         let free = match self.type_of(to) {

@@ -1,9 +1,9 @@
-//! Programs that do as they are script_steps: puppets.
+//! Builds scripted programs, which read their next operation from a script.
 //!
-//! Each function of a puppet is a loop that reads a number and does what stands
-//! under that number: resume this, suspend with that, call the next puppet. So
-//! one program, compiled once, can go through any number of scripts; what a
-//! script says, the [`ScriptWriter`](super::play) chooses by the state of the model.
+//! Each function of such a program is a loop that reads a number and runs the operation with that
+//! number: resume a continuation, suspend with a tag, call another function. So one program,
+//! compiled once, can run any number of scripts. A [`ScriptWriter`](super::script) chooses the
+//! numbers by the state of the model.
 //!
 //! ```text
 //!   loop: n := next; case n of
@@ -20,44 +20,42 @@ use crate::designs::program::{
 };
 use std::rc::Rc;
 
-/// How many numbers there are for operations of designs, in each function.
+/// The number of design operations in each function.
 const ARMS: usize = 26;
 
-/// How many functions a puppet has at most.
+/// The maximum number of functions.
 const FUNCTIONS: usize = 12;
 
-/// How many tags a puppet uses: few, so that they meet.
+/// The number of tags: few, so that the same tags meet.
 const TAGS: usize = 6;
 
-/// The designs of puppets, one bit for each: every design alone, every pair, and
-/// all.
+/// The designs of each program, one bit each: every design alone, every pair, and all.
 const DESIGNS: [u8; 16] = [1, 2, 4, 8, 16, 3, 5, 9, 17, 6, 10, 18, 12, 20, 24, 31];
 
-/// How many puppets there are.
+/// The number of scripted programs.
 pub const SCRIPTED_PROGRAMS: usize = 32;
 
-/// How often its functions are entered, and its loops go round, in one call of
-/// the host.
+/// The limit of function entries and loop iterations in one call of the host.
 const FUEL: i64 = 3000;
 
-/// The types that puppets use, so that they meet.
+/// The continuation types in use: few, so that the same types meet.
 pub const CONTS: [usize; 4] = [0, 1, 5, 6];
-/// Likewise.
+/// The stack types in use.
 pub const STACKS: [usize; 3] = [0, 1, 2];
-/// Likewise.
+/// The task types in use.
 pub const TASKS: [usize; 2] = [0, 2];
 
-/// Whoever makes a puppet.
+/// Builds a scripted program.
 pub struct ProgramBuilder {
     pub program: Program,
     pub setup: Setup,
     pub choice: Choice,
-    /// The function that is being made.
+    /// The current function.
     pub function: FunctionId,
     unmade: Vec<FunctionId>,
 }
 
-/// The puppet with a number.
+/// Builds the scripted program with a number.
 pub fn scripted_program(number: usize) -> Program {
     let mut choice = Choice::of(number as u64);
     let designs = DESIGNS[number % DESIGNS.len()];
@@ -87,7 +85,7 @@ pub fn scripted_program(number: usize) -> Program {
     maker.program
 }
 
-/// The tags that a puppet uses: one of each signature first, from some on.
+/// The tags in use: one of each signature first, from a random start.
 fn palette(program: &Program, choice: &mut Choice) -> Vec<TagId> {
     let count = program.tags.len();
     let start = choice.below(count);
@@ -96,8 +94,7 @@ fn palette(program: &Program, choice: &mut Choice) -> Vec<TagId> {
 }
 
 impl ProgramBuilder {
-    /// A function of a type, made already or made later; none if there are too
-    /// many.
+    /// A function with a signature, existing or new; `None` if there are too many.
     pub fn function_of(&mut self, signature: &Signature) -> Option<FunctionId> {
         let functions = self.program.functions.iter().enumerate();
         let fitting = functions.filter(|(_, function)| {
@@ -120,7 +117,7 @@ impl ProgramBuilder {
         function
     }
 
-    /// Gives a function its locals and its loop.
+    /// Builds the locals and the loop of a function.
     fn make(&mut self, function: FunctionId) {
         self.function = function;
         let mut types = self.program.types.stack_references();
@@ -158,7 +155,7 @@ impl ProgramBuilder {
                 Ty::Fiber | Ty::Linear | Ty::Exn => true,
                 _ => false,
             };
-            // The second global of a type for references that have no other place.
+            // Skips the second global of most types.
             if !used || global % 2 == 1 && !matches!(ty, Ty::Fiber | Ty::Linear | Ty::Cont(0)) {
                 continue;
             }
@@ -191,15 +188,13 @@ impl ProgramBuilder {
         }
     }
 
-    // ---- blocks, locals, tags
-
     pub fn block(&mut self, ops: Vec<Op>) -> BlockId {
         let block = self.program.new_block();
         self.program.blocks[block].ops = ops.into_iter().map(Rc::new).collect();
         block
     }
 
-    /// A block that says that it was reached, and then what.
+    /// A block that records that it was reached, and then runs `ops`.
     pub fn noted(&mut self, ops: Vec<Op>) -> BlockId {
         let to = self.local(Ty::I64);
         let value = 100 + self.program.blocks.len() as i64;
@@ -220,7 +215,7 @@ impl ProgramBuilder {
         }
     }
 
-    /// A local in which there may be something else at the same time.
+    /// A local of a type that has at least two locals.
     pub fn other_local(&mut self, ty: Ty) -> Local {
         let locals = &self.program.functions[self.function].locals;
         match locals.iter().filter(|other| **other == ty).count() {
@@ -233,7 +228,7 @@ impl ProgramBuilder {
         types.iter().map(|&ty| self.local(ty)).collect()
     }
 
-    /// A tag of a sort; if there is none among those of this puppet, any.
+    /// A tag of a sort, preferably one of those in use.
     pub fn tag(&mut self, sort: impl Fn(&Signature) -> bool) -> Option<TagId> {
         let all = 0..self.program.tags.len();
         let mut tags: Vec<_> = all.filter(|&tag| sort(&self.program.tags[tag].signature)).collect();
@@ -266,7 +261,7 @@ impl ProgramBuilder {
         Catch { tag, to: self.locals(&types), with_ref, handler: self.noted(vec![]) }
     }
 
-    /// An operation, and its numbers noted.
+    /// An operation, followed by notes of its numeric results.
     pub fn shown(&mut self, op: Op, to: &[Local]) -> Vec<Op> {
         let types = &self.program.functions[self.function].locals;
         let numbers = to.iter().copied().filter(|&local| types[local] == Ty::I64);
@@ -274,7 +269,7 @@ impl ProgramBuilder {
         [vec![op], notes].concat()
     }
 
-    /// Calls another puppet, which then is in control.
+    /// Calls another function, which then reads the script.
     pub fn call(&mut self) -> Op {
         let signature = Signature::new(&[], &[]);
         let function = self.function_of(&signature);

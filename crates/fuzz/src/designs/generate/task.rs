@@ -1,4 +1,4 @@
-//! Tasks.
+//! Generates operations of tasks.
 
 use super::block_writer::BlockWriter;
 use crate::designs::model::{Machine, Value};
@@ -100,7 +100,7 @@ pub fn is_suspended(machine: &Machine, value: Value) -> bool {
     matches!(value, Value::Named(stack) if machine.stacks[stack].suspended)
 }
 
-/// Whether a task or fiber runs, or is an ancestor of what does.
+/// Whether a task or fiber is the running one or one of its ancestors.
 pub fn is_running(machine: &Machine, value: Value) -> bool {
     matches!(value, Value::Named(stack) if machine.chain().contains(&stack))
 }

@@ -1,4 +1,4 @@
-//! What has nothing to do with stacks: numbers, objects, variables, control.
+//! Operations on numbers, objects, variables and control flow.
 
 use super::value::Shape;
 use super::walk::OnReturn;
@@ -113,7 +113,7 @@ impl Machine {
         Ok(())
     }
 
-    /// What is in a variable; a linear one is null then.
+    /// Reads a variable, and clears a linear one.
     fn read(place: &mut Value, ty: Ty) -> Value {
         if ty == Ty::Linear { std::mem::take(place) } else { *place }
     }

@@ -1,8 +1,7 @@
-//! Exceptions, standard ones and those that are events.
+//! Exceptions, including those that are events.
 //!
-//! An exception looks for a catch in the blocks of the running frame, then in
-//! the frame below, then in the parent, and so on up to the base. On its way it
-//! may meet redirections, which send it to another stack.
+//! An exception looks for a catch in the blocks of the running frame, then in the frame below, then
+//! in the parent, and so on up to the base. A redirection on the way sends it to another stack.
 
 use super::stack::StackKind;
 use super::walk::{After, FunctionPart, MarkKind, OnReturn};
@@ -10,8 +9,7 @@ use super::{CursorKind, Machine, Step, Trap, Value};
 use crate::designs::program::{Catch, Op, Ty};
 
 impl Machine {
-    /// Throws an exception in the running frame, or, if the running stack has
-    /// none, at its ground.
+    /// Throws an exception in the running frame, or at the bottom of a stack without frames.
     pub(super) fn throw(&mut self, exception: usize) -> Step {
         loop {
             let Some(frame) = self.stacks[self.running].frames.last_mut() else {
@@ -64,8 +62,8 @@ impl Machine {
         catches.iter().find(|catch| catch.tag.is_none_or(|caught| caught == tag)).cloned()
     }
 
-    /// Gives the values to a catch. A stack among them gets a new reference, so
-    /// that the one in the exception is stale.
+    /// Passes the values to a catch. A stack among them gets a new reference, which makes the one
+    /// in the exception stale.
     fn land(&mut self, catch: &Catch, exception: usize) -> Step {
         let mut values = Vec::new();
         if let Some(tag) = catch.tag {
@@ -89,8 +87,8 @@ impl Machine {
         Ok(())
     }
 
-    /// The exception has left all frames of the running stack. Goes on in the
-    /// parent, or returns how it ends.
+    /// The exception has left all frames of the running stack. Continues in the parent, or ends the
+    /// activation.
     fn leave_stack(&mut self, exception: usize) -> Option<Step> {
         match self.stacks[self.running].kind {
             StackKind::Root(_) => Some(self.root_threw(exception)),
@@ -105,7 +103,7 @@ impl Machine {
         }
     }
 
-    /// Frees what runs, and throws the exception where another stack waits.
+    /// Frees the running stacks, and throws the exception where another stack waits.
     pub(super) fn redirect(&mut self, exception: usize, target: Value) -> Step {
         let target = self.check_target(target)?;
         let base = self.base();

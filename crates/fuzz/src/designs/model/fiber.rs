@@ -1,17 +1,17 @@
-//! Fibers, and the events that they send each other.
+//! Operations of fibers, and the events that they send each other.
 
 use super::stack::{Fresh, StackKind};
 use super::walk::OnReturn;
 use super::{CursorKind, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{Clause, Fiber, Op, TagId};
 
-/// Where an event goes.
+/// The destination of an event.
 enum Receiver {
-    /// The clause with a number of the instruction at which the receiver waits.
+    /// A clause of the instruction at which the receiver waits.
     Clause(usize),
-    /// Behind a `fiber.mount_new` or `fiber.switch_new`, whose return event it is.
+    /// After a `fiber.mount_new` or `fiber.switch_new` whose return event it is.
     Behind,
-    /// The function with a number among those of a fiber that has not started.
+    /// A function of a fiber that has not started.
     Function(usize),
 }
 
@@ -110,7 +110,6 @@ impl Machine {
         Ok(())
     }
 
-    /// The fiber to suspend: the current one, or a control ancestor.
     fn running_fiber(&self, reference: Value) -> Result<StackId, Trap> {
         match reference {
             Value::Named(fiber) if self.chain().contains(&fiber) => Ok(fiber),
@@ -119,7 +118,7 @@ impl Machine {
         }
     }
 
-    /// The fiber to resume, unless it is the one that is suspended by that.
+    /// The fiber to resume, unless this operation suspends it.
     fn target_fiber(&mut self, reference: Value, from: Option<StackId>) -> Result<StackId, Trap> {
         match reference {
             Value::Named(fiber) if Some(fiber) == from => Ok(fiber),
@@ -133,13 +132,11 @@ impl Machine {
         }
     }
 
-    /// The events that a stack accepts where it waits.
     pub fn accepts(&self, stack: StackId) -> Vec<TagId> {
         let tags = 0..self.program.tags.len();
         tags.filter(|&tag| self.look_up(stack, tag).is_some()).collect()
     }
 
-    /// Looks an event up where a stack waits.
     fn look_up(&self, stack: StackId, event: TagId) -> Option<Receiver> {
         if let Some(Fresh::Fiber(clauses, _)) = &self.stacks[stack].fresh {
             return clauses.iter().position(|clause| clause.0 == event).map(Receiver::Function);
@@ -153,7 +150,7 @@ impl Machine {
         clauses(op).iter().position(|clause| clause.tag == event).map(Receiver::Clause)
     }
 
-    /// The running stack gets an event that was looked up there.
+    /// Delivers an event to the running stack, at the destination found before.
     fn receive(&mut self, receiver: Receiver, payload: Vec<Value>) -> Step {
         match receiver {
             Receiver::Behind => {
@@ -184,8 +181,7 @@ impl Machine {
         }
     }
 
-    /// The function of the running fiber has returned: its control parent gets
-    /// the return event.
+    /// The function of the running fiber has returned: its control parent gets the return event.
     pub(super) fn fiber_returned(&mut self, returns: Option<TagId>, values: Vec<Value>) -> Step {
         let returns = returns.ok_or(Trap("fiber function returned"))?;
         let fiber = self.running;

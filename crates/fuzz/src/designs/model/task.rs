@@ -1,4 +1,4 @@
-//! Tasks.
+//! Operations of tasks.
 
 use super::stack::{Fresh, StackKind};
 use super::{Machine, StackId, Step, Trap, Value};
@@ -69,7 +69,7 @@ impl Machine {
         if self.stacks[task].suspended { Ok(task) } else { Err(Trap("task is not suspended")) }
     }
 
-    /// A task that is active or an ancestor of what is.
+    /// The task of a reference, which must be the running one or an ancestor.
     fn running_task(&mut self, reference: Value) -> Result<StackId, Trap> {
         let task = self.live_task(reference)?;
         if self.chain().contains(&task) { Ok(task) } else { Err(Trap("task is not running")) }

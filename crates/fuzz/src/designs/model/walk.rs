@@ -1,31 +1,30 @@
-//! Walks: how `call_stack` finds its answer, and how redirections send walks
-//! and exceptions to other stacks.
+//! Walks: how `call_stack` finds its answer, and how redirections send walks and exceptions to
+//! other stacks.
 //!
-//! The parts of `answer` and `stack.redirect_to` run in frames of their own on
-//! top of the running stack, with the locals of the function that contains
-//! them. Such a frame knows the walk for which it runs; a walk that begins in
-//! it continues outside of what that walk has passed.
+//! The parts of `answer` and `stack.redirect_to` run in frames of their own on top of the running
+//! stack, with the locals of their function. Such a frame knows its walk. A walk that starts in it
+//! continues outside of all that its walk has passed.
 
 use super::copy::Copied;
 use super::{CursorKind, Frame, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{BlockId, FirstClass, FunctionId, Local, Op, TagId};
 use std::rc::Rc;
 
-/// What becomes of the results of a frame.
+/// What happens to the results of a frame.
 #[derive(Clone, Debug)]
 pub enum OnReturn {
-    /// The operation of the frame below gets them.
+    /// The operation of the frame below receives them.
     Call,
-    /// It is the outermost frame of its stack.
+    /// The frame is the outermost one of its stack.
     Bottom,
-    /// They become an event for the frame below; without one, it traps.
+    /// They become an event for the frame below; without an event, returning traps.
     Event(Option<TagId>, &'static str),
-    /// It is a part of a function.
+    /// The frame runs a part of a function.
     Part(Box<FunctionPart>),
 }
 
 impl OnReturn {
-    /// Which locals are the results of a part; none for a whole function.
+    /// The locals with the results of a part; `None` for a whole function.
     pub fn part_results(&self) -> Option<&[Local]> {
         let OnReturn::Part(part) = self else { return None };
         Some(match &**part {
@@ -38,21 +37,21 @@ impl OnReturn {
     }
 }
 
-/// Why a part of a function runs.
+/// The purpose of a part of a function.
 #[derive(Clone, Debug)]
 pub enum FunctionPart {
     /// The code of an `answer`.
     Answer { walk: Walk, results: Vec<Local> },
-    /// A walk asks a `stack.redirect_to` where to go on.
+    /// A walk asks a `stack.redirect_to` for its target.
     Ask { walk: Walk, results: Vec<Local> },
-    /// An exception asks it.
+    /// An exception asks a `stack.redirect_to` for its target.
     AskForException { exception: usize, results: Vec<Local> },
     /// A `stack.redirect_to` gets its stack back after a walk.
     Give { walk: Walk, after: After },
 }
 
 impl FunctionPart {
-    /// The values that it holds: those that its walk has taken or has on its way.
+    /// The values that its walk has taken or is passing on.
     pub fn held(&self) -> Vec<Value> {
         let (walk, after) = match self {
             FunctionPart::Answer { walk, .. } | FunctionPart::Ask { walk, .. } => (walk, &[][..]),
@@ -64,7 +63,6 @@ impl FunctionPart {
         self.taken().into_iter().chain(others).collect()
     }
 
-    /// The stacks that its walk has taken.
     pub fn taken(&self) -> Vec<Value> {
         let (FunctionPart::Answer { walk, .. }
         | FunctionPart::Ask { walk, .. }
@@ -78,7 +76,7 @@ impl FunctionPart {
         taken.collect()
     }
 
-    /// Its walk is where it was, in the copy.
+    /// Moves its walk to the copied stacks.
     pub fn become_copy(&mut self, copied: &Copied) {
         let (FunctionPart::Answer { walk, .. }
         | FunctionPart::Ask { walk, .. }
@@ -99,17 +97,16 @@ impl FunctionPart {
     }
 }
 
-/// How a `call_stack` continues when its walk is over.
 #[derive(Clone, Debug)]
 pub enum After {
     Return(Vec<Value>),
     Throw(usize),
 }
 
-/// What a walk can meet.
+/// A mark, which a walk can meet.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// Tells it from every other.
+    /// A unique number.
     pub serial: usize,
     pub kind: MarkKind,
 }
@@ -121,7 +118,7 @@ pub enum MarkKind {
     RedirectTo(Rc<Op>),
 }
 
-/// A walk, and what it has taken on its way.
+/// A walk, and the stacks that it has taken on its way.
 #[derive(Clone, Debug)]
 pub struct Walk {
     tag: usize,
@@ -130,18 +127,17 @@ pub struct Walk {
     taken: Vec<TakenStack>,
 }
 
-/// A place in a stack: outside the block with a number, in the frame with a
-/// number.
+/// A position in a stack: outside a block of a frame, both by index.
 #[derive(Clone, Copy, Debug)]
 struct WalkPosition {
     stack: StackId,
     frame: usize,
     cursor: usize,
-    /// Of the mark there, if it is one.
+    /// The number of the mark there, if there is one.
     serial: usize,
 }
 
-/// A stack that a walk has gone to, with where it belongs.
+/// A stack that a walk has entered, and where it must return to.
 #[derive(Clone, Debug)]
 enum TakenStack {
     /// The local of a `stack.redirect`.
@@ -156,7 +152,6 @@ impl Machine {
         self.walk_on(Walk { tag, args, at, taken: Vec::new() })
     }
 
-    /// The innermost place of a stack.
     fn top(&self, stack: StackId) -> WalkPosition {
         let frames = &self.stacks[stack].frames;
         let cursor = frames.last().map_or(0, |frame| frame.cursors.len());
@@ -216,7 +211,7 @@ impl Machine {
         }
     }
 
-    /// Outside a frame: the frame below it, or, if it is a part, where its walk is.
+    /// The position outside a frame: the frame below, or for a part, the position of its walk.
     fn below(&mut self, at: WalkPosition) -> WalkPosition {
         let frames = &self.stacks[at.stack].frames;
         if let OnReturn::Part(part) = &frames[at.frame - 1].then
@@ -234,9 +229,8 @@ impl Machine {
         WalkPosition { frame: next, cursor, ..at }
     }
 
-    /// Whether the mark that a walk has found is still where it was. If the
-    /// answer was suspended and its function continued meanwhile, it is not, and
-    /// nobody says what is outside of it.
+    /// Whether the mark that a walk found is still in place. If the answer was suspended and its
+    /// function continued, it is gone, and the positions outside are unspecified.
     fn is_there(&self, place: WalkPosition) -> bool {
         let frame = self.stacks[place.stack].frames.get(place.frame - 1);
         let cursor = frame.and_then(|frame| frame.cursors.get(place.cursor));
@@ -244,9 +238,9 @@ impl Machine {
             Some(CursorKind::Mark(mark)) if mark.serial == place.serial)
     }
 
-    /// Whether a stack is the running one or a parent of it. If the answer was
-    /// suspended and is continued elsewhere, the stack of the mark need not be, and
-    /// nobody says what a walk finds.
+    /// Whether a stack is the running one or one of its parents. If the answer was suspended and
+    /// continued elsewhere, the stack of the mark may not be, and the result of a walk is
+    /// unspecified.
     fn is_outside(&self, stack: StackId) -> bool {
         let mut next = Some(self.running);
         while let Some(outer) = next {
@@ -263,13 +257,12 @@ impl Machine {
         parent.map(|parent| self.top(parent)).ok_or(Trap("no answer on the stack"))
     }
 
-    /// The innermost place of a stack that a walk is sent to.
+    /// The innermost position of a stack to which a walk is sent.
     fn inside(&self, reference: Value) -> Result<WalkPosition, Trap> {
         let stack = self.check_once(reference)?;
         Ok(self.top(self.stacks[stack].innermost))
     }
 
-    /// Runs a part of a function on top of the running stack.
     fn enter_part(
         &mut self,
         function: FunctionId,
@@ -294,7 +287,7 @@ impl Machine {
         self.set_all(params, args)
     }
 
-    /// An exception has reached a `stack.redirect_to`, whose body is left.
+    /// An exception has reached a `stack.redirect_to`, whose body it leaves.
     pub(super) fn ask_for_exception(&mut self, op: &Op, exception: usize) -> Step {
         let Op::FirstClass(FirstClass::RedirectTo { ask, ask_to, .. }) = op else {
             unreachable!("its mark")
@@ -304,7 +297,6 @@ impl Machine {
         self.enter_part(function, locals, *ask, part, &[], &[])
     }
 
-    /// A part has returned.
     pub(super) fn part_returned(&mut self, part: FunctionPart, mut values: Vec<Value>) -> Step {
         match part {
             FunctionPart::Answer { walk, .. } => self.end_walk(walk, After::Return(values)),
@@ -335,7 +327,7 @@ impl Machine {
         }
     }
 
-    /// Gives back what the walk has taken, the last first; then its `call_stack`
+    /// Returns the stacks that the walk has taken, the last one first. Then its `call_stack`
     /// continues.
     pub(super) fn end_walk(&mut self, mut walk: Walk, after: After) -> Step {
         while let Some(taken) = walk.taken.pop() {

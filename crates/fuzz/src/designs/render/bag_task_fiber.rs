@@ -1,4 +1,4 @@
-//! Bag of stacks, tasks and fibers.
+//! Renders operations of the bag of stacks, tasks and fibers.
 
 use super::Writer;
 use super::clauses::Landing;

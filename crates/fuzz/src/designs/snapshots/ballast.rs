@@ -1,8 +1,8 @@
-//! What lies in a store beside the program: much of everything, of which little changes between
-//! two snapshots, and which the host knows.
+//! State in a store beside the program, known to the host: a large amount, of which little changes
+//! between two snapshots.
 //!
-//! All of it adds up numbers: places of a memory, objects, continuations in a table, and one stack
-//! of each design that the host has under a name.
+//! Each part adds up numbers: places of a memory, objects, continuations in a table, and a named
+//! stack of each design.
 
 use crate::designs::engine::Host;
 use crate::seeds::Random;
@@ -13,10 +13,9 @@ use ropewalk::{
 };
 use std::collections::BTreeMap;
 
-/// The module.
 pub const SOURCE: &str = include_str!("ballast.wat");
 
-/// What adds up numbers.
+/// The parts of the ballast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum BallastKind {
     Memory,
@@ -32,7 +31,8 @@ enum BallastKind {
 
 use BallastKind as K;
 
-/// All of them. The last are those of which the host holds the only reference, which changes.
+/// All parts. The host holds the only reference to each of the last ones, and that reference
+/// changes.
 const KINDS: [BallastKind; 9] = [
     K::Memory,
     K::Objects,
@@ -45,22 +45,22 @@ const KINDS: [BallastKind; 9] = [
     K::FirstClassStack,
 ];
 
-/// How many of them nobody holds.
+/// The number of parts that the host does not hold.
 const NOT_HELD: usize = 6;
 
-/// How many places there are of each kind at least.
+/// The minimum number of places of each part.
 const PLACES: u64 = 9000;
 
-/// How many continuations are begun at once.
+/// The number of continuations that are started together.
 const MANY: u64 = 600;
 
-/// What the host knows of it.
+/// The expected sums.
 pub type Sums = BTreeMap<(u8, usize), i64>;
 
-/// What the host has of it.
+/// The host's side of the ballast.
 pub struct Ballast {
     instance: Instance,
-    /// The sum of each place that was used.
+    /// The sum of each used place.
     pub sums: Sums,
     continuation: Option<Continuation>,
     task: Task,
@@ -69,11 +69,11 @@ pub struct Ballast {
     first_class_stack: Option<FirstClassStack>,
 }
 
-/// A store with it.
+/// A store with ballast.
 type Beside<'a> = StoreContextMut<'a, Host>;
 
 impl Ballast {
-    /// That of a new store.
+    /// Creates the ballast of a new store.
     pub fn new(store: &mut Beside<'_>, instance: Instance) -> Result<Ballast> {
         let sum = instance.get_func(&mut *store, "sum").context("no function")?;
         let continuation = Some(Continuation::new(&mut *store, sum)?);
@@ -90,7 +90,7 @@ impl Ballast {
         Ok(Ballast { instance, sums, continuation, task, fiber, bag_stack, first_class_stack })
     }
 
-    /// That of a store that was restored, which has some sums.
+    /// The ballast of a restored store, with the sums at the time of the snapshot.
     pub fn restored(restored: &mut Restored<Host>, sums: Sums) -> Result<Ballast> {
         Ok(Ballast {
             instance: restored.instance("ballast")?,
@@ -103,7 +103,7 @@ impl Ballast {
         })
     }
 
-    /// Names what the host has.
+    /// Names the host's references in a snapshot.
     pub fn name(&self, options: &mut SnapshotOptions) {
         options.name_instance("ballast", self.instance);
         options.name_task("task", &self.task).name_fiber("fiber", &self.fiber);
@@ -118,11 +118,11 @@ impl Ballast {
         }
     }
 
-    /// Changes something. Returns whether the host holds other references now than before.
+    /// Makes a random change. Returns whether the host's references changed.
     pub fn change(&mut self, store: &mut Beside<'_>, random: &mut Random) -> Result<bool> {
         let kinds = if random.below(4) == 0 { KINDS.len() } else { NOT_HELD };
         let kind = KINDS[random.below(kinds as u64) as usize];
-        // There is more than before, but no sum is another.
+        // Growth changes no sum.
         let more = match random.below(32) {
             0 => Some("grow_memory"),
             1 => Some("grow_table"),
@@ -133,14 +133,14 @@ impl Ballast {
             let more = self.instance.get_typed_func::<(), ()>(&mut *store, more)?;
             more.call(&mut *store, ())?;
         }
-        // Places that were used before are often used again.
+        // Used places are often used again.
         let places = [20, MANY, PLACES][random.below(3) as usize];
         let (at, number) = (random.below(places) as usize, random.below(1000) as i64);
         self.add(store, kind, at, number)?;
         Ok(KINDS[NOT_HELD..].contains(&kind))
     }
 
-    /// Compares everything that was used, and some that was not, with what is known.
+    /// Compares all used places, and some unused ones, with the expected sums.
     pub fn check(&mut self, store: &mut Beside<'_>, random: &mut Random) -> Result<()> {
         for (kind, at) in self.sums.keys().copied().collect::<Vec<_>>() {
             self.add(store, KINDS[usize::from(kind)], at, 0)?;
@@ -151,7 +151,7 @@ impl Ballast {
         Ok(())
     }
 
-    /// Adds a number to a place; the sum must be what is known.
+    /// Adds a number to a place, and checks the sum.
     fn add(
         &mut self,
         store: &mut Beside<'_>,
@@ -159,7 +159,7 @@ impl Ballast {
         at: usize,
         number: i64,
     ) -> Result<()> {
-        // There is one of these.
+        // These have one place.
         let at = if matches!(kind, K::Memory | K::Objects | K::Elements | K::Continuations) {
             at
         } else {

@@ -1,5 +1,5 @@
-;; Much of everything, most of which stays as it is between two snapshots. Whatever it is, it adds
-;; up what it is given, and gives the sum.
+;; A large amount of each kind of state, which changes little between two snapshots. Each part adds
+;; up the numbers that it receives, and returns the sum.
 (module $ballast
   (import "host" "new_stack" (func $new_stack (result stackref)))
 
@@ -11,7 +11,7 @@
     (i64.load (local.get $at)))
   (func (export "grow_memory") (drop (memory.grow (i32.const 1))))
 
-  ;; Objects in a table, some of which refer to others.
+  ;; Objects in a table. Some refer to others.
   (type $cell (struct (field (mut i64)) (field (mut (ref null $cell)))))
   (table $cells 9000 12000 (ref null $cell))
   (func (export "objects") (param $at i32) (param $n i64) (result i64)

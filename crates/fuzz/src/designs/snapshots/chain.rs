@@ -1,43 +1,41 @@
-//! The snapshots of a store: whole ones, and such that have what has changed since another.
+//! Chains of snapshots: full ones, and deltas to earlier ones.
 
 use crate::seeds::Random;
 use anyhow::{Result, ensure};
 use ropewalk::{Snapshot, SnapshotOptions};
 
-/// A snapshot, as it was taken, and with what it takes from others.
+/// A snapshot as it was taken, and merged with its bases.
 #[derive(Clone)]
 pub struct ChainedSnapshot {
     taken: Snapshot,
-    /// All of it.
+    /// The merged snapshot.
     pub whole: Snapshot,
 }
 
-/// What a snapshot is to have.
+/// What a snapshot is a delta to.
 #[derive(Clone)]
 pub enum SnapshotBase {
-    /// All.
+    /// Nothing: it is a full snapshot.
     Whole,
-    /// What has changed since the last one.
+    /// The last snapshot.
     SinceLast,
-    /// What has changed since one that may be much older, or of a store that this one does not
-    /// come from.
+    /// A snapshot that may be old, or of a store that is not an ancestor of this one.
     Since(ChainedSnapshot),
 }
 
-/// The snapshots that the next one can be based on.
+/// The possible bases of the next snapshot.
 #[derive(Clone, Default)]
 pub struct Chain {
-    /// Some, in no particular order.
     known: Vec<ChainedSnapshot>,
-    /// The one that was taken last of the store, or that the store was restored from.
+    /// The last snapshot of the store, or the one from which the store was restored.
     last: Option<ChainedSnapshot>,
 }
 
-/// How many snapshots are known.
+/// The maximum number of possible bases.
 const KNOWN: usize = 5;
 
 impl Chain {
-    /// What the next one is to have.
+    /// Chooses the base of the next snapshot.
     pub fn base(&self, random: &mut Random) -> SnapshotBase {
         let older = random.below(KNOWN as u64) as usize;
         match (random.below(6), self.known.get(older)) {
@@ -47,7 +45,7 @@ impl Chain {
         }
     }
 
-    /// Makes a snapshot the last one, and completes it.
+    /// Merges a snapshot with its base, and makes it the last one.
     pub fn add(
         &mut self,
         taken: Snapshot,
@@ -59,16 +57,22 @@ impl Chain {
             SnapshotBase::SinceLast => self.last.as_ref().filter(|_| taken.is_based()),
             SnapshotBase::Since(link) => Some(link),
         };
-        ensure!(taken.is_based() == base.is_some(), "it has what has changed since nothing");
+        ensure!(
+            taken.is_based() == base.is_some(),
+            "the snapshot is a delta without a base, or full despite one"
+        );
         let whole = base.map(|base| taken.on(&base.whole)).transpose()?;
-        ensure!(whole.as_ref().is_none_or(|whole| !whole.is_based()), "it is not whole");
+        ensure!(
+            whole.as_ref().is_none_or(|whole| !whole.is_based()),
+            "the merged snapshot is still a delta"
+        );
         let whole = whole.unwrap_or_else(|| taken.clone());
         let link = ChainedSnapshot { taken, whole };
         self.begin(link.clone(), random);
         Ok(link)
     }
 
-    /// Goes on with a store that was restored from a snapshot.
+    /// Continues with a store that was restored from a snapshot.
     pub fn begin(&mut self, link: ChainedSnapshot, random: &mut Random) {
         match self.known.len() < KNOWN {
             true => self.known.push(link.clone()),
@@ -79,18 +83,17 @@ impl Chain {
 }
 
 impl SnapshotBase {
-    /// Says so.
+    /// Sets the options of a snapshot.
     pub fn apply(&self, options: &mut SnapshotOptions, random: &mut Random) {
         match self {
             SnapshotBase::Whole => {}
             SnapshotBase::SinceLast => _ = options.since_last(),
-            // Both mean the same.
+            // Both are equivalent.
             SnapshotBase::Since(link) if random.below(2) == 0 => _ = options.since(&link.taken),
             SnapshotBase::Since(link) => _ = options.since(&link.whole),
         }
     }
 
-    /// What it is called in reports.
     pub fn name(&self) -> &'static str {
         match self {
             SnapshotBase::Whole => "whole",

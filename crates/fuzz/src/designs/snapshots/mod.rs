@@ -1,16 +1,16 @@
-//! Programs whose store is written down again and again while they run.
+//! Runs programs with snapshots of their store.
 //!
 //! ```text
-//!   the run   ----x------x---|--x---|--------x--|---     x at check points, and in the host
+//!   the run   ----x------x---|--x---|--------x--|---     x at safepoints, and in the host
 //!                 |      |   |               |           | between calls
-//!                 |      |   +--> the rest   +--> the run goes on here, and not there
+//!                 |      |   +--> the rest   +--> the run continues here instead
 //!                 |      +--> the rest of the call, and the calls after it
 //!                 +--> ...
 //! ```
 //!
-//! Snapshots are whole, or have what has changed since the last, or since another
-//! ([`chain`]). Some are read into another store, where the program goes on; whichever store it
-//! goes on in, the host must see what the model says. Beside the program lies [`ballast`].
+//! Snapshots are full, or deltas to the last one or to another one ([`chain`]). Some are restored
+//! to another store, in which the program continues. In whichever store it runs, the host must see
+//! what the model predicts. The store also has [`ballast`].
 
 mod ballast;
 mod chain;
@@ -27,36 +27,36 @@ use ropewalk::{
     SnapshotError, SnapshotHandle, SnapshotOptions, StoreContextMut, Val,
 };
 
-/// How many snapshots are taken of a program.
+/// The number of snapshots of a program.
 const SNAPSHOTS: usize = 150;
 
-/// How many are read again.
+/// The number of snapshots that are restored.
 const READ: usize = 16;
 
-/// How many that were taken in one call are.
-const OF_ONE_CALL: usize = 4;
+/// The maximum number of restored snapshots of one call.
+const PER_CALL: usize = 4;
 
-/// What the host of a store that is written down knows.
+/// The host's state for snapshots of a store.
 pub struct SnapshotState {
     random: Random,
-    /// Those of the program.
+    /// The instances of the program.
     instances: Vec<Instance>,
-    /// It is elsewhere while it is changed.
+    /// `None` while it is in use.
     ballast: Option<Ballast>,
     chain: Chain,
-    /// Asks for the next snapshot.
+    /// Requests the next snapshot.
     handle: Option<SnapshotHandle>,
-    /// How many more are taken.
+    /// The number of remaining snapshots.
     left: usize,
-    /// Those that are to be read again.
+    /// The snapshots to restore.
     taken: Vec<TakenSnapshot>,
-    /// Whether the host holds what had no name when the handle was made.
-    is_out_of_date: bool,
-    /// The first thing that went wrong.
+    /// Whether the host's references have changed since the handle's options named them.
+    is_stale: bool,
+    /// The first problem.
     wrong: Option<anyhow::Error>,
 }
 
-/// A snapshot, and what the host knew then.
+/// A snapshot, and the host's state at that time.
 struct TakenSnapshot {
     link: ChainedSnapshot,
     place: String,
@@ -65,7 +65,8 @@ struct TakenSnapshot {
     chain: Chain,
 }
 
-/// What is seen of a program: in the end, and wherever it went on from a snapshot.
+/// Runs a program, and resumes it from some of its snapshots. Returns what the host saw in each
+/// run.
 pub fn run(program: &Program, compiled: &Compiled, choices: u64) -> Result<Vec<Sight>> {
     let mut session = Session::new(program, compiled, choices)?;
     for number in 0..program.calls.len() {
@@ -75,7 +76,7 @@ pub fn run(program: &Program, compiled: &Compiled, choices: u64) -> Result<Vec<S
     session.finish()
 }
 
-/// A program that runs while it is written down.
+/// A run of a program with snapshots.
 struct Session<'a> {
     program: &'a Program,
     restoring: Restoring<Host>,
@@ -100,7 +101,7 @@ impl<'a> Session<'a> {
             handle: None,
             left: SNAPSHOTS,
             taken: Vec::new(),
-            is_out_of_date: false,
+            is_stale: false,
             wrong: None,
         };
         run.store.data_mut().snapshots = Some(Box::new(snapshots));
@@ -110,32 +111,32 @@ impl<'a> Session<'a> {
         Ok(Session { program, restoring, run, random, sights: Vec::new() })
     }
 
-    /// Makes a call, and goes on from some of the snapshots that were taken meanwhile.
+    /// Makes a call, and resumes it from some of its snapshots.
     fn call(&mut self, number: usize) -> Result<()> {
         self.run.listen()?;
         self.run.call(self.program, &self.program.calls[number])?;
-        self.run.is_fine()?;
-        while let Some(taken) = self.read_all(number)? {
+        self.run.take_error()?;
+        while let Some(taken) = self.restore_all(number)? {
             let (mut run, call) = self.restored(&taken, true)?;
             run.listen()?;
             run.resume(self.program, call)?;
-            run.is_fine()?;
+            run.take_error()?;
             self.run = run;
         }
         Ok(())
     }
 
-    /// Changes some things, and writes the store down between two calls.
+    /// Makes changes and takes snapshots between two calls.
     fn between(&mut self, number: usize) -> Result<()> {
         for _ in 0..self.random.below(3) {
             self.run.change()?;
-            // Where objects have moved, everything is looked at.
+            // Objects that moved must be written again.
             if self.random.below(6) == 0 {
                 self.run.store.gc();
             }
-            self.run.write_down()?;
+            self.run.take_snapshot()?;
         }
-        if let Some(taken) = self.read_all(number)? {
+        if let Some(taken) = self.restore_all(number)? {
             let (run, call) = self.restored(&taken, true)?;
             ensure!(call.is_none(), "a call is in a snapshot that was taken between calls");
             self.run = run;
@@ -143,9 +144,9 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Reads the snapshots that were taken in or after a call, and goes on from each. Returns one
-    /// from which the run is to go on.
-    fn read_all(&mut self, number: usize) -> Result<Option<TakenSnapshot>> {
+    /// Restores the snapshots of a call, and finishes the program from each. May return one in
+    /// which the run should continue.
+    fn restore_all(&mut self, number: usize) -> Result<Option<TakenSnapshot>> {
         let mut all = std::mem::take(&mut self.run.snapshots()?.taken);
         for taken in &all {
             if self.sights.len() < READ {
@@ -156,7 +157,7 @@ impl<'a> Session<'a> {
         Ok(if chosen < all.len() { Some(all.swap_remove(chosen)) } else { None })
     }
 
-    /// Goes on from a snapshot until the program has ended.
+    /// Finishes the program from a snapshot.
     fn read(&mut self, taken: &TakenSnapshot, number: usize) -> Result<()> {
         let (mut run, call) = self.restored(taken, false)?;
         if call.is_some() {
@@ -170,12 +171,11 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// A store that is read from a snapshot, and the call in it. It is written down in turn, or
-    /// not.
+    /// Restores a store, and the call in it, from a snapshot. The store may take further snapshots.
     fn restored(
         &mut self,
         taken: &TakenSnapshot,
-        goes_on: bool,
+        continues: bool,
     ) -> Result<(Run, Option<RestoredCall>)> {
         let mut random = Random::new(self.random.next_u64());
         let host = Host::after(taken.seen.clone());
@@ -187,7 +187,7 @@ impl<'a> Session<'a> {
         let instances = instances.collect::<Result<Vec<_>>>()?;
         let mut chain = taken.chain.clone();
         chain.begin(taken.link.clone(), &mut random);
-        let left = if goes_on { self.run.snapshots()?.left } else { 0 };
+        let left = if continues { self.run.snapshots()?.left } else { 0 };
         let snapshots = SnapshotState {
             random,
             instances: instances.clone(),
@@ -196,7 +196,7 @@ impl<'a> Session<'a> {
             handle: None,
             left,
             taken: Vec::new(),
-            is_out_of_date: false,
+            is_stale: false,
             wrong: None,
         };
         restored.store.data_mut().snapshots = Some(Box::new(snapshots));
@@ -218,18 +218,18 @@ impl Run {
         self.store.data_mut().snapshots()
     }
 
-    /// Has the next call written down.
+    /// Requests snapshots of the next call.
     fn listen(&mut self) -> Result<()> {
         let (options, base) = self.snapshots()?.options();
         let handle = self.store.on_snapshot_request(options, move |mut store, snapshot| {
             let host = store.data_mut();
-            let noted = host.note(snapshot, &base, "at a check point");
+            let noted = host.note(snapshot, &base, "at a safepoint");
             host.fail(noted);
             host.ask_again();
             Ok(())
         })?;
         let snapshots = self.snapshots()?;
-        snapshots.is_out_of_date = false;
+        snapshots.is_stale = false;
         if snapshots.random.below(4) != 0 {
             handle.request();
         }
@@ -237,7 +237,7 @@ impl Run {
         Ok(())
     }
 
-    /// Continues a call that was restored.
+    /// Resumes a restored call.
     fn resume(&mut self, program: &Program, call: Option<RestoredCall>) -> Result<()> {
         let call = call.context("the call is not in the snapshot")?;
         let results = call.resume(&mut self.store, &[]);
@@ -245,8 +245,8 @@ impl Run {
         self.end(program, results)
     }
 
-    /// Writes the store down while nothing runs.
-    fn write_down(&mut self) -> Result<()> {
+    /// Takes a snapshot while nothing runs.
+    fn take_snapshot(&mut self) -> Result<()> {
         let (options, base) = self.snapshots()?.options();
         let snapshot = self.store.snapshot(&options);
         self.store.data_mut().note(snapshot, &base, "between calls")
@@ -256,13 +256,13 @@ impl Run {
         change(&mut self.store.as_context_mut())
     }
 
-    /// Fails with what went wrong in functions of the host.
-    fn is_fine(&mut self) -> Result<()> {
+    /// Returns the problem that a host function found, if any.
+    fn take_error(&mut self) -> Result<()> {
         self.snapshots()?.wrong.take().map_or(Ok(()), Err)
     }
 
     fn compare_ballast(&mut self) -> Result<()> {
-        self.is_fine()?;
+        self.take_error()?;
         with_ballast(&mut self.store.as_context_mut(), |ballast, store, random| {
             ballast.check(store, random)
         })
@@ -271,24 +271,24 @@ impl Run {
 
 impl Host {
     fn snapshots(&mut self) -> Result<&mut SnapshotState> {
-        self.snapshots.as_deref_mut().context("the store is not written down")
+        self.snapshots.as_deref_mut().context("the store has no snapshots")
     }
 
-    /// Notes a snapshot, or that there is none where there can be none.
+    /// Records a snapshot, or checks that it had a reason to fail.
     fn note(&mut self, snapshot: Result<Snapshot>, base: &SnapshotBase, place: &str) -> Result<()> {
         let nested = self.nested > 0;
         let seen = &self.seen;
-        let snapshots = self.snapshots.as_deref_mut().context("the store is not written down")?;
+        let snapshots = self.snapshots.as_deref_mut().context("the store has no snapshots")?;
         let snapshot = match snapshot {
-            Ok(_) if nested => bail!("it is written down in spite of functions of the host"),
+            Ok(_) if nested => bail!("the snapshot ignores nested calls of the host"),
             Ok(snapshot) => snapshot,
-            Err(error) => return snapshots.may_be_refused(&error, nested),
+            Err(error) => return snapshots.check_failure(&error, nested),
         };
         let (random, before) = (&mut snapshots.random, snapshots.chain.clone());
         let link = snapshots.chain.add(snapshot, base, random)?;
-        // While the ballast is used, it is not the program that runs.
+        // While the ballast is in use, the program does not run.
         let Some(ballast) = &snapshots.ballast else { return Ok(()) };
-        if snapshots.taken.len() < OF_ONE_CALL && random.below(4) == 0 {
+        if snapshots.taken.len() < PER_CALL && random.below(4) == 0 {
             let (what, number) = (base.name(), seen.len());
             let place = format!("from a snapshot {place}, {what}, when {number} were seen");
             let (sums, seen) = (ballast.sums.clone(), seen.clone());
@@ -297,14 +297,14 @@ impl Host {
         Ok(())
     }
 
-    /// Keeps what went wrong.
+    /// Records a problem.
     fn fail(&mut self, result: Result<()>) {
         if let (Err(error), Some(snapshots)) = (result, &mut self.snapshots) {
             snapshots.wrong.get_or_insert(error);
         }
     }
 
-    /// Has another snapshot taken soon, mostly.
+    /// Mostly requests another snapshot.
     fn ask_again(&mut self) {
         let Some(snapshots) = &mut self.snapshots else { return };
         snapshots.left = snapshots.left.saturating_sub(1);
@@ -318,7 +318,7 @@ impl Host {
 }
 
 impl SnapshotState {
-    /// What the next snapshot is to have.
+    /// The options of the next snapshot.
     fn options(&mut self) -> (SnapshotOptions, SnapshotBase) {
         let base = self.chain.base(&mut self.random);
         let mut options = SnapshotOptions::new();
@@ -333,20 +333,21 @@ impl SnapshotState {
         (options, base)
     }
 
-    /// Fails unless a snapshot may be refused with an error.
-    fn may_be_refused(&self, error: &anyhow::Error, nested: bool) -> Result<()> {
+    /// Returns an error unless the snapshot had a reason to fail.
+    fn check_failure(&self, error: &anyhow::Error, nested: bool) -> Result<()> {
         use SnapshotError as E;
         let uses_ballast = self.ballast.is_none();
         match error.downcast_ref() {
             Some(E::Nested(_)) if nested => Ok(()),
-            Some(E::Gone { .. } | E::Unnamed(_)) if self.is_out_of_date || uses_ballast => Ok(()),
+            Some(E::Gone { .. } | E::Unnamed(_)) if self.is_stale || uses_ballast => Ok(()),
             Some(E::Resumed(_)) if uses_ballast => Ok(()),
-            _ => Err(anyhow!("it cannot be written down: {error:#}")),
+            _ => Err(anyhow!("the snapshot failed: {error:#}")),
         }
     }
 }
 
-/// What the host does, some of the times, when a program tells it a number.
+/// Called when a program passes a number to the host: sometimes takes a snapshot or changes the
+/// ballast.
 pub fn logged(caller: &mut Caller<'_, Host>) {
     let Some(snapshots) = &mut caller.data_mut().snapshots else { return };
     if snapshots.left == 0 {
@@ -359,7 +360,7 @@ pub fn logged(caller: &mut Caller<'_, Host>) {
             caller.data_mut().nested -= 1;
             result
         }
-        1 => write_down(caller),
+        1 => take_snapshot(caller),
         2 => {
             caller.data_mut().ask_again();
             Ok(())
@@ -369,21 +370,20 @@ pub fn logged(caller: &mut Caller<'_, Host>) {
     caller.data_mut().fail(result);
 }
 
-/// Writes the store down in a function of the host.
-fn write_down(caller: &mut Caller<'_, Host>) -> Result<()> {
+/// Takes a snapshot in a host function.
+fn take_snapshot(caller: &mut Caller<'_, Host>) -> Result<()> {
     let snapshots = caller.data_mut().snapshots()?;
     snapshots.left -= 1;
     let (options, base) = snapshots.options();
     let snapshot = caller.snapshot(&options);
     let host = caller.data_mut();
-    // Its names are those of now, other than those of the handle.
-    let is_out_of_date = std::mem::take(&mut host.snapshots()?.is_out_of_date);
+    // This snapshot has current names, unlike the handle.
+    let is_stale = std::mem::take(&mut host.snapshots()?.is_stale);
     let noted = host.note(snapshot, &base, "in the host");
-    host.snapshots()?.is_out_of_date = is_out_of_date;
+    host.snapshots()?.is_stale = is_stale;
     noted
 }
 
-/// Changes some of the ballast.
 fn change(store: &mut StoreContextMut<'_, Host>) -> Result<()> {
     let changed = with_ballast(store, |ballast, store, random| {
         let mut changed = false;
@@ -392,11 +392,10 @@ fn change(store: &mut StoreContextMut<'_, Host>) -> Result<()> {
         }
         Ok(changed)
     })?;
-    store.data_mut().snapshots()?.is_out_of_date |= changed;
+    store.data_mut().snapshots()?.is_stale |= changed;
     Ok(())
 }
 
-/// Uses the ballast, which calls WebAssembly.
 fn with_ballast<R>(
     store: &mut StoreContextMut<'_, Host>,
     using: impl FnOnce(&mut Ballast, &mut StoreContextMut<'_, Host>, &mut Random) -> Result<R>,
