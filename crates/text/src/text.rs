@@ -117,10 +117,9 @@ impl Text {
         &self.encoded.binary
     }
 
-    /// The error for something that was found at a byte offset of the binary,
-    /// at its position in the source. Where only the module stands for the
-    /// byte, that is the position of the module. If a validator found it, the
-    /// message gets the names of the types that it calls `$type`.
+    /// Turns an error at a byte offset of the binary into one at its position in the source. If
+    /// only the module as a whole corresponds to the byte, that is the position of the module. A
+    /// validator's message gets names of types in place of its `$type`.
     ///
     /// ```
     /// let text = ropewalk_text::Text::parse("(func i32.const 1)")?;

@@ -217,7 +217,7 @@ fn reached(store: &mut Context<'_>, argument: Val, numbers: (i64, f32)) -> Resul
     let scopes = store.data_mut().begin_scope();
     let frame = store.data_mut().frames.pop();
     let result = match frame {
-        None => Err("the host was called by nobody".to_string()),
+        None => Err("an unexpected call of the host".to_string()),
         Some(frame) => in_frame(store, argument, numbers, &frame).map(|()| frame.end),
     };
     let value = match result {

@@ -1,4 +1,4 @@
-//! Errors: what is wrong, and where in the source.
+//! Errors, and their positions in the source.
 
 mod position;
 mod snippet;

@@ -11,233 +11,223 @@ pub(super) fn lower<'a>(
 ) -> Result<()> {
     let name = instruction.name(lowering.tree, "a stack type")?;
     let stack = StackType::find(lowering.module, name)?;
-    match instruction.word {
-        "stack.new" => new(lowering, instruction, stack),
-        "stack.new_ref" => new_ref(lowering, instruction, stack),
-        "stack.bind" => bind(lowering, instruction, stack),
-        "stack.clone" => clone(lowering, instruction, stack),
-        "switch_retire" => switch_retire(lowering, instruction, stack),
-        "switch_throw" => switch_throw(lowering, instruction, stack),
-        "return_switch" => return_switch(lowering, instruction, stack),
-        "return_switch_throw" => return_switch_throw(lowering, instruction, stack),
-        _ => switch(lowering, instruction, stack),
+    let mut lowered = BagInstruction { lowering, instruction, stack };
+    match lowered.instruction.word {
+        "stack.new" => lowered.new_stack(),
+        "stack.new_ref" => lowered.new_ref(),
+        "stack.bind" => lowered.bind(),
+        "stack.clone" => lowered.clone_stack(),
+        "switch_retire" => lowered.switch_retire(),
+        "switch_throw" => lowered.switch_throw(),
+        "return_switch" => lowered.return_switch(),
+        "return_switch_throw" => lowered.return_switch_throw(),
+        _ => lowered.switch(),
     }
 }
 
-/// `stack.new $c $f`: a `ref.func`, then the primitive.
-fn new<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &mut Instruction<'a>,
-    stack: StackType<'_, 'a>,
-) -> Result<()> {
-    let name = instruction.name(lowering.tree, "a function")?;
-    let module = lowering.module;
-    let function = module.function(name)?;
-    require_body(lowering, stack, name, module.signature(function)?)?;
-    lowering.declare(name);
-    let ty = lowering.type_of(name, function);
-    let primitive = primitive_new(lowering, instruction, stack, &ty);
-    let function = format!("(ref.func {})", name.text);
-    lowering.emit(instruction, &function, Some(&format!("call {primitive}")));
-    Ok(())
+/// An instruction with a stack type `$c = stack t1* (ref null? $d)`.
+struct BagInstruction<'l, 'a, 'm> {
+    lowering: &'l mut Lowering<'a, 'm>,
+    instruction: &'l mut Instruction<'a>,
+    stack: StackType<'m, 'a>,
 }
 
-/// `stack.new_ref $c $ft`.
-fn new_ref<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &mut Instruction<'a>,
-    stack: StackType<'_, 'a>,
-) -> Result<()> {
-    let name = instruction.name(lowering.tree, "a function type")?;
-    require_body(lowering, stack, name, lowering.module.function_type(name)?)?;
-    let primitive = primitive_new(lowering, instruction, stack, name.text);
-    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
-    Ok(())
-}
-
-/// The primitive `new` for functions of a type.
-fn primitive_new<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &Instruction<'a>,
-    stack: StackType<'_, 'a>,
-    function_type: &str,
-) -> String {
-    let at = instruction.at(lowering.tree);
-    let ty = format!(" (param (ref null {function_type})) (result (ref {}))", stack.name.text);
-    lowering.primitive("stack", "new", &ty, at)
-}
-
-/// Checks that a function can be the body of a stack: `[t1* rt] -> []`.
-fn require_body<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    stack: StackType<'_, 'a>,
-    name: Name<'a>,
-    body: &Signature<'a>,
-) -> Result<()> {
-    let (c, f) = (stack.name.text, name.text);
-    let message = format!(
-        "a stack of type `{c}` needs a function that takes what `{c}` takes and returns nothing; \
-         the type of `{f}` does not fit"
-    );
-    if body.params.len() != stack.params.len() || !body.results.is_empty() {
-        let found = counts(body.params.len(), body.results.len());
-        let expected = counts(stack.params.len(), 0);
-        let message = format!("{message}: expected {expected}, found {found}");
-        return Err(Error::invalid(name.at, message));
+impl<'a, 'm> BagInstruction<'_, 'a, 'm> {
+    /// `stack.new $c $f`: a `ref.func`, then the primitive.
+    fn new_stack(&mut self) -> Result<()> {
+        let name = self.instruction.name(self.lowering.tree, "a function")?;
+        let module = self.lowering.module;
+        let function = module.function(name)?;
+        self.require_body(name, module.signature(function)?)?;
+        self.lowering.declare(name);
+        let ty = self.lowering.type_of(name, function);
+        self.emit_new(&ty, &format!("(ref.func {})", name.text))
     }
-    lowering.require(stack.params, &body.params, name.at, &message);
-    Ok(())
-}
 
-fn counts(params: usize, results: usize) -> String {
-    format!("{} and {}", counted(params, "parameter"), counted(results, "result"))
-}
+    /// `stack.new_ref $c $ft`.
+    fn new_ref(&mut self) -> Result<()> {
+        let name = self.instruction.name(self.lowering.tree, "a function type")?;
+        self.require_body(name, self.lowering.module.function_type(name)?)?;
+        self.emit_new(name.text, "")
+    }
 
-/// `switch $c`.
-fn switch<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &Instruction<'a>,
-    stack: StackType<'_, 'a>,
-) -> Result<()> {
-    let results = stack.other(lowering.module)?.params;
-    let operands = stack.operands(stack.values());
-    let primitive = primitive(lowering, instruction, &operands, results);
-    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
-    Ok(())
-}
+    /// Calls the primitive `new` for functions of a type.
+    fn emit_new(&mut self, function_type: &str, function: &str) -> Result<()> {
+        let at = self.instruction.at(self.lowering.tree);
+        let stack = self.stack.name.text;
+        let ty = format!(" (param (ref null {function_type})) (result (ref {stack}))");
+        let primitive = self.lowering.primitive("stack", "new", &ty, at);
+        self.lowering.emit(self.instruction, function, Some(&format!("call {primitive}")));
+        Ok(())
+    }
 
-/// `switch_retire $c`: the primitive does not return.
-fn switch_retire<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &Instruction<'a>,
-    stack: StackType<'_, 'a>,
-) -> Result<()> {
-    if !stack.rt.nullable {
-        let (c, d) = (stack.name.text, stack.rt.name.text);
+    /// Checks that a function can be the body of a stack: `[t1* rt] -> []`.
+    fn require_body(&mut self, name: Name<'a>, body: &Signature<'a>) -> Result<()> {
+        let params = self.stack.params;
+        let (c, f) = (self.stack.name.text, name.text);
         let message = format!(
-            "`switch_retire` passes null as the stack to return to, but `{c}` ends with \
-             `(ref {d})`, which is never null; make it `(ref null {d})`"
+            "a stack of type `{c}` needs a function that takes what `{c}` takes and returns \
+             nothing; the type of `{f}` does not fit"
         );
-        return Err(Error::invalid(stack.name.at, message));
+        if body.params.len() != params.len() || !body.results.is_empty() {
+            let counts = |params, results| {
+                format!("{} and {}", counted(params, "parameter"), counted(results, "result"))
+            };
+            let found = counts(body.params.len(), body.results.len());
+            let expected = counts(params.len(), 0);
+            let message = format!("{message}: expected {expected}, found {found}");
+            return Err(Error::invalid(name.at, message));
+        }
+        self.lowering.require(params, &body.params, name.at, &message);
+        Ok(())
     }
-    let primitive = primitive(lowering, instruction, &stack.operands(stack.values()), &[]);
-    lowering.emit(instruction, &format!("(call {primitive})"), Some("unreachable"));
-    Ok(())
-}
 
-/// `stack.bind $c $d`: `$c = stack t1* t2* rt`, `$d = stack t2* rt`.
-fn bind<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &mut Instruction<'a>,
-    stack: StackType<'_, 'a>,
-) -> Result<()> {
-    let name = instruction.name(lowering.tree, "a stack type")?;
-    let rest = StackType::find(lowering.module, name)?;
-    let (c, d) = (stack.name.text, name.text);
-    let message = format!(
-        "`stack.bind` returns a stack that takes the remaining values of `{c}` but `{d}` takes \
-         others"
-    );
-    let Some(bound) = stack.params.len().checked_sub(rest.params.len()) else {
-        let (expected, found) = (stack.params.len(), rest.params.len());
-        let message = format!("{message}: `{c}` takes {expected}, and `{d}` takes {found}");
-        return Err(Error::invalid(name.at, message));
-    };
-    let (bound, left) = stack.params.split_at(bound);
-    lowering.require(rest.params, left, name.at, &message);
-    let result = ValType::reference(false, name);
-    let primitive = primitive(lowering, instruction, &stack.operands(bound), &[result]);
-    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
-    Ok(())
-}
-
-/// `stack.clone $c`.
-fn clone<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &Instruction<'a>,
-    stack: StackType<'_, 'a>,
-) -> Result<()> {
-    let copy = ValType::reference(false, stack.name);
-    let primitive = primitive(lowering, instruction, &stack.operands(&[]), &[copy]);
-    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
-    Ok(())
-}
-
-/// `switch_throw $c $e`.
-fn switch_throw<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &mut Instruction<'a>,
-    stack: StackType<'_, 'a>,
-) -> Result<()> {
-    let throw = Throw::read(lowering, instruction, stack)?;
-    let call = throw.form(lowering, instruction).with_results(lowering);
-    lowering.emit(instruction, &call, None);
-    Ok(())
-}
-
-/// `return_switch $c $f`: the primitive, followed directly by a `return_call`.
-fn return_switch<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &mut Instruction<'a>,
-    stack: StackType<'_, 'a>,
-) -> Result<()> {
-    let results = stack.other(lowering.module)?.params;
-    let next = successor(lowering, instruction, stack, results)?;
-    let operands = stack.operands(stack.values());
-    let primitive = primitive(lowering, instruction, &operands, results);
-    let last = format!("return_call {}", next.text);
-    lowering.emit(instruction, &format!("(call {primitive})"), Some(&last));
-    Ok(())
-}
-
-/// `return_switch_throw $c $e $f`.
-fn return_switch_throw<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &mut Instruction<'a>,
-    stack: StackType<'_, 'a>,
-) -> Result<()> {
-    let throw = Throw::read(lowering, instruction, stack)?;
-    let next = successor(lowering, instruction, stack, throw.results)?;
-    let form = throw.form(lowering, instruction);
-    let call = form.then(lowering, &format!("(return_call {})", next.text));
-    lowering.emit(instruction, &call, Some("unreachable"));
-    Ok(())
-}
-
-/// `$f : [t2* rt2] -> ..`, which runs when control returns. The `return_call` checks its results.
-fn successor<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &mut Instruction<'a>,
-    stack: StackType<'_, 'a>,
-    values: &[ValType<'a>],
-) -> Result<Name<'a>> {
-    let name = instruction.name(lowering.tree, "a function")?;
-    let module = lowering.module;
-    let params = &module.signature(module.function(name)?)?.params;
-    let (word, f, d) = (instruction.word, name.text, stack.rt.name.text);
-    let message = format!(
-        "`{word}` calls `{f}` with the values that `{d}` takes; the parameters of \
-         `{f}` do not fit"
-    );
-    if params.len() != values.len() {
-        let (expected, found) = (values.len(), params.len());
-        let message = format!("{message}: expected {expected}, found {found}");
-        return Err(Error::invalid(name.at, message));
+    /// `switch $c`.
+    fn switch(&mut self) -> Result<()> {
+        let results = self.switch_results()?;
+        self.call(&self.stack.operands(self.stack.values()), results)
     }
-    lowering.require(values, params, name.at, &message);
-    Ok(name)
-}
 
-/// Imports the primitive with the name of the instruction.
-fn primitive<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &Instruction<'a>,
-    params: &[ValType<'a>],
-    results: &[ValType<'a>],
-) -> String {
-    let ty = lowering.signature(params, results);
-    let name = instruction.word.trim_start_matches("stack.");
-    lowering.primitive("stack", name, &ty, instruction.at(lowering.tree))
+    /// `switch_retire $c`: the primitive does not return.
+    fn switch_retire(&mut self) -> Result<()> {
+        if !self.stack.rt.nullable {
+            let (c, d) = (self.stack.name.text, self.stack.rt.name.text);
+            let message = format!(
+                "`switch_retire` passes null as the stack to return to, but `{c}` ends with \
+                 `(ref {d})`, which is never null; make it `(ref null {d})`"
+            );
+            return Err(Error::invalid(self.stack.name.at, message));
+        }
+        let primitive = self.primitive(&self.stack.operands(self.stack.values()), &[]);
+        self.lowering.emit(self.instruction, &format!("(call {primitive})"), Some("unreachable"));
+        Ok(())
+    }
+
+    /// `stack.bind $c $d`: `$c = stack t1* t2* rt`, `$d = stack t2* rt`.
+    fn bind(&mut self) -> Result<()> {
+        let stack = self.stack;
+        let name = self.instruction.name(self.lowering.tree, "a stack type")?;
+        let rest = StackType::find(self.lowering.module, name)?;
+        let (c, d) = (stack.name.text, name.text);
+        let message = format!(
+            "`stack.bind` returns a stack that takes the remaining values of `{c}`, but `{d}` \
+             takes others"
+        );
+        let Some(bound) = stack.params.len().checked_sub(rest.params.len()) else {
+            let (expected, found) = (stack.params.len(), rest.params.len());
+            let message = format!("{message}: `{c}` takes {expected}, and `{d}` takes {found}");
+            return Err(Error::invalid(name.at, message));
+        };
+        let (bound, remaining) = stack.params.split_at(bound);
+        self.lowering.require(rest.params, remaining, name.at, &message);
+        self.call(&stack.operands(bound), &[ValType::reference(false, name)])
+    }
+
+    /// `stack.clone $c`.
+    fn clone_stack(&mut self) -> Result<()> {
+        let copy = ValType::reference(false, self.stack.name);
+        self.call(&self.stack.operands(&[]), &[copy])
+    }
+
+    /// `switch_throw $c $e`.
+    fn switch_throw(&mut self) -> Result<()> {
+        let throw = self.throw()?;
+        let call = self.throw_form(&throw).with_results(self.lowering);
+        self.lowering.emit(self.instruction, &call, None);
+        Ok(())
+    }
+
+    /// `return_switch $c $f`: the primitive, followed directly by a `return_call`.
+    fn return_switch(&mut self) -> Result<()> {
+        let results = self.switch_results()?;
+        let next = self.successor(results)?;
+        let primitive = self.primitive(&self.stack.operands(self.stack.values()), results);
+        let last = format!("return_call {}", next.text);
+        self.lowering.emit(self.instruction, &format!("(call {primitive})"), Some(&last));
+        Ok(())
+    }
+
+    /// `return_switch_throw $c $e $f`.
+    fn return_switch_throw(&mut self) -> Result<()> {
+        let throw = self.throw()?;
+        let next = self.successor(throw.results)?;
+        let then = format!("(return_call {})", next.text);
+        let call = self.throw_form(&throw).then(self.lowering, &then);
+        self.lowering.emit(self.instruction, &call, Some("unreachable"));
+        Ok(())
+    }
+
+    /// `t2* rt2`, the results of a switch.
+    fn switch_results(&self) -> Result<&'m [ValType<'a>]> {
+        Ok(self.stack.other(self.lowering.module)?.params)
+    }
+
+    /// `$f : [t2* rt2] -> ..`, which runs when control returns. The `return_call` checks its
+    /// results.
+    fn successor(&mut self, values: &[ValType<'a>]) -> Result<Name<'a>> {
+        let name = self.instruction.name(self.lowering.tree, "a function")?;
+        let module = self.lowering.module;
+        let params = &module.signature(module.function(name)?)?.params;
+        let (word, f, d) = (self.instruction.word, name.text, self.stack.rt.name.text);
+        let message = format!(
+            "`{word}` calls `{f}` with the values that `{d}` takes; the parameters of `{f}` do \
+             not fit"
+        );
+        if params.len() != values.len() {
+            let (expected, found) = (values.len(), params.len());
+            let message = format!("{message}: expected {expected}, found {found}");
+            return Err(Error::invalid(name.at, message));
+        }
+        self.lowering.require(values, params, name.at, &message);
+        Ok(name)
+    }
+
+    /// Calls the primitive with the name of the instruction.
+    fn call(&mut self, params: &[ValType<'a>], results: &[ValType<'a>]) -> Result<()> {
+        let primitive = self.primitive(params, results);
+        self.lowering.emit(self.instruction, "", Some(&format!("call {primitive}")));
+        Ok(())
+    }
+
+    /// Imports the primitive with the name of the instruction.
+    fn primitive(&mut self, params: &[ValType<'a>], results: &[ValType<'a>]) -> String {
+        let ty = self.lowering.signature(params, results);
+        let name = self.instruction.word.trim_start_matches("stack.");
+        self.lowering.primitive("stack", name, &ty, self.instruction.at(self.lowering.tree))
+    }
+
+    /// Reads the tag of a switch that throws.
+    fn throw(&mut self) -> Result<Throw<'m, 'a>> {
+        let tag = self.instruction.name(self.lowering.tree, "a tag")?;
+        let module = self.lowering.module;
+        let signature = module.signature(module.tag(tag)?)?;
+        let (word, e, rt) = (self.instruction.word, tag.text, self.stack.rt.name);
+        let d = rt.text;
+        let message = format!(
+            "`{word}` throws `{e}` with the suspended stack as its last value: the last parameter \
+             of `{e}` must be `(ref null? {d})`, and `{e}` must have no results"
+        );
+        let Some((last, values)) = signature.params.split_last() else {
+            return Err(Error::invalid(tag.at, message));
+        };
+        if !signature.results.is_empty() {
+            return Err(Error::invalid(tag.at, message));
+        }
+        self.lowering.require(&[ValType::reference(false, rt)], &[*last], tag.at, &message);
+        let (operands, results) = (self.stack.operands(values), self.switch_results()?);
+        Ok(Throw { tag, payload: &signature.params, operands, results })
+    }
+
+    fn throw_form(&mut self, throw: &Throw<'m, 'a>) -> TagForm<'a> {
+        TagForm {
+            primitive: self.primitive(&throw.operands, throw.results),
+            function: "",
+            tag: throw.tag.text,
+            params: self.lowering.signature(&throw.operands, &[]),
+            payload: self.lowering.signature(&[], throw.payload),
+            results: self.lowering.signature(&[], throw.results),
+        }
+    }
 }
 
 /// The parts of a switch that throws: `(tag $e (param te* (ref null? $d)))`.
@@ -249,42 +239,4 @@ struct Throw<'m, 'a> {
     operands: Vec<ValType<'a>>,
     /// `t2* rt2`.
     results: &'m [ValType<'a>],
-}
-
-impl<'m, 'a> Throw<'m, 'a> {
-    fn read(
-        lowering: &mut Lowering<'a, 'm>,
-        instruction: &mut Instruction<'a>,
-        stack: StackType<'_, 'a>,
-    ) -> Result<Throw<'m, 'a>> {
-        let tag = instruction.name(lowering.tree, "a tag")?;
-        let module = lowering.module;
-        let signature = module.signature(module.tag(tag)?)?;
-        let (word, e, d) = (instruction.word, tag.text, stack.rt.name.text);
-        let message = format!(
-            "`{word}` throws `{e}` with the suspended stack as its last value: the last parameter \
-             of `{e}` must be `(ref null? {d})`, and `{e}` must have no results"
-        );
-        let Some((last, values)) = signature.params.split_last() else {
-            return Err(Error::invalid(tag.at, message));
-        };
-        if !signature.results.is_empty() {
-            return Err(Error::invalid(tag.at, message));
-        }
-        lowering.require(&[ValType::reference(false, stack.rt.name)], &[*last], tag.at, &message);
-        let operands = stack.operands(values);
-        let results = stack.other(module)?.params;
-        Ok(Throw { tag, payload: &signature.params, operands, results })
-    }
-
-    fn form(&self, lowering: &mut Lowering<'a, '_>, instruction: &Instruction<'a>) -> TagForm<'a> {
-        TagForm {
-            primitive: primitive(lowering, instruction, &self.operands, self.results),
-            function: "",
-            tag: self.tag.text,
-            params: lowering.signature(&self.operands, &[]),
-            payload: lowering.signature(&[], self.payload),
-            results: lowering.signature(&[], self.results),
-        }
-    }
 }

@@ -9,47 +9,30 @@ pub(super) fn lower<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
 ) -> Result<()> {
-    match instruction.word {
-        "task.eq" => return eq(lowering, instruction),
-        "task.release" => return release(lowering, instruction),
+    let any = any_task(instruction.at(lowering.tree));
+    let mut lowered = TaskInstruction { lowering, instruction };
+    match lowered.instruction.word {
+        "task.eq" => {
+            let is_same = ValType { kind: ValKind::Word("i32"), at: any.at };
+            return lowered.call(&[any, any], &[is_same]);
+        }
+        "task.release" => return lowered.release(any),
         _ => {}
     }
-    let name = instruction.name(lowering.tree, "a task type")?;
-    if instruction.word == "task.new" && !lowering.tree.is_name(instruction.next) {
-        refuse_function(lowering, name)?;
+    let (tree, module) = (lowered.lowering.tree, lowered.lowering.module);
+    let name = lowered.instruction.name(tree, "a task type")?;
+    if lowered.instruction.word == "task.new" && !tree.is_name(lowered.instruction.next) {
+        refuse_function(lowered.lowering, name)?;
     }
-    let task = TaskType::find(lowering.module, name)?;
+    let task = TaskType::find(module, name)?;
     let operands = |values: &[ValType<'a>]| [&[task.nullable()], values].concat();
-    match instruction.word {
-        "task.new" => return new(lowering, instruction, task),
-        "task.switchto" => return switchto(lowering, instruction, task),
-        "task.retire" => retire(lowering, instruction, &operands(task.given)),
-        "task.resume" => call(lowering, instruction, &operands(task.received), task.given),
-        _ => call(lowering, instruction, &operands(task.given), task.received),
+    match lowered.instruction.word {
+        "task.new" => lowered.new_task(task),
+        "task.switchto" => lowered.switchto(task),
+        "task.retire" => lowered.retire(&operands(task.given)),
+        "task.resume" => lowered.call(&operands(task.received), task.given),
+        _ => lowered.call(&operands(task.given), task.received),
     }
-    Ok(())
-}
-
-/// `task.eq`.
-fn eq<'a>(lowering: &mut Lowering<'a, '_>, instruction: &Instruction<'a>) -> Result<()> {
-    let any = any_task(instruction.at(lowering.tree));
-    let is_same = ValType { kind: ValKind::Word("i32"), at: any.at };
-    call(lowering, instruction, &[any, any], &[is_same]);
-    Ok(())
-}
-
-/// `task.release $t?`; without a type it takes any task.
-fn release<'a>(lowering: &mut Lowering<'a, '_>, instruction: &mut Instruction<'a>) -> Result<()> {
-    if let Some(name) = instruction.optional_name(lowering.tree)? {
-        let task = TaskType::find(lowering.module, name)?;
-        call(lowering, instruction, &[task.nullable()], &[]);
-        return Ok(());
-    }
-    let at = instruction.at(lowering.tree);
-    let ty = lowering.signature(&[any_task(at)], &[]);
-    let primitive = lowering.primitive("task", "release_any", &ty, at);
-    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
-    Ok(())
 }
 
 /// `taskref`.
@@ -57,47 +40,80 @@ fn any_task<'a>(at: usize) -> ValType<'a> {
     ValType { kind: ValKind::Word("taskref"), at }
 }
 
-/// Calls the primitive with the name of the instruction.
-fn call<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &Instruction<'a>,
-    params: &[ValType<'a>],
-    results: &[ValType<'a>],
-) {
-    let ty = lowering.signature(params, results);
-    let primitive = primitive(lowering, instruction, &ty);
-    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
+struct TaskInstruction<'l, 'a, 'm> {
+    lowering: &'l mut Lowering<'a, 'm>,
+    instruction: &'l mut Instruction<'a>,
 }
 
-/// `task.retire $t`: the primitive does not return.
-fn retire<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &Instruction<'a>,
-    params: &[ValType<'a>],
-) {
-    let ty = lowering.signature(params, &[]);
-    let primitive = primitive(lowering, instruction, &ty);
-    lowering.emit(instruction, &format!("(call {primitive})"), Some("unreachable"));
-}
+impl<'a> TaskInstruction<'_, 'a, '_> {
+    /// `task.release $t?`; without a type it takes any task.
+    fn release(&mut self, any: ValType<'a>) -> Result<()> {
+        if let Some(name) = self.instruction.optional_name(self.lowering.tree)? {
+            let task = TaskType::find(self.lowering.module, name)?;
+            return self.call(&[task.nullable()], &[]);
+        }
+        let ty = self.lowering.signature(&[any], &[]);
+        let primitive = self.lowering.primitive("task", "release_any", &ty, any.at);
+        self.lowering.emit(self.instruction, "", Some(&format!("call {primitive}")));
+        Ok(())
+    }
 
-/// `task.new $t $f`: a `ref.func`, then the primitive.
-fn new<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &mut Instruction<'a>,
-    task: TaskType<'_, 'a>,
-) -> Result<()> {
-    let name = instruction.name(lowering.tree, "a function")?;
-    let module = lowering.module;
-    let function = module.function(name)?;
-    let arguments = require_body(lowering, task, name, module.signature(function)?)?;
-    lowering.declare(name);
-    let function_type = lowering.type_of(name, function);
-    let types: String = arguments.iter().map(|&ty| lowering.ty(ty) + " ").collect();
-    let ty = format!(" (param {types}(ref {function_type})) (result (ref {}))", task.name.text);
-    let primitive = primitive(lowering, instruction, &ty);
-    let function = format!("(ref.func {})", name.text);
-    lowering.emit(instruction, &function, Some(&format!("call {primitive}")));
-    Ok(())
+    /// Calls the primitive with the name of the instruction.
+    fn call(&mut self, params: &[ValType<'a>], results: &[ValType<'a>]) -> Result<()> {
+        let ty = self.lowering.signature(params, results);
+        let primitive = self.primitive(&ty);
+        self.lowering.emit(self.instruction, "", Some(&format!("call {primitive}")));
+        Ok(())
+    }
+
+    /// Imports the primitive with the name of the instruction.
+    fn primitive(&mut self, ty: &str) -> String {
+        let name = self.instruction.word.trim_start_matches("task.");
+        self.lowering.primitive("task", name, ty, self.instruction.at(self.lowering.tree))
+    }
+
+    /// `task.retire $t`: the primitive does not return.
+    fn retire(&mut self, params: &[ValType<'a>]) -> Result<()> {
+        let ty = self.lowering.signature(params, &[]);
+        let primitive = self.primitive(&ty);
+        self.lowering.emit(self.instruction, &format!("(call {primitive})"), Some("unreachable"));
+        Ok(())
+    }
+
+    /// `task.new $t $f`: a `ref.func`, then the primitive.
+    fn new_task(&mut self, task: TaskType<'_, 'a>) -> Result<()> {
+        let name = self.instruction.name(self.lowering.tree, "a function")?;
+        let module = self.lowering.module;
+        let function = module.function(name)?;
+        let arguments = require_body(self.lowering, task, name, module.signature(function)?)?;
+        self.lowering.declare(name);
+        let function_type = self.lowering.type_of(name, function);
+        let types: String = arguments.iter().map(|&ty| self.lowering.ty(ty) + " ").collect();
+        let ty = format!(" (param {types}(ref {function_type})) (result (ref {}))", task.name.text);
+        let primitive = self.primitive(&ty);
+        let function = format!("(ref.func {})", name.text);
+        self.lowering.emit(self.instruction, &function, Some(&format!("call {primitive}")));
+        Ok(())
+    }
+
+    /// `task.switchto $t $u`: suspends `$t` and resumes `$u` in its place.
+    fn switchto(&mut self, task: TaskType<'_, 'a>) -> Result<()> {
+        let name = self.instruction.name(self.lowering.tree, "a task type")?;
+        let next = TaskType::find(self.lowering.module, name)?;
+        let (t, u) = (task.name.text, name.text);
+        let message = format!(
+            "`task.switchto` resumes `{u}` in place of `{t}`, so the values that `{u}` gives must \
+             match those that `{t}` gives"
+        );
+        if next.given.len() != task.given.len() {
+            let (expected, found) = (task.given.len(), next.given.len());
+            let message = format!("{message}: `{t}` gives {expected}, and `{u}` gives {found}");
+            return Err(Error::invalid(name.at, message));
+        }
+        require(self.lowering, next.given, task.given, name.at, &message)?;
+        let operands = [&[task.nullable(), next.nullable()], next.received].concat();
+        self.call(&operands, task.received)
+    }
 }
 
 /// Rejects `task.new $f`, which lacks the type of the task.
@@ -166,38 +182,4 @@ fn require<'a>(
     }
     lowering.require(from, to, at, message);
     Ok(())
-}
-
-/// `task.switchto $t $u`: suspends `$t` and resumes `$u` in its place.
-fn switchto<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &mut Instruction<'a>,
-    task: TaskType<'_, 'a>,
-) -> Result<()> {
-    let name = instruction.name(lowering.tree, "a task type")?;
-    let next = TaskType::find(lowering.module, name)?;
-    let (t, u) = (task.name.text, name.text);
-    let message = format!(
-        "`task.switchto` resumes `{u}` in place of `{t}`, so the values that `{u}` gives must \
-         match those that `{t}` gives"
-    );
-    if next.given.len() != task.given.len() {
-        let (expected, found) = (task.given.len(), next.given.len());
-        let message = format!("{message}: `{t}` gives {expected}, and `{u}` gives {found}");
-        return Err(Error::invalid(name.at, message));
-    }
-    require(lowering, next.given, task.given, name.at, &message)?;
-    let operands = [&[task.nullable(), next.nullable()], next.received].concat();
-    call(lowering, instruction, &operands, task.received);
-    Ok(())
-}
-
-/// Imports the primitive with the name of the instruction.
-fn primitive<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &Instruction<'a>,
-    ty: &str,
-) -> String {
-    let name = instruction.word.trim_start_matches("task.");
-    lowering.primitive("task", name, ty, instruction.at(lowering.tree))
 }
