@@ -1,12 +1,12 @@
-//! A process of its own in which cases are tried.
+//! Runs cases in a child process.
 //!
-//! A case may end its process, or never end. So the driver tries each in a
-//! child, and tells what became of it:
+//! A case may end its process, or never end. So the driver runs each case in a child, and reports
+//! what happened to it:
 //!
 //! ```text
 //!   driver                          child
 //!     | --- target, bytes in hex ---> |
-//!     | <------------------- "ok" --- |    or "bad" and what is wrong
+//!     | <------------------- "ok" --- |    or "bad" and a description
 //!     |            or nothing: it died, or it takes too long
 //! ```
 
@@ -18,25 +18,25 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, Once};
 use std::time::Duration;
 
-/// The word on the command line by which a process knows that it is a child.
+/// The command-line option of a child.
 pub const CHILD: &str = "--child";
 
-/// What became of a case.
+/// The outcome of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing is wrong.
+    /// No problem was found.
     Fine,
-    /// The target said what is wrong, or panicked.
+    /// The target reported a problem, or panicked.
     Wrong(String),
-    /// The process ended.
+    /// The child process ended.
     Died(String),
-    /// It did not end in time.
+    /// The case exceeded its time limit.
     Endless,
 }
 
 impl Verdict {
-    /// What is wrong, in words.
-    pub fn complaint(&self) -> Option<String> {
+    /// A description of the problem.
+    pub fn problem(&self) -> Option<String> {
         match self {
             Verdict::Fine => None,
             Verdict::Wrong(what) => Some(what.clone()),
@@ -45,16 +45,15 @@ impl Verdict {
         }
     }
 
-    /// By which findings are told apart: the complaint's first line without its
-    /// numbers.
+    /// The class of the finding: the first line of the problem, without its numbers.
     pub fn class(&self) -> Option<String> {
-        let complaint = self.complaint()?;
-        let line = complaint.lines().next().unwrap_or_default();
+        let problem = self.problem()?;
+        let line = problem.lines().next().unwrap_or_default();
         Some(line.chars().filter(|character| !character.is_ascii_digit()).collect())
     }
 }
 
-/// Tries a case in this process. A panic is something wrong, too.
+/// Runs a case in this process. A panic is a problem too.
 pub fn check(target: &dyn Target, entropy: &[u8]) -> Result<(), String> {
     static HOOK: Once = Once::new();
     static PANIC: Mutex<String> = Mutex::new(String::new());
@@ -69,7 +68,7 @@ pub fn check(target: &dyn Target, entropy: &[u8]) -> Result<(), String> {
     })
 }
 
-/// The child's side: tries what it is told until the driver is gone.
+/// The child's side: runs the requested cases until the driver is gone.
 pub fn serve() -> io::Result<()> {
     let targets = targets();
     let mut output = io::stdout();
@@ -103,18 +102,18 @@ struct Process {
 }
 
 impl Worker {
-    /// A worker whose cases may take so long each.
+    /// Creates a worker with a time limit for each case.
     pub fn new(timeout: Duration) -> Worker {
         Worker { timeout, process: None }
     }
 
-    /// Tries a case in the child.
+    /// Runs a case in the child.
     pub fn check(&mut self, target: &str, entropy: &[u8]) -> io::Result<Verdict> {
         let mut process = match self.process.take() {
             Some(process) => process,
             None => Process::start()?,
         };
-        // A child that has died meanwhile is noticed when it does not answer.
+        // A dead child is noticed below, when it sends no verdict.
         let _ = writeln!(process.requests, "{target} {}", seeds::to_hex(entropy));
         let _ = process.requests.flush();
         match process.answers.recv_timeout(self.timeout) {
@@ -167,7 +166,7 @@ impl Drop for Process {
     }
 }
 
-/// Line breaks and quotes as they were; other escapes stay as they are.
+/// Unescapes line breaks and quotes only.
 fn unescape(text: &str) -> String {
     text.replace("\\n", "\n").replace("\\\"", "\"").replace("\\'", "'")
 }

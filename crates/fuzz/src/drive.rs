@@ -1,9 +1,9 @@
-//! Runs targets for as long as told.
+//! Drives targets: runs cases for a given time.
 
 use crate::child::{Verdict, Worker};
 use crate::designs::RECORD;
 use crate::finding::Finding;
-use crate::minimise::minimise;
+use crate::minimize::minimize;
 use crate::{Target, seeds};
 use std::collections::HashMap;
 use std::io;
@@ -12,30 +12,30 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What is to be done.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// For how long.
+    /// The total time.
     pub time: Duration,
-    /// The first seed; the others follow it.
+    /// The first seed. The following seeds are consecutive.
     pub seed: u64,
-    /// How many children work at the same time.
+    /// The number of child processes.
     pub jobs: usize,
-    /// How long one case may take.
+    /// The time limit of a case.
     pub timeout: Duration,
-    /// Where findings are written.
+    /// The folder for findings.
     pub out: PathBuf,
 }
 
-/// How many findings of one class are minimised and written.
+/// The number of findings of one class that are minimized and written.
 const ENOUGH: usize = 3;
 
-/// How often it says how far it is.
+/// The time between progress reports.
 const INTERVAL: Duration = Duration::from_secs(10);
 
 struct Progress {
     begun: Instant,
-    /// Seeds that were given out, those of all targets counted together.
+    /// The number of seeds handed out, for all targets together.
     next: AtomicU64,
     cases: AtomicU64,
     findings: AtomicU64,
@@ -43,7 +43,7 @@ struct Progress {
     reported: Mutex<Instant>,
 }
 
-/// Tries cases of all targets in turn; returns how many findings there were.
+/// Runs cases of all targets in turn, and returns the number of findings.
 pub fn drive(targets: &[Box<dyn Target>], plan: &Plan) -> io::Result<u64> {
     let progress = Progress {
         begun: Instant::now(),
@@ -80,7 +80,7 @@ fn work(targets: &[Box<dyn Target>], plan: &Plan, progress: &Progress) -> io::Re
     Ok(())
 }
 
-/// Minimises and writes a finding, unless there are enough of its class.
+/// Minimizes and writes a finding, unless its class already has enough.
 fn found(
     target: &dyn Target,
     seed: u64,
@@ -99,14 +99,14 @@ fn found(
             return Ok(());
         }
     }
-    eprintln!("{}, seed {seed}: {}", target.name(), verdict.complaint().unwrap_or_default());
-    let entropy = minimise(seeds::entropy(seed), RECORD, |bytes| {
+    eprintln!("{}, seed {seed}: {}", target.name(), verdict.problem().unwrap_or_default());
+    let entropy = minimize(seeds::entropy(seed), RECORD, |bytes| {
         let again = worker.check(target.name(), bytes);
         again.is_ok_and(|verdict| verdict.class().as_deref() == Some(&class))
     });
     let last = worker.check(target.name(), &entropy)?;
-    let complaint = last.complaint().or(verdict.complaint()).unwrap_or_default();
-    let finding = Finding { target: target.name().to_string(), seed, complaint, entropy };
+    let problem = last.problem().or(verdict.problem()).unwrap_or_default();
+    let finding = Finding { target: target.name().to_string(), seed, problem, entropy };
     let path = finding.write(target, &plan.out)?;
     eprintln!("  {} bytes are left: {}", finding.entropy.len(), path.display());
     Ok(())

@@ -1,8 +1,8 @@
-//! Random programs, inputs and uses for the engine, and what they must do.
+//! Fuzzes the engine: random programs, inputs and uses, and oracles for what they must do.
 //!
-//! A [`Target`] makes a case out of random bytes, tries it, and says what is
-//! wrong. The same bytes always make the same case, so a finding is a seed;
-//! fewer bytes make a smaller case, so minimising is leaving bytes out.
+//! A [`Target`] builds a case from random bytes, runs it, and reports problems. The same bytes
+//! always give the same case, so a seed identifies a finding. Fewer bytes give a smaller case, so
+//! minimizing means removing bytes.
 
 #![forbid(unsafe_code)]
 
@@ -13,26 +13,50 @@ pub mod drive;
 pub mod embedder;
 pub mod finding;
 pub mod imports;
-pub mod minimise;
+pub mod minimize;
 pub mod mutate;
 pub mod oracle;
 pub mod seeds;
 pub mod smith;
 
-/// One thing to try: a generator, and the oracle for what it makes.
+use arbitrary::Unstructured;
+
+/// A generator of cases, and the oracle for them.
 pub trait Target: Sync {
-    /// The name under which it is found.
+    /// The name on the command line.
     fn name(&self) -> &'static str;
 
-    /// Makes a case out of random bytes and tries it; says what is wrong, if
-    /// anything is.
+    /// Builds a case from random bytes and runs it. An error describes the problem.
     fn check(&self, entropy: &[u8]) -> Result<(), String>;
 
-    /// The case as text, for whoever wants to read it or make a test of it.
+    /// Prints the case, to read it or to turn it into a test.
     fn render(&self, entropy: &[u8]) -> String;
 }
 
-/// What a host function that failed said, without where it was called.
+/// A target with cases of type `C`.
+pub(crate) struct CaseTarget<C> {
+    pub name: &'static str,
+    pub make: fn(&mut Unstructured<'_>) -> arbitrary::Result<C>,
+    pub check: fn(C) -> Result<(), String>,
+    pub render: fn(&C) -> String,
+}
+
+impl<C> Target for CaseTarget<C> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn check(&self, entropy: &[u8]) -> Result<(), String> {
+        (self.make)(&mut Unstructured::new(entropy)).map_or(Ok(()), self.check)
+    }
+
+    fn render(&self, entropy: &[u8]) -> String {
+        let case = (self.make)(&mut Unstructured::new(entropy));
+        case.map_or_else(|_| String::new(), |case| (self.render)(&case))
+    }
+}
+
+/// The message of a failed host function, without its frames.
 pub(crate) fn message(error: &ropewalk::Error) -> String {
     match error.downcast_ref::<ropewalk::HostError>() {
         Some(error) => error.message().to_string(),
@@ -40,13 +64,13 @@ pub(crate) fn message(error: &ropewalk::Error) -> String {
     }
 }
 
-/// Every target.
+/// All targets.
 pub fn targets() -> Vec<Box<dyn Target>> {
     let mut targets = designs::targets();
-    targets.push(Box::new(api::Api));
-    targets.push(Box::new(embedder::Embedder));
-    targets.push(Box::new(imports::Imports));
-    targets.push(Box::new(mutate::Mutate));
-    targets.push(Box::new(smith::Smith));
+    targets.push(Box::new(api::TARGET));
+    targets.push(Box::new(embedder::TARGET));
+    targets.push(Box::new(imports::TARGET));
+    targets.push(Box::new(mutate::TARGET));
+    targets.push(Box::new(smith::TARGET));
     targets
 }

@@ -10,39 +10,38 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Tries random cases, and writes down those in which something is wrong.
+/// Runs random cases, and writes those that find a problem.
 #[derive(Parser)]
 #[command(name = "ropewalk-fuzz")]
 struct Arguments {
-    /// A target to run; all of them if none is named.
+    /// A target to run; default: all.
     #[arg(long)]
     target: Vec<String>,
-    /// For how many seconds to run.
+    /// The time to run, in seconds.
     #[arg(long, default_value_t = 60.0, conflicts_with = "hours")]
     seconds: f64,
-    /// For how many hours to run.
+    /// The time to run, in hours.
     #[arg(long)]
     hours: Option<f64>,
     /// The first seed.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// How many processes try cases at the same time.
+    /// The number of processes.
     #[arg(long, default_value_t = 1)]
     jobs: usize,
-    /// How many seconds a case may take.
+    /// The time limit of a case, in seconds.
     #[arg(long, default_value_t = 20.0)]
     timeout: f64,
-    /// Where findings are written.
+    /// The folder for findings.
     #[arg(long, default_value = "findings")]
     out: PathBuf,
-    /// Runs the one case of the seed in this process, and prints it.
+    /// Run only the case of the seed, in this process, and print it.
     #[arg(long)]
     once: bool,
-    /// Runs the one case whose bytes are in a file, in hexadecimal, in this
-    /// process, and prints it.
+    /// Run only the case whose bytes are in a file, in hexadecimal, in this process, and print it.
     #[arg(long)]
     entropy: Option<PathBuf>,
-    /// Works for another process.
+    /// Run as a child of another process.
     #[arg(long, hide = true)]
     child: bool,
 }
@@ -55,7 +54,9 @@ fn main() -> Result<ExitCode> {
     }
     let targets = chosen(&arguments.target)?;
     if arguments.once || arguments.entropy.is_some() {
-        let [target] = &targets[..] else { bail!("one case needs one --target") };
+        let [target] = &targets[..] else {
+            bail!("--once and --entropy need exactly one --target")
+        };
         return once(target.as_ref(), &entropy(&arguments)?);
     }
     let plan = Plan {
@@ -70,14 +71,19 @@ fn main() -> Result<ExitCode> {
 }
 
 fn seconds(seconds: f64) -> Result<Duration> {
-    Duration::try_from_secs_f64(seconds).with_context(|| format!("{seconds} is not a time"))
+    Duration::try_from_secs_f64(seconds)
+        .with_context(|| format!("{seconds} seconds is not a valid duration"))
 }
 
 fn chosen(names: &[String]) -> Result<Vec<Box<dyn Target>>> {
     let all = targets();
     let known: Vec<_> = all.iter().map(|target| target.name()).collect();
     for name in names {
-        ensure!(known.contains(&&name[..]), "no target {name}; there are {}", known.join(", "));
+        ensure!(
+            known.contains(&&name[..]),
+            "no target {name}: expected one of {}",
+            known.join(", ")
+        );
     }
     let wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
     Ok(all.into_iter().filter(|target| wanted(target.name())).collect())
@@ -89,16 +95,16 @@ fn entropy(arguments: &Arguments) -> Result<Vec<u8>> {
     seeds::from_hex(&text).with_context(|| format!("{}: not hexadecimal", path.display()))
 }
 
-/// Prints the case before it is tried, since that may end the process.
+/// Prints the case first, since it may end the process.
 fn once(target: &dyn Target, entropy: &[u8]) -> Result<ExitCode> {
     println!("{}", target.render(entropy));
     Ok(match child::check(target, entropy) {
         Ok(()) => {
-            println!(";; nothing is wrong");
+            println!(";; no problem found");
             ExitCode::SUCCESS
         }
         Err(what) => {
-            println!(";; wrong: {}", what.replace('\n', "\n;;   "));
+            println!(";; problem: {}", what.replace('\n', "\n;;   "));
             ExitCode::FAILURE
         }
     })

@@ -1,12 +1,11 @@
-//! From a seed to the bytes that a case is made of.
+//! Random bytes from seeds.
 
-/// A small generator of random numbers (the function of Vigna's SplitMix64):
-/// good enough to choose cases, and the same on every machine for ever.
+/// A small random number generator (Vigna's SplitMix64). Its numbers are the same on every machine.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator that begins at a seed.
+    /// Creates a generator with a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
@@ -26,8 +25,8 @@ impl Random {
     }
 }
 
-/// The bytes of a seed. Most cases are small, since those are quick and find
-/// most; some are large.
+/// The bytes of a seed. Most cases are small, since those run fast and find most problems; some are
+/// large.
 pub fn entropy(seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     let length = match random.below(8) {
@@ -44,7 +43,7 @@ pub fn entropy(seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Bytes as hexadecimal digits.
+/// Prints bytes as hexadecimal digits.
 pub fn to_hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::new(), |mut text, byte| {
@@ -53,7 +52,7 @@ pub fn to_hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Hexadecimal digits as bytes; white space does not count.
+/// Parses hexadecimal digits, ignoring white space.
 pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u32> = text
         .chars()

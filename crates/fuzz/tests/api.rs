@@ -1,9 +1,8 @@
-//! Whatever a host does with the interface, values stay what they are and
-//! misuse is an error.
+//! Any sequence of API calls keeps values intact, and misuse is an error.
 
-mod seeds;
+mod common;
 
 #[test]
-fn stores_hold_what_they_are_given_and_refuse_what_is_not_theirs() {
-    seeds::try_cases("api", 2000, 2500);
+fn stores_keep_their_values_and_reject_foreign_items() {
+    common::try_cases("api", 2000, 2500);
 }

@@ -1,4 +1,4 @@
-//! Programs that mix all designs do what the model says, in every mode.
+//! Programs that mix all designs do what the model predicts, in every mode.
 
 mod common;
 

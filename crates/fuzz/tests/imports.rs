@@ -1,9 +1,8 @@
-//! Misuse of the reserved imports is refused, or traps as documented, in every
-//! mode alike, and leaves the store usable.
+//! Misused reserved imports are rejected or trap as documented, alike in every mode.
 
-mod seeds;
+mod common;
 
 #[test]
-fn misused_imports_harm_nobody() {
-    seeds::try_cases("imports", 40, 4000);
+fn misused_imports_do_no_harm() {
+    common::try_cases("imports", 40, 4000);
 }

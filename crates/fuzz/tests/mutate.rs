@@ -1,9 +1,8 @@
-//! Whatever is put into the engine, nothing panics, and errors say what is wrong
-//! and where.
+//! No mutated input makes the engine panic, and errors have messages and positions.
 
-mod seeds;
+mod common;
 
 #[test]
-fn mutilated_modules_and_scripts_get_an_answer() {
-    seeds::try_cases("mutate", 1200, 900);
+fn mutated_modules_and_scripts_are_handled() {
+    common::try_cases("mutate", 1200, 900);
 }

@@ -1,9 +1,8 @@
-//! Modules of WebAssembly 3.0 do the same in every mode, and, if that is built
-//! in, in Wasmtime.
+//! Modules of WebAssembly 3.0 do the same in every mode and, if it is built in, in Wasmtime.
 
-mod seeds;
+mod common;
 
 #[test]
 fn modules_do_the_same_in_every_mode() {
-    seeds::try_cases("smith", 500, 3000);
+    common::try_cases("smith", 500, 3000);
 }

@@ -1,14 +1,13 @@
-//! Programs that mix all designs do what the model says while their stores are written down and
-//! read again.
+//! Programs that mix all designs do what the model predicts after their stores are restored from snapshots.
 
 mod common;
 
 #[test]
-fn programs_go_on_from_their_snapshots_as_the_model_says() {
+fn programs_resume_from_their_snapshots() {
     common::try_seeds("snapshots", 0..25);
 }
 
 #[test]
-fn puppets_go_on_from_their_snapshots_as_the_model_says() {
-    common::try_seeds("snapshot-puppets", 0..15);
+fn scripted_programs_resume_from_their_snapshots() {
+    common::try_seeds("scripted-snapshots", 0..15);
 }

@@ -1,10 +1,9 @@
 //! Reads WebAssembly text and finds the source of every error.
 //!
-//! A [`Text`] is a module in the text format together with its binary. What
-//! is wrong with the text itself (a missing parenthesis, an unknown name) is
-//! found when it is parsed. What is wrong with the module (a type mismatch)
-//! is found later, by whoever validates the binary, at an offset of the
-//! binary; the text knows where in the source that is.
+//! A [`Text`] is a module in the text format together with its binary. Errors in the text itself (a
+//! missing parenthesis, an unknown name) are found when it is parsed. Errors in the module (a type
+//! mismatch) are found later, by a validator, at an offset of the binary. The text maps that offset
+//! to a position in the source.
 //!
 //! ```
 //! use ropewalk_text::Text;
@@ -30,66 +29,44 @@
 //! # Ok::<(), ropewalk_text::TextError>(())
 //! ```
 //!
-//! An offset becomes a place in the source in two steps, and only when an
-//! error asks for it: the binary is walked up to the offset, which names, say,
-//! operator 2 of function 0; a table of what was parsed says where that stands.
+//! An offset becomes a position in two steps, and only when an error asks for it. A walk through
+//! the binary finds what the offset belongs to, for example operator 2 of function 0. A table from
+//! the parser then says where the source has it.
 //!
-//! | file | what it holds |
+//! | folder or file | contents |
 //! | --- | --- |
-//! | `text` | a module in the text format and its binary |
-//! | `encoded` | a module that was encoded, however it is written |
-//! | `place` | what a byte of a binary belongs to |
-//! | `locate` | from an offset of a binary to a place |
-//! | `spans` | from a place to the source |
-//! | `fields` | how the spans of a parsed module are gathered |
-//! | `scan` | the parts of a field that the parser gives no span |
-//! | `structure` | what the grammar refuses, and the parser does not |
-//! | `literal` | modules written as string literals |
-//! | `dialect` | text of the other designs becomes standard text |
-//! | `named` | what a validator says, in words that help |
-//! | `types` | the types of a binary, and how messages say them |
-//! | `clause` | which clause of an operator is wrong |
-//! | `constant` | what a constant expression should be, and what it is |
-//! | `watched` | a module that remembers which types did not match |
-//! | `fault` | what is wrong at which byte |
-//! | `position` | lines and columns |
-//! | `error` | errors that show the source |
-//! | `snippet` | the part of a line that an error shows |
+//! | `error` | errors, positions, and the lines of source that they show |
+//! | `syntax` | what the parser leaves out: parts of fields, string literals, rules of the grammar |
+//! | `binary` | sections, bodies and types of a binary |
+//! | `source_map` | from an offset of a binary to an offset of the source |
+//! | `explain` | rewrites messages of a validator |
+//! | `dialect` | lowers the text of the other designs to standard text |
+//! | `encode` | encodes a module of any form |
+//! | `text` | [`Text`] |
 //!
-//! Bag of stacks, tasks, fibers and first-class stacks are dialects of the
-//! text. A module that uses one is lowered to standard text first, which
-//! [`Text::lowered`] shows; errors are shown in the source all the same.
+//! Each folder uses only those above it, except that `dialect` encodes what it lowers to validate
+//! it.
 //!
-//! The crate knows nothing of the engine, and does not validate, with one
-//! exception: that the kinds of different designs do not match each other
-//! cannot be seen in the binary, so it is checked here.
+//! Bag of stacks, tasks, fibers and first-class stacks are dialects of the text. A module that uses
+//! one is first lowered to standard text, which [`Text::lowered`] returns. Errors still refer to the
+//! source.
+//!
+//! The crate knows nothing of the engine and leaves validation to others, with one exception: the
+//! binary does not tell the kinds of different designs apart, so they are checked here.
 
 #![forbid(unsafe_code)]
 
-mod clause;
-mod constant;
+mod binary;
 mod dialect;
-mod encoded;
+mod encode;
 mod error;
-mod fault;
-mod fields;
-mod framing;
-mod literal;
-mod locate;
-mod named;
-mod place;
-mod position;
-mod scan;
-mod snippet;
-mod spans;
-mod structure;
+mod explain;
+mod source_map;
+mod syntax;
 mod text;
-mod types;
-mod watched;
 
+pub use binary::{cut_at, function_at};
 pub use dialect::Script;
-pub use error::TextError;
-pub use framing::{cut_at, function_at};
-pub use named::explain_binary;
-pub use position::Position;
+pub use error::{Position, TextError};
+pub use explain::explain_binary;
 pub use text::Text;

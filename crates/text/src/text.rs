@@ -6,14 +6,11 @@ use wast::QuoteWat;
 use wast::core::Module;
 
 use crate::dialect::Script;
-use crate::encoded::Encoded;
-use crate::error::TextError;
-use crate::fault::Fault;
-use crate::named::Explained;
-use crate::position::{Line, Position};
+use crate::encode::EncodedModule;
+use crate::error::{Error, Line, Position, TextError};
+use crate::explain::Explained;
 
-/// A module in the text format, its binary, and where in the source
-/// everything in the binary comes from.
+/// A module in the text format, its binary, and the source position of each part of the binary.
 ///
 /// ```
 /// use ropewalk_text::{Position, Text};
@@ -29,7 +26,7 @@ use crate::position::{Line, Position};
 #[derive(Debug)]
 pub struct Text {
     source: Arc<str>,
-    encoded: Encoded,
+    encoded: EncodedModule,
 }
 
 impl Text {
@@ -48,40 +45,20 @@ impl Text {
     /// # Ok::<(), ropewalk_text::TextError>(())
     /// ```
     pub fn parse(source: &str) -> Result<Text, TextError> {
-        Text::new(source.into(), || Encoded::parse(source))
+        Text::new(source.into(), || EncodedModule::parse(source))
     }
 
-    /// Encodes a module that was parsed as part of a script. Positions are
-    /// those of the script, which is `source`; a `source` that is an
-    /// `Arc<str>` is not copied.
+    /// Encodes a module that was parsed as part of a script. Positions are those of the script,
+    /// which is `source`. A `source` that is an `Arc<str>` is not copied.
     ///
-    /// Only a [`ParseBuffer`](wast::parser::ParseBuffer) that tracks the spans
-    /// of instructions gives the positions of instructions; without, they have
-    /// that of their field.
-    ///
-    /// ```
-    /// use ropewalk_text::{Position, Text};
-    /// use wast::parser::{self, ParseBuffer};
-    /// use wast::{Wast, WastDirective};
-    ///
-    /// let script = "(module)\n(module (global i32 (i64.const 0)))";
-    /// let mut buffer = ParseBuffer::new(script)?;
-    /// buffer.track_instr_spans(true);
-    /// let mut directives = parser::parse::<Wast>(&buffer)?.directives;
-    /// let WastDirective::Module(module) = &mut directives[1] else { panic!() };
-    ///
-    /// let text = Text::from_wast(module, script)?;
-    /// let error = wasmparser::validate(text.binary()).err().unwrap();
-    /// let position = text.position(error.offset() as usize);
-    /// assert_eq!(position, Some(Position { line: 2, column: 22 }));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Instructions have positions only if the [`ParseBuffer`](wast::parser::ParseBuffer) tracks
+    /// their spans. Otherwise they have the position of their field.
     pub fn from_wast(
         module: &mut QuoteWat<'_>,
         source: impl Into<Arc<str>>,
     ) -> Result<Text, TextError> {
         let source = source.into();
-        Text::new(Arc::clone(&source), || Encoded::quote_wat(module, &source))
+        Text::new(Arc::clone(&source), || EncodedModule::quote_wat(module, &source))
     }
 
     /// Encodes a module that was parsed from `source`, as
@@ -91,15 +68,28 @@ impl Text {
         source: impl Into<Arc<str>>,
     ) -> Result<Text, TextError> {
         let source = source.into();
-        Text::new(Arc::clone(&source), || Encoded::module(module, &source))
+        Text::new(Arc::clone(&source), || EncodedModule::module(module, &source))
     }
 
-    /// Encodes a module of a script that may use dialects. It was parsed from
-    /// [`Script::text`]; positions are those of the script.
+    /// Encodes a module of a script that may use dialects. The script was parsed from
+    /// [`Script::text`], and positions are those of the script.
     pub fn from_script(module: &mut QuoteWat<'_>, script: &Script) -> Result<Text, TextError> {
-        Text::new(Arc::clone(script.source()), || Encoded::script(module, script))
+        Text::new(Arc::clone(script.source()), || EncodedModule::script(module, script))
     }
 
+    /// The standard text of a module that uses dialects.
+    ///
+    /// ```
+    /// use ropewalk_text::Text;
+    ///
+    /// let text = Text::parse("(type $c (stack (param i32) (ref null $c)))")?;
+    /// assert_eq!(
+    ///     text.lowered(),
+    ///     Some("(rec (type $c.func (func (param i32 (ref null $c)))) (type $c (cont $c.func)))"),
+    /// );
+    /// assert_eq!(Text::parse("(func)")?.lowered(), None);
+    /// # Ok::<(), ropewalk_text::TextError>(())
+    /// ```
     /// The standard text of a module that uses dialects.
     ///
     /// ```
@@ -117,7 +107,7 @@ impl Text {
         self.encoded.standard()
     }
 
-    /// The text itself; of a module that is part of a script, the script.
+    /// The source text; for a module of a script, the whole script.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -127,19 +117,18 @@ impl Text {
         &self.encoded.binary
     }
 
-    /// The error for something that was found at a byte offset of the binary,
-    /// at its position in the source. Where only the module stands for the
-    /// byte, that is the position of the module. If a validator found it, the
-    /// message gets the names of the types that it calls `$type`.
+    /// Turns an error at a byte offset of the binary into one at its position in the source. If
+    /// only the module as a whole corresponds to the byte, that is the position of the module. A
+    /// validator's message gets names of types in place of its `$type`.
     ///
     /// ```
     /// let text = ropewalk_text::Text::parse("(func i32.const 1)")?;
     /// let error = wasmparser::validate(text.binary()).err().unwrap();
-    /// let error = text.error_at(error.offset() as usize, "a value is left after");
+    /// let error = text.error_at(error.offset() as usize, "a value remains on the stack");
     /// assert_eq!(
     ///     error.to_string(),
     ///     "\
-    /// a value is left after
+    /// a value remains on the stack
     ///   --> 1:18
     ///    |
     ///  1 | (func i32.const 1)
@@ -151,31 +140,30 @@ impl Text {
         let Explained { message, clause } = self.encoded.explain(offset, message);
         let found = self.encoded.find_clause(&self.source, offset, clause);
         let found = found.unwrap_or(self.encoded.module);
-        TextError::new(&self.source, Fault::invalid(found, message))
+        TextError::new(&self.source, Error::invalid(found, message))
     }
 
-    /// The position in the source of a byte of the binary, if something in
-    /// the source other than the whole module stands for it.
+    /// The source position of a byte of the binary, if a part of the source smaller than the module
+    /// corresponds to it.
     pub fn position(&self, offset: usize) -> Option<Position> {
         self.find(offset).map(|found| Line::of(&self.source, found).position())
     }
 
-    /// Where in the source a byte of the binary comes from.
     fn find(&self, offset: usize) -> Option<usize> {
         self.encoded.find(&self.source, offset)
     }
 
     fn new(
         source: Arc<str>,
-        encode: impl FnOnce() -> Result<Encoded, Fault>,
+        encode: impl FnOnce() -> Result<EncodedModule, Error>,
     ) -> Result<Text, TextError> {
-        // Spans take four bytes.
+        // Spans are stored in four bytes.
         if u32::try_from(source.len()).is_err() {
             return Err(TextError::whole("the text is larger than 4 GiB"));
         }
         match encode() {
             Ok(encoded) => Ok(Text { source, encoded }),
-            Err(fault) => Err(TextError::new(&source, fault)),
+            Err(error) => Err(TextError::new(&source, error)),
         }
     }
 }

@@ -1,17 +1,16 @@
-//! Copies: what `cont.clone` and `stack.clone` are lowered to, in which modules, and what is
-//! wrong at which place.
+//! `cont.clone` and `stack.clone`: their lowering and their errors.
 
 mod common;
-use common::erring::error_at;
+use common::errors::{self, error_at};
 use common::lowering::{field_of, lower};
 use ropewalk_text::Text;
 
-/// What every module below starts with, on the first line.
+/// The first line of every module below.
 const HEAD: &str = "(type $f (func (param i32))) (type $k (cont $f)) \
     (type $c (stack (param i32) (ref null $c))) (type $t (task))\n";
 
 #[test]
-fn they_are_calls_of_reserved_imports() {
+fn clones_are_calls_of_reserved_imports() {
     let check = |source: &str, expected: &str| assert_eq!(field_of(HEAD, source), expected);
     check(
         "(func (param (ref null $k)) (result (ref $k)) (cont.clone $k (local.get 0)))",
@@ -38,7 +37,7 @@ fn each_type_is_imported_once() {
 }
 
 #[test]
-fn a_module_with_a_copy_is_one_with_a_dialect() {
+fn cont_clone_makes_a_dialect_module() {
     let standard = "(module (type $f (func)) (type $k (cont $f))
         (func (param (ref 1)) (resume 1 (local.get 0))))";
     assert_eq!(Text::parse(standard).unwrap().lowered(), None);
@@ -51,39 +50,24 @@ fn a_module_with_a_copy_is_one_with_a_dialect() {
 }
 
 #[test]
-fn what_is_wrong_is_shown_where_it_stands() {
-    let check = |source: &str, position: &str, message: &str, invalid: bool| {
-        let error = error_at(&format!("{HEAD}{source}"), position);
-        assert!(error.message().contains(message), "{error}");
-        assert_eq!(error.is_invalid(), invalid, "{error}");
-    };
-    check(
-        "(func (drop (cont.clone (ref.null $k))))",
-        "2:25",
-        "the name of a continuation type",
-        false,
+fn errors_are_shown_in_the_source() {
+    errors::malformed(
+        HEAD,
+        r"
+(func (drop (cont.clone ^(ref.null $k)))) => ..the name of a continuation type
+(func (drop (cont.clone ^1 (ref.null $k)))) => ..found the number 1
+(func (drop (cont.clone ^$x (ref.null $k)))) => unknown type
+(func (drop (stack.clone ^2 (ref.null $c)))) => ..found the number 2
+",
     );
-    check("(func (drop (cont.clone 1 (ref.null $k))))", "2:25", "found the number 1", false);
-    check("(func (drop (cont.clone $x (ref.null $k))))", "2:25", "unknown type", false);
-    check(
-        "(func (drop (cont.clone $f (ref.null $k))))",
-        "2:25",
-        "but `$f` is a function type",
-        true,
-    );
-    check("(func (drop (cont.clone $t (ref.null $k))))", "2:25", "but `$t` is a task type", true);
-    check("(func (drop (stack.clone $k (ref.null $k))))", "2:26", "expected a stack type", true);
-    check("(func (drop (stack.clone 2 (ref.null $c))))", "2:26", "found the number 2", false);
-    check(
-        "(func (param (ref $c)) (drop (cont.clone $k (local.get 0))))",
-        "2:31",
-        "type mismatch",
-        true,
-    );
-    check(
-        "(global (ref null $k) (cont.clone $k (ref.null $k)))",
-        "2:24",
-        "constant expression",
-        true,
+    errors::invalid(
+        HEAD,
+        r"
+(func (drop (cont.clone ^$f (ref.null $k)))) => ..but `$f` is a function type
+(func (drop (cont.clone ^$t (ref.null $k)))) => ..but `$t` is a task type
+(func (drop (stack.clone ^$k (ref.null $k)))) => expected a stack type
+(func (param (ref $c)) (drop (^cont.clone $k (local.get 0)))) => type mismatch
+(global (ref null $k) (^cont.clone $k (ref.null $k))) => constant expression
+",
     );
 }

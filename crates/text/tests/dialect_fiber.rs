@@ -1,10 +1,9 @@
-//! Fibers: programs become standard modules that validators accept and
-//! printers print, and what is not touched stays as it is.
+//! Lowering of fibers: the result is valid, standard text, and the rest of the source is unchanged.
 
 mod common;
 use common::lowering::{field_of, lower};
 
-/// Tags and functions, as the head of a module.
+/// The start of every module: tags and functions.
 const HEAD: &str = r#"
   (tag $e) (tag $n (param i32)) (tag $two (param i32 (ref fiber)))
   (func $f (param fiberref)) (func $g (param i64 (ref fiber) i32) (result i32) (local.get 2))
@@ -130,7 +129,7 @@ fn mount_new() {
          (catch $fiber.start $sent) (catch $n $returned) (call $fiber.mount)) (br $after)) \
          (unreachable)) (unreachable)) (local.set $value) (local.get $new) (local.get $value)))",
     );
-    // Labels get the fiber first, then the values.
+    // Labels take the fiber first, then the values.
     let lowered = field_of(
         HEAD,
         "(func (block $l (result (ref fiber) i32 (ref fiber)) \
@@ -190,7 +189,7 @@ fn functions_are_matched_by_shape() {
 }
 
 #[test]
-fn without_return_event_any_results() {
+fn without_a_return_event_any_results_are_allowed() {
     field_of(
         HEAD,
         "(func $x (param fiberref) (result f32) (unreachable)) (func (drop (fiber.new (on $e $f) (on $e $x))))",
@@ -198,7 +197,7 @@ fn without_return_event_any_results() {
 }
 
 #[test]
-fn where_operands_come_from_does_not_matter() {
+fn operands_may_come_from_anywhere() {
     field_of(HEAD, "(func (param fiberref) (i32.const 1) (fiber.mount $n (local.get 0)))");
     field_of(
         HEAD,
@@ -209,7 +208,7 @@ fn where_operands_come_from_does_not_matter() {
         "(func (param $p fiberref) (result fiberref) (local $x (ref fiber))
            (fiber.mount $e (local.tee $x (ref.as_non_null (local.get $p)))) (local.get $x))",
     );
-    // Nested in each other, in loops, and after code that is not reached.
+    // Nested, in loops, and in unreachable code.
     field_of(HEAD, "(func (fiber.mount $e (fiber.mount_new $e $f)))");
     field_of(
         HEAD,
@@ -263,10 +262,9 @@ fn names_do_not_clash() {
     );
 }
 
-/// A new fiber that is entered at once costs no more than both in a row: each
-/// primitive is called once.
+/// Creating and entering a fiber in one instruction calls each primitive once.
 #[test]
-fn entering_a_new_fiber_makes_and_mounts_it_once() {
+fn entering_a_new_fiber_calls_each_primitive_once() {
     let lowered = lower(
         "(module (tag $end (param i32)) (tag $e) (func $f (param fiberref) (result i32) (i32.const 1))
          (func (block $l (result (ref fiber)) (drop (fiber.mount_new $end $f $e $l))) (drop)))",

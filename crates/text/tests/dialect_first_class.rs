@@ -1,10 +1,9 @@
-//! First-class stacks: programs become standard modules that validators accept
-//! and printers print.
+//! Lowering of first-class stacks: the result is valid, standard text.
 
 mod common;
 use common::lowering::{field_of, lower};
 
-/// Events, call tags, functions and routs, as the head of a module.
+/// The start of every module: events, call tags, functions and routs.
 const HEAD: &str = r#"
   (import "host" "new_stack" (func $new (result stackref)))
   (event $back (param stackref))
@@ -26,7 +25,7 @@ fn check(source: &str, expected: &str) {
     assert_eq!(field_of(HEAD, source), expected);
 }
 
-/// Checks that a lowered module has each of some parts.
+/// Checks that a lowered module contains each of these parts.
 #[track_caller]
 fn has(lowered: &str, parts: &[&str]) {
     for part in parts {
@@ -96,7 +95,7 @@ fn events_and_call_tags() {
 
 #[test]
 fn the_import_of_new_stack() {
-    // It is an import like others: it can be called, referred to and exported.
+    // It is an ordinary import: it can be called, referred to and exported.
     let lowered = lower(
         "(module (import \"host\" \"new_stack\" (func $new (result stackref)))
            (import \"a\" \"b\" (func $f))
@@ -149,7 +148,7 @@ fn slots() {
     field_of(HEAD, "(func (local i32 stackref) (local.set_cleared 1 (local.get_clear 1)))");
 }
 
-/// Checks what a function becomes in a module without first-class stacks.
+/// Checks the lowering of a function in a module without first-class stacks.
 #[track_caller]
 fn check_alone(head: &str, function: &str, expected: &str) {
     let text = lower(&format!("(module {head} {function})"));
@@ -227,7 +226,7 @@ fn objects_with_stacks() {
             "(call $first-class.is_cleared (local.get 0) (struct.get $s 0))",
         ],
     );
-    // What is there once the local that says where it is has another place.
+    // Instructions whose operand is stored in an environment.
     lower(
         "(module (call_tag $ask (result i32)) (type $s (struct (field (mut externref))))
            (func (param $x externref) (param $o (ref $s))
@@ -280,7 +279,7 @@ fn switches() {
          (result i64) (catch $ask $sent) (call $first-class.call_stack)) (br $after)) \
          (unreachable))))",
     );
-    // Results may be subtypes of what the event takes.
+    // Results may be subtypes of the event's values.
     field_of(
         HEAD,
         "(event $any (param anyref)) (func $f (param stackref) (result (ref $s)) (unreachable))
@@ -305,7 +304,7 @@ fn tries() {
     field_of(HEAD, "(func (block $l (try (nop) (catch $stop $l))))");
     field_of(HEAD, "(func (block $l try (catch $error $l) end))");
     field_of(HEAD, "(func (try))");
-    // A label outside, which the `try` itself has too.
+    // A label outside of a `try` with the same label.
     field_of(HEAD, "(func (block $l (try $l catch $stop $l)))");
 }
 
@@ -328,7 +327,6 @@ fn returning_frees_stacks() {
         "(func (param $x (ref null $stackref)) i32.const 1 if (drop (local.get $x)) return end \
          (drop (local.get $x)))",
     );
-    // An import has nothing to free.
     lower("(module (func $f (import \"a\" \"b\") (param stackref)))");
 }
 
@@ -362,7 +360,7 @@ fn answers() {
             "(drop (struct.get $f.env $st (local.get $env)))",
         ],
     );
-    // Plain, with a block type; locals by number.
+    // Plain instructions, with a block type and numeric locals.
     field_of(
         HEAD,
         "(func (param i32 stackref) (result i64)
@@ -373,14 +371,14 @@ fn answers() {
              call_stack $ask
            end)",
     );
-    // Parameters that are stacks, and nothing captured.
+    // Parameters that are stacks, without captured locals.
     field_of(
         HEAD,
         "(call_tag $c (param stackref i32) (result stackref))
          (func (drop (answer $c (result stackref) (drop) within
            (call_stack $c (call $new) (i32.const 1)))))",
     );
-    // A block type by its name.
+    // A named block type.
     field_of(
         HEAD,
         "(type $b (func (param i32) (result i32)))
@@ -432,7 +430,7 @@ fn redirections() {
              i64.extend_i32_u
            end)",
     );
-    // Together with code that uses the local, and two of them.
+    // With code that uses the local, and with two locals.
     field_of(
         HEAD,
         "(func (param $x stackref) (local $y stackref)
@@ -460,8 +458,8 @@ fn redirections() {
 }
 
 #[test]
-fn marks_are_removed_wherever_control_goes() {
-    // Behind the block whose label is named inside.
+fn marks_are_removed_at_every_exit() {
+    // After the block whose label is named inside.
     check(
         "(func (block $l (answer $ping within (br $l))))",
         "(func (local $level i32) (local $env (ref $func.env)) \
@@ -473,7 +471,7 @@ fn marks_are_removed_wherever_control_goes() {
          (call $first-class.leave_to (local.get $level)))) \
          (call $first-class.leave_to (local.get $level)))",
     );
-    // At the top of a loop; by a return; by a tail call; by a catch.
+    // At the top of a loop, and at a return, a tail call and a catch.
     let top = field_of(HEAD, "(func (loop $l (answer $ping within (br $l))))");
     has(&top, &["(loop $l (call $first-class.leave_to (local.get $level)) (block"]);
     let inner = field_of(
@@ -495,7 +493,7 @@ fn marks_are_removed_wherever_control_goes() {
         &field_of(HEAD, "(func (block $l (try_table (catch_all $l) (answer $ping within))))"),
         &["(local.get $level))))) (call $first-class.leave_to (local.get $level))"],
     );
-    // Not after a block that no branch leaves, nor one in which there is none.
+    // Not after a block without branches or without marks.
     let calm = field_of(HEAD, "(func (block $l (br $l)) (block $m (answer $ping within)))");
     assert_eq!(calm.matches("leave_to").count(), 1);
     // In the condition of a folded `if`, and as an operand.

@@ -1,8 +1,7 @@
-//! Nothing makes the front end of first-class stacks panic, overflow, or take
-//! forever.
+//! Broken and random text with first-class stacks: no panics, no overflow, bounded time.
 
 mod common;
-use common::breaking::{breakages, exercise, random_texts};
+use common::broken_sources::{breakages, exercise, random_texts};
 use ropewalk_text::Text;
 
 const MODULE: &str = r#"(module $m (@name "é漢")
@@ -78,8 +77,7 @@ fn many_things() {
     assert!(Text::parse(&format!("(module {functions})")).is_ok());
 }
 
-/// Locals with and without names, also those that must be set before they are
-/// read, in code that becomes a function of its own.
+/// Closures with many locals: with and without names, with and without defaults.
 #[test]
 fn many_locals_in_an_answer() {
     const COUNT: usize = 5_000;

@@ -1,7 +1,7 @@
-//! Nothing makes the front end of dialects panic, overflow, or take forever.
+//! Broken and random text with dialects: no panics, no overflow, bounded time.
 
 mod common;
-use common::breaking::{breakages, exercise, random_texts};
+use common::broken_sources::{breakages, exercise, random_texts};
 use ropewalk_text::Text;
 
 const MODULE: &str = r#"(module $m (@name "é漢")
@@ -104,7 +104,6 @@ fn many_types_in_one_group() {
     assert!(Text::parse(&format!("(module (rec {types}))")).is_ok());
 }
 
-/// Each function has a type of its own, and so has each task.
 #[test]
 fn many_function_types() {
     const COUNT: usize = 2_000;

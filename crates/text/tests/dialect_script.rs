@@ -1,8 +1,8 @@
-//! Scripts with dialect modules: the parser of scripts reads them, and each
-//! module has positions of the script.
+//! Scripts with dialect modules: the parser of scripts reads them, and positions are those of the
+//! script.
 
 mod common;
-use common::erring::{SWITCHING, validate};
+use common::errors::{SWITCHING, validate};
 use ropewalk_text::{Script, Text, TextError};
 use wast::parser::{self, ParseBuffer};
 use wast::{QuoteWat, Wast, WastDirective, WastExecute};
@@ -22,7 +22,6 @@ const SCRIPT: &str = r#"(module $standard (func (export "switch")))
 (assert_invalid (module (type $c (stack (ref $c))) (func (result i32) (i64.const 1))) "type")
 "#;
 
-/// The modules of the script, read one after another.
 fn modules() -> Vec<Result<Text, TextError>> {
     let script = Script::new(SCRIPT);
     assert_eq!(script.text().len(), SCRIPT.len());
@@ -77,7 +76,7 @@ fn describe(module: &Result<Text, TextError>) -> String {
     }
 }
 
-/// A thread has directives of its own, also with modules inside assertions.
+/// A thread has its own directives, with modules inside assertions too.
 #[test]
 fn modules_of_threads_are_found() {
     let script = Script::new(
@@ -121,7 +120,7 @@ fn a_script_without_dialects_is_not_copied() {
     assert_eq!(script.text().as_ptr(), script.source().as_ptr());
 }
 
-/// Where the parser of scripts finds what is wrong with one.
+/// Checks the error that the parser of scripts reports.
 #[track_caller]
 fn check(source: &str, position: (usize, usize), message: &str) {
     let script = Script::new(source);
@@ -133,9 +132,9 @@ fn check(source: &str, position: (usize, usize), message: &str) {
     assert!(error.message().contains(message), "{error}");
 }
 
-/// What cannot be read is found where it is, and no dialect before it is blamed.
+/// An unreadable part is reported at its position, and no earlier dialect module is blamed.
 #[test]
-fn a_script_that_cannot_be_read() {
+fn an_unreadable_script() {
     let module = "(module (func (local $x stackref)))\n";
     let after =
         |rest: &str, position, message| check(&format!("{module}{rest}"), position, message);
@@ -149,7 +148,7 @@ fn a_script_that_cannot_be_read() {
 }
 
 #[test]
-fn a_dialect_module_that_cannot_be_read() {
+fn an_unreadable_dialect_module() {
     check("(module (type $c (stack (ref $c)))", (1, 35), "expected `)`");
     check(
         "(module (type $c (stack (ref $c)))\n (export \"\\q\" (func $f)))",

@@ -1,11 +1,10 @@
-//! Tasks: programs become standard modules that validators accept and printers
-//! print.
+//! Lowering of tasks: the result is valid, standard text.
 
 mod common;
 use common::lowering::{field_of, lower};
 use ropewalk_text::Text;
 
-/// Types, a function and what goes with it, as the head of a module.
+/// The start of every module: types and functions.
 const HEAD: &str = r#"
   (type $t (task (param i32) (result i64)))
   (type $none (task))
@@ -89,7 +88,7 @@ fn the_type_of_all_tasks() {
 }
 
 #[test]
-fn types_that_are_written_alike_are_the_same() {
+fn identical_types_match() {
     field_of(
         HEAD,
         "(type $a (taskref (i32) (i64))) (type $b (task (param $x i32) (result i64)))
@@ -142,7 +141,7 @@ fn folded_instructions() {
         "(func (task.release $none (ref.null $none)))",
         "(func (call $task.release (ref.null $none)))",
     );
-    // From the stack, partly; and an operand that sets a local.
+    // Some operands are on the operand stack, and one sets a local.
     field_of(HEAD, "(func (f32.const 1) (drop (task.new $t $f (f64.const 2))))");
     field_of(
         HEAD,
@@ -152,7 +151,7 @@ fn folded_instructions() {
 }
 
 #[test]
-fn imports_say_the_types() {
+fn imports_have_the_types() {
     let lowered = lower(&format!(
         "(module {HEAD} (type $u (task (param f32) (result (ref null extern))))
            (type $v (task (result externref)))
@@ -173,7 +172,7 @@ fn imports_say_the_types() {
 
 #[test]
 fn functions_are_matched_by_shape() {
-    // By the type that they name, in a group or open, and by what they import.
+    // Functions with type uses (in a group or not), and imported functions.
     field_of(
         HEAD,
         "(type $ft (func (param (ref null $none) i32))) (func $a (type $ft))
@@ -198,7 +197,7 @@ fn functions_are_matched_by_shape() {
 }
 
 #[test]
-fn what_a_task_gives_in_place_of_another_may_be_less() {
+fn a_task_may_give_subtypes() {
     field_of(
         HEAD,
         "(type $any (task (result anyref))) (type $eq (task (result eqref)))
@@ -219,7 +218,7 @@ fn tasks_carry_the_kinds_of_all_designs() {
 }
 
 #[test]
-fn text_without_tasks_is_not_touched() {
+fn text_without_tasks_is_unchanged() {
     for source in [
         "(module (func $task (export \"task.new\")) (@task (type (task))))",
         "(type $task (func)) (func $task.new (type $task) ;; (task.new)\n)",

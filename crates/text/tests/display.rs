@@ -1,4 +1,4 @@
-//! How errors are printed.
+//! Printed errors.
 
 use ropewalk_text::{Text, TextError};
 
@@ -97,7 +97,7 @@ fn long_lines() {
     );
 }
 
-/// The alternate form, for those who have room.
+/// The alternate form shows the lines before and after.
 #[test]
 fn lines_around() {
     let shown = |source: &str| format!("{:#}", error(source));

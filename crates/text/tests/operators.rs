@@ -1,8 +1,8 @@
-//! Every operator of a module is found where its keyword stands.
+//! Positions of all operators of a module.
 
 mod common;
 
-use common::erring::validate;
+use common::errors::validate;
 use common::operators::check_operators;
 use ropewalk_text::Text;
 use wasmparser::WasmFeatures;

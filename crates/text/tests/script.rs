@@ -1,4 +1,4 @@
-//! Modules that stand inside a script have positions of the script.
+//! Modules of a script have positions of the script.
 
 use std::sync::Arc;
 
@@ -25,7 +25,6 @@ const SCRIPT: &str = r#"(module $a (func (export "f")))
   (func (call $nowhere)))
 "#;
 
-/// The errors in the modules of the script.
 fn errors(track: bool) -> Vec<TextError> {
     let source: Arc<str> = SCRIPT.into();
     let mut buffer = ParseBuffer::new(SCRIPT).unwrap();
@@ -58,7 +57,7 @@ fn positions_are_those_of_the_script() {
 }
 
 #[test]
-fn without_the_spans_of_instructions_the_function_is_named() {
+fn without_instruction_spans_errors_are_at_the_function() {
     assert_eq!(positions(&errors(false)), ["5:4", "10:21", "14:15", "17:15"]);
 }
 
@@ -78,7 +77,7 @@ fn a_module_alone() {
 }
 
 #[test]
-fn a_component_is_no_module() {
+fn a_component_is_not_a_module() {
     let source = "(component quote \"\")";
     let buffer = ParseBuffer::new(source).unwrap();
     let mut directives = parser::parse::<Wast>(&buffer).unwrap().directives;

@@ -1,5 +1,5 @@
-//! The modules of the official test suites: every operator is found where its
-//! keyword stands, and every error of an invalid module inside the module.
+//! The modules of the official test suites: each operator is found at its keyword, and each error
+//! of an invalid module inside the module.
 
 mod common;
 
@@ -13,10 +13,10 @@ use wast::lexer::Lexer;
 use wast::parser::{self, ParseBuffer};
 use wast::{QuoteWat, Wast, WastDirective, Wat};
 
-/// Enough of each module to find a mistake, few enough to be quick.
+/// The number of operators to check in each module.
 const OPERATORS: usize = 400;
 
-/// What was checked.
+/// The number of checks of each sort.
 #[derive(Default)]
 struct Checked {
     operators: usize,
@@ -69,13 +69,12 @@ fn is_text(module: &wast::core::Module) -> bool {
     matches!(module.kind, wast::core::ModuleKind::Text(_))
 }
 
-/// Checks that the error of a module is found in the module, and not where
-/// the next directive starts.
+/// Checks that the error of a module is inside the module, not at the next directive.
 fn check_invalid(module: &mut QuoteWat, source: &Arc<str>, end: usize) -> usize {
-    // Some of them are malformed already.
+    // Some are malformed.
     let Ok(text) = Text::from_wast(module, Arc::clone(source)) else { return 0 };
     let mut validator = Validator::new_with_features(WasmFeatures::all());
-    // Some of them are valid with all features.
+    // Some are valid with all features.
     let Err(error) = validator.validate_all(text.binary()) else { return 0 };
     let offset = error.offset() as usize;
     let (start, error) = (text.error_at(0, "").position(), text.error_at(offset, error.message()));

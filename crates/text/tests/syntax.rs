@@ -1,5 +1,4 @@
-//! Where errors of the text itself are found: each test gives a source, the
-//! line and column, and how the message starts.
+//! Positions and messages of errors that parsing finds.
 
 use ropewalk_text::Text;
 
@@ -135,7 +134,7 @@ fn blocks_that_are_not_balanced() {
 
 #[test]
 fn a_second_start() {
-    let message = "unexpected second `start`: a module starts with one function";
+    let message = "unexpected second `start`: a module has at most one";
     check("(func $f)\n(start $f)\n(start $f)", "3:8", message);
 }
 
@@ -156,6 +155,6 @@ fn quoted_text() {
 }
 
 #[test]
-fn components_are_no_modules() {
+fn components_are_not_modules() {
     check("(component)", "1:2", "expected a module, found a component");
 }

@@ -1,12 +1,10 @@
-//! Where errors that validation finds in the binary stand in the text: each
-//! test gives a source, the line and column, and how the message starts.
+//! Positions and messages of errors that validation finds in the binary.
 
 mod common;
-use common::erring::validate;
+use common::errors::{Row, rows, validate};
 use ropewalk_text::{Text, TextError};
 use wasmparser::WasmFeatures;
 
-/// The error that validation finds, at its place in the source.
 #[track_caller]
 fn invalid(text: &Text) -> TextError {
     validate(text, WasmFeatures::all()).expect_err("the module is valid")
@@ -19,6 +17,13 @@ fn check(source: &str, position: &str, message: &str) {
     let found = error.position().expect("a position").to_string();
     assert_eq!(found, position, "\n{error}");
     assert!(error.message().starts_with(message), "\n{error}");
+}
+
+#[track_caller]
+fn check_table(head: &str, table: &str) {
+    for Row { source, position, message } in rows(head, table) {
+        check(&source, &position, message);
+    }
 }
 
 const MISMATCH: &str = "type mismatch";
@@ -37,21 +42,21 @@ fn plain_code() {
 
 #[test]
 fn folded_code() {
-    check(
-        "(module
+    check_table(
+        "",
+        r"
+(module
   (func (param $x i32) (result i32)
     (i32.mul
       (i32.add (local.get $x) (i32.const 1))
       (i32.sub (local.get $x)
-               (i64.extend_i32_u (f32.const 1))))))",
-        "6:17",
-        MISMATCH,
-    );
-    check("(func (drop (i32.add (i32.const 1) (i64.const 2))))", "1:14", MISMATCH);
-    check(
-        "(func (local f32)\n (i64.store (i32.const 0)\n  (local.get 0)))\n(memory 1)",
-        "2:3",
-        MISMATCH,
+               (^i64.extend_i32_u (f32.const 1)))))) => type mismatch
+(func (drop (^i32.add (i32.const 1) (i64.const 2)))) => type mismatch
+(func (local f32)
+ (^i64.store (i32.const 0)
+  (local.get 0)))
+(memory 1) => type mismatch
+",
     );
 }
 
@@ -141,7 +146,7 @@ fn types() {
 }
 
 #[test]
-fn types_that_are_not_declared() {
+fn undeclared_types() {
     check("(func)\n(func (param (ref 9)))", "2:2", "unknown type 9");
     check("(import \"a\" \"b\" (func (param (ref 9))))", "1:2", "unknown type 9");
     check("(func\n block (param i32) (result (ref 9))\n end)", "2:2", "unknown type 9");
@@ -272,146 +277,90 @@ fn literals() {
 }
 
 #[test]
-fn where_only_the_module_is_known() {
+fn offsets_without_a_position() {
     let text = Text::parse("\n (module (func))").unwrap();
     assert_eq!(text.position(0), None);
     assert_eq!(text.position(text.binary().len() + 10), None);
     assert_eq!(text.error_at(0, "").position().unwrap().to_string(), "2:3");
 }
 
-/// What a validator calls `$type` or by a number of its own has the name that
-/// the source gives it.
+/// Types have names of the source instead of the validator's placeholders and numbers.
 #[test]
 fn types_are_named() {
     let types = "(type $f (func)) (type $g (func (param i32))) (type (func (param i64)))";
-    let check = |code: &str, position: &str, message: &str| {
-        check(&format!("{types}\n{code}"), position, message);
-    };
-    check(
-        "(func (param (ref $g)) (result (ref null $f)) (local.get 0))",
-        "2:60",
-        "type mismatch: expected (ref null $f), found (ref $g)",
-    );
-    check(
-        "(func (param (ref $g) f64) (call_ref $f (local.get 0)))",
-        "2:29",
-        "type mismatch: expected (ref null $f), found (ref $g)",
-    );
-    check(
-        "(func (drop (ref.eq (ref.null $f) (ref.null $g))))",
-        "2:14",
-        "type mismatch: expected subtype of eqref, found (ref null $g)",
-    );
-    // What was expected of an operand that is missing, below one that is there.
-    check(
-        "(func $h (param (ref $f) (ref null $g) f32))\n(func (call $h (ref.null $g) (f32.const 1)))",
-        "3:8",
-        "type mismatch: expected (ref $f) but nothing on stack",
-    );
-    check(
-        "(func $h (param (ref $f) (ref $g)))\n(func $i (export \"i\") (type $g) (call $h (ref.func $i)))",
-        "3:34",
-        "type mismatch: expected (ref $f) but nothing on stack",
-    );
-    check(
-        "(func (param i32) (call_ref $f))",
-        "2:20",
-        "type mismatch: expected (ref null $f) but nothing on stack",
-    );
-    // Constant expressions.
-    check(
-        "(global (ref null $f) (ref.null $g))",
-        "2:24",
-        "type mismatch: expected (ref null $f), found (ref null $g)",
-    );
-    check(
-        "(import \"a\" \"b\" (global $i (ref $g)))\n(global (ref $f) (global.get $i))",
-        "3:19",
-        "type mismatch: expected (ref $f), found (ref $g)",
-    );
-    check(
-        "(func $h (type $g)) (table 1 (ref $f) (ref.func $h))",
-        "2:40",
-        "type mismatch: expected (ref $f), found (ref (exact $g))",
-    );
-    check(
-        "(elem (ref null $f) (item ref.null $g))",
-        "2:27",
-        "type mismatch: expected (ref null $f), found (ref null $g)",
-    );
-    // The third type has no name.
-    check(
-        "(func (param (ref 2)) (result (ref null $f)) (local.get 0))",
-        "2:59",
-        "type mismatch: expected (ref null $f), found (ref (func (param i64)))",
-    );
-    check(
-        "(type (struct (field (mut (ref null 2))) (field i8))) (func (param (ref 3)) (call_ref $f (local.get 0)))",
-        "2:78",
-        "type mismatch: expected (ref null $f), found (ref (struct (field (mut (ref null (func ..)))) (field i8)))",
-    );
-    check(
-        "(func $h) (global (ref 2) (ref.func $h))",
-        "2:28",
-        "type mismatch: expected (ref (func (param i64))), found (ref (exact $f))",
-    );
-    check(
-        "(type $\"a b\" (func (param f32))) (func (param (ref $\"a b\")) (call_ref $f (local.get 0)))",
-        "2:62",
-        "type mismatch: expected (ref null $f), found (ref $\"a b\")",
+    check_table(
+        &format!("{types}\n"),
+        r#"
+(func (param (ref $g)) (result (ref null $f)) (local.get 0)^)
+    => type mismatch: expected (ref null $f), found (ref $g)
+(func (param (ref $g) f64) (^call_ref $f (local.get 0)))
+    => type mismatch: expected (ref null $f), found (ref $g)
+(func (drop (^ref.eq (ref.null $f) (ref.null $g))))
+    => type mismatch: expected subtype of eqref, found (ref null $g)
+;; What was expected of an operand that is missing, below one that is there.
+(func $h (param (ref $f) (ref null $g) f32))
+(func (^call $h (ref.null $g) (f32.const 1)))
+    => type mismatch: expected (ref $f) but nothing on stack
+(func $h (param (ref $f) (ref $g)))
+(func $i (export "i") (type $g) (^call $h (ref.func $i)))
+    => type mismatch: expected (ref $f) but nothing on stack
+(func (param i32) (^call_ref $f)) => type mismatch: expected (ref null $f) but nothing on stack
+;; Constant expressions.
+(global (ref null $f) (^ref.null $g)) => type mismatch: expected (ref null $f), found (ref null $g)
+(import "a" "b" (global $i (ref $g)))
+(global (ref $f) (^global.get $i)) => type mismatch: expected (ref $f), found (ref $g)
+(func $h (type $g)) (table 1 (ref $f) (^ref.func $h))
+    => type mismatch: expected (ref $f), found (ref (exact $g))
+(elem (ref null $f) (item ^ref.null $g))
+    => type mismatch: expected (ref null $f), found (ref null $g)
+;; The third type has no name.
+(func (param (ref 2)) (result (ref null $f)) (local.get 0)^)
+    => type mismatch: expected (ref null $f), found (ref (func (param i64)))
+(type (struct (field (mut (ref null 2))) (field i8))) (func (param (ref 3)) (^call_ref $f (local.get 0)))
+    => type mismatch: expected (ref null $f), found (ref (struct (field (mut (ref null (func ..)))) (field i8)))
+(func $h) (global (ref 2) (^ref.func $h))
+    => type mismatch: expected (ref (func (param i64))), found (ref (exact $f))
+(type $"a b" (func (param f32))) (func (param (ref $"a b")) (^call_ref $f (local.get 0)))
+    => type mismatch: expected (ref null $f), found (ref $"a b")
+"#,
     );
 }
 
-/// Types, for clauses.
+/// Types and tags for clauses.
 const CLAUSES: &str = "(type $f (func)) (type $k (cont $f)) (type $g (func (param i64) (result f32))) \
                        (type $c (cont $g)) (tag $e (param i32)) (tag $r (param i32) (result i64)) \
                        (tag $s (result i64))";
 
-/// A wrong label is shown at that label, with what it should take and what it takes.
+/// An error about a label is shown at the label, with the expected and actual types.
 #[test]
 fn labels_of_catches() {
-    let check = |code: &str, position: &str, message: &str| {
-        let message = format!("type mismatch: expected a label that takes {message}");
-        check(&format!("{CLAUSES}\n(func\n{code})"), position, &message);
+    let check = |table: &str| {
+        for Row { source, position, message } in rows(&format!("{CLAUSES}\n(func\n"), table) {
+            let message = format!("type mismatch: expected a label that takes {message}");
+            check(&format!("{source})"), &position, &message);
+        }
     };
     check(
-        "(block $l (result i64) (try_table (catch $e $l)) (unreachable)) (drop)",
-        "3:45",
-        "[i32], found one that takes [i64]",
-    );
-    check("(block $l (try_table (catch $e $l)))", "3:32", "[i32], found one that takes []");
-    check(
-        "(block $a (block $l (result i32) (try_table (catch_all $a) (catch_ref $e $l)) (unreachable)) (drop))",
-        "3:74",
-        "[i32 (ref exn)], found one that takes [i32]",
-    );
-    check(
-        "(block $l (result i32 (ref $f))\n  try_table (catch_ref $e $l) end unreachable) (drop) (drop)",
-        "4:27",
-        "[i32 (ref exn)], found one that takes [i32 (ref $f)]",
-    );
-    check(
-        "(block $l (result i32) (try_table (catch_all $l)) (unreachable)) (drop)",
-        "3:46",
-        "[], found one that takes [i32]",
-    );
-    check(
-        "(block $l (result i32) (try_table (catch_all_ref $l)) (unreachable)) (drop)",
-        "3:50",
-        "[(ref exn)], found one that takes [i32]",
-    );
-    // The parameters of a loop, the results of the function.
-    check(
-        "(i32.const 1) (loop $l (param i32) (drop) (try_table (catch_all $l)))",
-        "3:65",
-        "[], found one that takes [i32]",
-    );
-    check("(try_table (catch $e 0))", "3:22", "[i32], found one that takes []");
-    // The operand is wrong as well.
-    check(
-        "(block $l (try_table (param i32) (catch $e $l) (drop)))",
-        "3:44",
-        "[i32], found one that takes []",
+        r"
+(block $l (result i64) (try_table (catch $e ^$l)) (unreachable)) (drop)
+    => [i32], found one that takes [i64]
+(block $l (try_table (catch $e ^$l))) => [i32], found one that takes []
+(block $a (block $l (result i32) (try_table (catch_all $a) (catch_ref $e ^$l)) (unreachable)) (drop))
+    => [i32 (ref exn)], found one that takes [i32]
+(block $l (result i32 (ref $f))
+  try_table (catch_ref $e ^$l) end unreachable) (drop) (drop)
+    => [i32 (ref exn)], found one that takes [i32 (ref $f)]
+(block $l (result i32) (try_table (catch_all ^$l)) (unreachable)) (drop)
+    => [], found one that takes [i32]
+(block $l (result i32) (try_table (catch_all_ref ^$l)) (unreachable)) (drop)
+    => [(ref exn)], found one that takes [i32]
+;; The parameters of a loop, the results of the function.
+(i32.const 1) (loop $l (param i32) (drop) (try_table (catch_all ^$l)))
+    => [], found one that takes [i32]
+(try_table (catch $e ^0)) => [i32], found one that takes []
+;; The operand is wrong as well.
+(block $l (try_table (param i32) (catch $e ^$l) (drop))) => [i32], found one that takes []
+",
     );
 }
 
@@ -449,7 +398,6 @@ fn labels_of_resume_clauses() {
         "3:50",
         "label that takes [i32 (ref $k)], found one that takes [i32 contref]",
     );
-    // No type of the module fits.
     check(
         &label(" (result i32 (ref $k))", "(on $e $l) (on $r $l)"),
         "3:62",
@@ -475,7 +423,7 @@ fn clauses_that_name_nothing() {
 }
 
 #[test]
-fn an_undeclared_function_reference_says_what_to_add() {
+fn undeclared_function_references_get_advice() {
     let hint = |function: &str| {
         format!(
             "undeclared function reference: a function that `ref.func` names in a body must be \
@@ -491,7 +439,7 @@ fn an_undeclared_function_reference_says_what_to_add() {
     );
 }
 
-/// A binary has the names of its name section.
+/// In a binary, types have the names of its name section.
 #[test]
 fn messages_about_binaries_have_names() {
     let check = |source: &str, message: &str| {

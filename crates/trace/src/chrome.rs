@@ -1,7 +1,7 @@
-//! The format of Chrome's and Perfetto's trace viewers, as JSON.
+//! Writes JSON for the trace viewers of Chrome and Perfetto.
 //!
-//! Each stack is a thread of one process, with a slice for each time that it runs. A switch is a
-//! flow from one slice to another, with its tag as argument; everything else is an instant.
+//! Each stack is a thread of one process, with a slice for each of its runs. A switch is a flow
+//! between two slices, with its tag as argument. Every other event is an instant.
 
 use std::io::{self, Write};
 
@@ -75,7 +75,7 @@ impl Trace {
         };
         if let (true, Some(target)) = (what.is_switch(), what.target()) {
             let id = Some(index);
-            // A flow begins in the slice that ends here, so not after it.
+            // A flow must begin before its slice ends.
             let begin = event.time.saturating_sub(1);
             output.record(&Record { ph: "s", id, ts: microseconds(begin), ..record.clone() })?;
             let args = Map::new();
@@ -98,7 +98,7 @@ impl Trace {
         }
     }
 
-    /// What is to be known about an event.
+    /// The arguments of an event: its values, tag, message and place.
     fn chrome_arguments(&self, timeline: &Timeline, event: &Event) -> Map<String, Value> {
         let mut args = Map::new();
         let mut insert = |name: &str, value: Value| drop(args.insert(name.to_owned(), value));
@@ -129,13 +129,13 @@ impl Trace {
         args
     }
 
-    /// The time of an event, or of the end.
+    /// The time of an event, or of the end of the trace.
     fn time_of(&self, event: usize) -> u64 {
         self.events.get(event).map_or_else(|| self.duration(), |event| event.time)
     }
 }
 
-/// An entry of `traceEvents`, with the names that the format gives them.
+/// An entry of `traceEvents`, with the field names of the format.
 #[derive(Clone, Default, Serialize)]
 struct Record<'a> {
     ph: &'a str,
@@ -167,7 +167,7 @@ fn microseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1000.0
 }
 
-/// The JSON, written entry by entry.
+/// Writes the JSON entry by entry.
 struct Output<W> {
     to: W,
     is_first: bool,

@@ -1,8 +1,8 @@
-//! The numbers by which a trace refers to what is in its tables.
+//! Typed indices into the tables of a trace.
 
 use serde::{Deserialize, Serialize};
 
-/// Declares numbers that index one table of a [`Trace`](crate::Trace).
+/// Declares indices into a table of a [`Trace`](crate::Trace).
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
@@ -10,7 +10,7 @@ macro_rules! ids {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The place in its table.
+            /// The index in its table.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -25,7 +25,7 @@ ids! {
     PositionId
     /// Indexes [`Trace::tags`](crate::Trace::tags).
     TagId
-    /// Indexes [`Trace::stacks`](crate::Trace::stacks): a number for life, never used again.
+    /// Indexes [`Trace::stacks`](crate::Trace::stacks). Ids are never reused.
     StackId
     /// Indexes [`Trace::frames`](crate::Trace::frames).
     FramesId

@@ -1,10 +1,10 @@
-//! What the stacks of a WebAssembly program did.
+//! Traces of the stacks of a WebAssembly program.
 //!
-//! A [`Trace`] is what an engine records: which stacks there were, and each switch between them.
-//! It is kept in files ([`Writer`], [`Trace::read`]), and shown by the viewers of Chrome and Perfetto
-//! ([`Trace::write_chrome`]), by a page of its own ([`Trace::page`]), and in stills
-//! ([`Trace::svg`]). A [`Timeline`] says what the events mean: who ran when, and who was
-//! whose parent.
+//! A [`Trace`] is a recording by an engine: the stacks, and each switch between them. It is stored
+//! in files ([`Writer`], [`Trace::read`]). Viewers of Chrome and Perfetto
+//! ([`Trace::write_chrome`]), a page for browsers ([`Trace::page`]) and still pictures
+//! ([`Trace::svg`]) show it. A [`Timeline`] derives which stack ran when, and the parents of
+//! stacks.
 //!
 //! This crate knows nothing of an engine.
 #![forbid(unsafe_code)]
@@ -12,11 +12,11 @@
 mod chrome;
 mod file;
 mod id;
+mod labels;
 mod page;
 mod svg;
 mod timeline;
 mod trace;
-mod words;
 
 pub use file::{BadTrace, Reading, Writer};
 pub use id::{FramesId, FunctionId, PositionId, StackId, TagId};

@@ -1,7 +1,7 @@
-//! One page for a browser, with everything in it.
+//! Writes the page for browsers, with everything in one file.
 //!
-//! What the page does is in the folder `page`: a template, a style sheet, and scripts of one idea
-//! each. The trace is embedded as JSON with a column for each field, deflated, in base64.
+//! The folder `page` has its parts: a template, a style sheet, and scripts of one idea each. The
+//! trace is embedded as JSON with one column per field, deflated, in base64.
 
 use std::collections::HashMap;
 
@@ -14,18 +14,18 @@ use crate::{Design, StackId, Timeline, Trace, What};
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 
-/// The scripts, in an order in which each knows what it needs.
+/// The scripts, each after the ones that it needs.
 const SCRIPTS: [&str; 7] = [
     include_str!("page/data.js"),
     include_str!("page/view.js"),
-    include_str!("page/colour.js"),
+    include_str!("page/color.js"),
     include_str!("page/paint.js"),
     include_str!("page/panel.js"),
     include_str!("page/search.js"),
     include_str!("page/main.js"),
 ];
 
-/// How hard to compress: more takes much longer for little.
+/// The compression level. Higher levels take much longer and save little.
 const LEVEL: u8 = 6;
 
 impl Trace {
@@ -42,7 +42,7 @@ impl Trace {
         fill(TEMPLATE, &parts)
     }
 
-    /// The trace as the scripts read it. -1 stands for nothing.
+    /// The trace in the form that the scripts read. -1 means none.
     fn columns(&self) -> Value {
         let Timeline { runs, links, functions, copies } = Timeline::of(self);
         let parents = links.iter().map(|link| optional(link.parent.map(|parent| parent.0)));
@@ -85,7 +85,7 @@ impl Trace {
         })
     }
 
-    /// The time of the first event, which is that from which the page counts.
+    /// The time of the first event, from which the page counts.
     fn begin(&self) -> u64 {
         self.events.first().map_or(0, |event| event.time)
     }
@@ -109,7 +109,7 @@ impl Trace {
         })
     }
 
-    /// What there is to say about each event besides: values, messages, sizes.
+    /// The notes of all events: values, messages, sizes.
     fn notes(&self) -> Notes {
         let mut notes = Notes { texts: Vec::new(), numbers: Vec::new() };
         let mut known = HashMap::new();
@@ -121,7 +121,7 @@ impl Trace {
                 What::Collect { nanoseconds, stacks_freed } => {
                     format!("{nanoseconds} ns, {stacks_freed} stacks freed")
                 }
-                // The name of its function is that of the copy.
+                // The event's function name is that of the copy.
                 What::Clone { origin, .. } => format!("of {}", origin.0),
                 what => what.values().to_owned(),
             };
@@ -135,13 +135,13 @@ impl Trace {
     }
 }
 
-/// Texts without repetitions, and the number of its text for each event.
+/// Distinct texts, and the index of the text of each event.
 struct Notes {
     texts: Vec<String>,
     numbers: Vec<usize>,
 }
 
-/// What happens, in the order of the numbers in the page.
+/// The words for kinds of events, by their number in the page.
 const WORDS: [&str; 17] = [
     "enter",
     "leave",
@@ -174,7 +174,7 @@ fn optional(number: Option<u32>) -> Value {
     number.map_or_else(|| (-1).into(), Value::from)
 }
 
-/// A text as a part of a page.
+/// Escapes a text for HTML.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {
@@ -183,7 +183,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // Neither HTML nor XML allows them.
+            // HTML and XML do not allow control characters.
             letter if letter.is_control() => escaped.push('\u{fffd}'),
             letter => escaped.push(letter),
         }
@@ -191,7 +191,7 @@ pub(crate) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A template in which each `{{name}}` is replaced, once: what is put in is not looked at.
+/// Replaces each `{{name}}` in a template, once. Replacements are not expanded again.
 fn fill(template: &str, parts: &HashMap<&str, String>) -> String {
     let mut filled = String::new();
     let mut rest = template;

@@ -1,32 +1,25 @@
-//! A still picture of a small program, for papers and documents.
+//! Draws a still picture of a small program, for papers and documents.
 //!
-//! ```text
-//!   main     ▐███████▌        ▐███████▌          one lane for each stack
-//!                    │ resume  ▲ yield 1         arrows for switches
-//!   squares          ▼▐████████▌
-//! ```
-//!
-//! Events stand in their order, at equal distances, so that the same program always gives the same
-//! picture. What the engine does by itself, such as collecting and growing, is left out.
+//! Events are at equal distances in their order, so the same program always gives the same picture.
+//! Events of the engine itself, such as collections and growth, are omitted.
 
 use std::fmt::Write as _;
 
 use crate::page::escaped;
 use crate::{Event, Run, StackId, Timeline, Trace, What};
 
-/// So many events are drawn.
+/// The maximum number of drawn events.
 const SHOWN: usize = 200;
-/// Pixels left of the first event.
 const LEFT: usize = 132;
-/// Pixels of a lane, of the box of a run, and above the first lane.
+/// Heights in pixels: of a lane, of the box of a run, and above the first lane.
 const LANE: usize = 62;
 const BOX: usize = 24;
 const TOP: usize = 8;
-/// About how wide a letter is, in tenths of a pixel.
+/// The approximate width of a letter, in tenths of a pixel.
 const LETTER: usize = 62;
 
-/// Colours of functions, in the order in which functions run.
-const COLOURS: [&str; 8] =
+/// Colors of functions, in the order of their first run.
+const COLORS: [&str; 8] =
     ["#a9c9f5", "#f6cf9b", "#b5dfb8", "#eab8d6", "#d3c4f2", "#f1e08c", "#a5dfdb", "#f3b9ad"];
 
 const STYLE: &str = "\
@@ -38,7 +31,7 @@ line,path{stroke:#4a5060;fill:none}.life{stroke:#b9bec8}.new{stroke-dasharray:2 
 line,path{stroke:#aab1bf}.life{stroke:#4a505c}.head{fill:#aab1bf;stroke:none}.bad{stroke:#ff8a80}}";
 
 impl Trace {
-    /// A still picture of the program, by the order of its events. Of a long trace it shows the
+    /// Draws a still picture of the program's events in order. A long trace is cut at its
     /// beginning.
     pub fn svg(&self) -> String {
         let mut events = Vec::new();
@@ -53,18 +46,18 @@ impl Trace {
     }
 }
 
-/// Whether the program did it, and not the engine by itself.
+/// Whether the event is the program's, not the engine's own.
 fn is_of_the_program(what: &What) -> bool {
     !matches!(what, What::Collect { .. } | What::Grow { .. } | What::Park | What::Unpark)
 }
 
 struct Drawing<'a> {
     trace: &'a Trace,
-    /// The events that are drawn.
+    /// The drawn events.
     events: Vec<usize>,
-    /// The stacks that they concern, each of which has a lane.
+    /// The stacks of these events, each of which has a lane.
     stacks: Vec<StackId>,
-    /// The distance of two events.
+    /// The distance between two events, in pixels.
     column: usize,
     svg: String,
 }
@@ -108,7 +101,7 @@ impl<'a> Drawing<'a> {
         self.svg + "</svg>\n"
     }
 
-    /// The names of the lanes, and how long each stack exists.
+    /// Draws the names of the lanes, and the lifetimes of stacks.
     fn lanes(&mut self, timeline: &Timeline) {
         for stack in self.stacks.clone() {
             let (y, shown) = (self.y(stack), &self.trace.stacks[stack.index()]);
@@ -131,7 +124,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// From where to where a stack exists.
+    /// The first and last pixel of a stack's lifetime.
     fn life(&self, stack: StackId) -> (usize, usize) {
         let event = |index: &usize| &self.trace.events[*index];
         let concerns = |index: &&usize| {
@@ -154,11 +147,10 @@ impl<'a> Drawing<'a> {
         }
         let (x, end) = (self.x(run.begin), self.x(run.end));
         let function = run.function;
-        let colour =
-            function.map_or("#d5d8dd", |function| COLOURS[function.index() % COLOURS.len()]);
+        let color = function.map_or("#d5d8dd", |function| COLORS[function.index() % COLORS.len()]);
         let (y, wide) = (self.y(run.stack) - BOX / 2, end.saturating_sub(x).max(2));
         self.put(format_args!(
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{BOX}\" rx=\"4\" fill=\"{colour}\"/>"
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{BOX}\" rx=\"4\" fill=\"{color}\"/>"
         ));
         let name = function.map_or("", |function| self.trace.function_name(function));
         if width(name) + 10 < wide {
@@ -169,7 +161,7 @@ impl<'a> Drawing<'a> {
 
     fn event(&mut self, index: usize) {
         let event = &self.trace.events[index];
-        // A copy comes from what it is a copy of.
+        // A copy comes from its origin.
         let from = event.what.origin().unwrap_or(event.stack);
         let (x, y, label) = (self.x(index), self.y(from), label(self.trace, event));
         match (&event.what, event.what.target()) {
@@ -220,7 +212,7 @@ impl<'a> Drawing<'a> {
         writeln!(self.svg, "{line}").expect("a string takes everything");
     }
 
-    /// Where an event stands; one that is not drawn stands with the next that is.
+    /// The position of an event. An omitted event has the position of the next drawn one.
     fn x(&self, index: usize) -> usize {
         let place = self.events.partition_point(|shown| *shown < index);
         LEFT + self.column * place.min(self.events.len().saturating_sub(1)) + self.column / 2
@@ -232,7 +224,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// What is written beside an event.
+/// The text beside an event.
 fn label(trace: &Trace, event: &Event) -> String {
     let what = &event.what;
     let name = match what {

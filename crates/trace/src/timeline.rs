@@ -1,55 +1,55 @@
-//! Who ran when, and who was whose parent: what the events mean, for all pictures.
+//! Derives from the events which stack ran when, and the parents of stacks.
 
 use crate::{FunctionId, StackId, Trace, What};
 
-/// What the events of a trace mean.
+/// The runs of stacks, and the links between them, derived from a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timeline {
-    /// Each time that a stack ran without a break, in the order of time.
+    /// Each uninterrupted run of a stack, in the order of time.
     pub runs: Vec<Run>,
     /// Each change of a parent, in the order of time.
     pub links: Vec<Link>,
-    /// For each stack, the function that it began with, if an event tells.
+    /// For each stack, its first function, if an event tells.
     pub functions: Vec<Option<FunctionId>>,
-    /// For each stack, what it is a copy of, if it is one.
+    /// For each stack, its origin if it is a copy.
     pub copies: Vec<Option<Copied>>,
 }
 
-/// What a stack is a copy of.
+/// The origin of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Copied {
     /// The stack that was copied.
     pub origin: StackId,
-    /// Whether that had run before.
+    /// Whether the origin had run before.
     pub has_begun: bool,
 }
 
-/// A stack runs, from one event to another.
+/// A run of a stack, from one event to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// Which runs.
+    /// The stack that runs.
     pub stack: StackId,
-    /// The event that began it.
+    /// The event that starts the run.
     pub begin: usize,
-    /// The event that ended it; the number of events if none did.
+    /// The event that ends the run, or the number of events if none does.
     pub end: usize,
-    /// The function in which the stack stopped, or the one that it began with.
+    /// The function in which the stack stopped, or its first function.
     pub function: Option<FunctionId>,
 }
 
-/// From an event on, a stack has another parent.
+/// A change of a stack's parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// From which event on.
+    /// The event that changes it.
     pub event: usize,
-    /// The stack.
+    /// The stack whose parent changes.
     pub child: StackId,
-    /// Its parent; none if it is suspended, or gone.
+    /// Its new parent; `None` if it is suspended or gone.
     pub parent: Option<StackId>,
 }
 
 impl Timeline {
-    /// Reads the events of a trace.
+    /// Derives the timeline of a trace.
     pub fn of(trace: &Trace) -> Timeline {
         let mut state = State::new(trace.stacks.len());
         for (event, happened) in trace.events.iter().enumerate() {
@@ -66,7 +66,7 @@ impl Timeline {
         Timeline { runs: state.runs, links: state.links, functions, copies: state.copies }
     }
 
-    /// The name of a stack: its number and the function that it began with.
+    /// The name of a stack: its number and first function.
     pub fn stack_name(&self, trace: &Trace, stack: StackId) -> String {
         match self.functions.get(stack.index()).copied().flatten() {
             Some(function) => format!("{} {}", stack.0, trace.function_name(function)),
@@ -75,8 +75,8 @@ impl Timeline {
     }
 }
 
-/// The function of each stack: the one that it was made with, or that of its outermost frame when
-/// it has frames for the first time; that of a copy is that of its origin.
+/// The first function of each stack: the one it was created with, or that of its outermost frame
+/// when it first has frames. A copy has the function of its origin.
 fn functions(trace: &Trace) -> Vec<Option<FunctionId>> {
     let mut functions: Vec<_> = trace.stacks.iter().map(|stack| stack.function).collect();
     for event in &trace.events {
@@ -97,14 +97,14 @@ fn functions(trace: &Trace) -> Vec<Option<FunctionId>> {
 struct State {
     runs: Vec<Run>,
     links: Vec<Link>,
-    /// What runs, and since which event.
+    /// The running stack, and the event that started its run.
     running: Option<(StackId, usize)>,
-    /// What ran when the host was called that entered again.
+    /// The stacks that called the host, for each nested activation.
     outer: Vec<Option<StackId>>,
     parents: Vec<Option<StackId>>,
-    /// Of a suspended stack: the last of those that were suspended with it.
+    /// For a suspended stack, the outermost stack that was suspended with it.
     outermost: Vec<StackId>,
-    /// Whether a stack was seen to be created, and has not run since.
+    /// Whether the trace has the creation of a stack that has not run since.
     is_new: Vec<bool>,
     copies: Vec<Option<Copied>>,
 }
@@ -170,8 +170,8 @@ impl State {
         }
     }
 
-    /// What stops here must have run. If nothing is known of it, because the oldest events were
-    /// dropped or a call that waited continues, it ran since the event before.
+    /// Records the run of a stack that stops. If its start is unknown, because the oldest events
+    /// were dropped or a pending call continues, it started at the previous event.
     fn was_running(&mut self, event: usize, stack: StackId) {
         if self.running.is_none_or(|(running, _)| running != stack) {
             let since = event.saturating_sub(1);
@@ -185,7 +185,7 @@ impl State {
         self.running = Some((stack, event));
     }
 
-    /// The activation ends. If it was entered from another one, that continues.
+    /// Ends an activation. The stack that entered it, if any, continues.
     fn leave(&mut self, event: usize) {
         self.stop(event);
         self.running = self.outer.pop().flatten().map(|stack| (stack, event));
@@ -197,7 +197,7 @@ impl State {
         }
     }
 
-    /// Suspends the stacks from one to another; returns the parent that they had.
+    /// Suspends the stacks from `stack` to `outermost`, and returns the old parent of `outermost`.
     fn suspend(&mut self, event: usize, stack: StackId, outermost: StackId) -> Option<StackId> {
         let parent = self.parents[outermost.index()];
         self.outermost[stack.index()] = outermost;

@@ -1,32 +1,32 @@
-//! What happened in a store: tables of names and places, and events that refer to them.
+//! [`Trace`]: events, and the tables of names and positions that they refer to.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{FramesId, FunctionId, PositionId, StackId, TagId};
 
-/// What happened in a store, in the order of time.
+/// The events of a store, in the order of time.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Trace {
     /// The name of the program.
     pub name: String,
     /// Functions that ran, or were called.
     pub functions: Vec<Function>,
-    /// Where instructions stand.
+    /// Positions of instructions.
     pub positions: Vec<Position>,
     /// Tags of suspensions, switches and exceptions.
     pub tags: Vec<Tag>,
     /// Every stack that an event names.
     pub stacks: Vec<Stack>,
-    /// A tree of frames, whose leaves are the places where events happened.
+    /// A tree of frames. Its leaves are the frames in which events happened.
     pub frames: Vec<Frame>,
-    /// What happened.
+    /// The events.
     pub events: Vec<Event>,
-    /// How many events were lost because a limit was reached: the oldest.
+    /// The number of oldest events that were dropped because of a limit.
     pub dropped: u64,
 }
 
-/// The name of what stands for all calls of a stack that are left out, since it is too deep. It
-/// is a function of no module, and has no position.
+/// The name of the entry that replaces omitted calls of a deep stack. It belongs to no module and
+/// has no position.
 pub const LEFT_OUT: &str = "(calls left out)";
 
 /// A function of a module or of the host.
@@ -38,18 +38,18 @@ pub struct Function {
     pub name: String,
 }
 
-/// Where an instruction stands.
+/// The position of an instruction.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct Position {
-    /// The file of its source; empty if that is not known.
+    /// The file of its source; empty if it is unknown.
     pub file: String,
-    /// The line in that file, from 1; 0 if it is not known.
+    /// The line in that file, from 1; 0 if it is unknown.
     pub line: u32,
-    /// The column in that line, from 1; 0 if it is not known.
+    /// The column in that line, from 1; 0 if it is unknown.
     pub column: u32,
     /// Its offset in the binary.
     pub offset: u32,
-    /// The text of the line; empty if it is not known.
+    /// The text of the line; empty if it is unknown.
     pub source: String,
 }
 
@@ -60,7 +60,7 @@ pub struct Tag {
     pub name: String,
 }
 
-/// To which design a stack belongs.
+/// The design of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Design {
     /// The first stack of an activation, which the host entered.
@@ -117,122 +117,121 @@ pub struct Frame {
     pub caller: Option<FramesId>,
     /// Its function.
     pub function: FunctionId,
-    /// Where in that function, if it is known.
+    /// The position in that function, if it is known.
     pub position: Option<PositionId>,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
     /// Nanoseconds since the start of the trace.
     pub time: u64,
     /// The stack on which it happened.
     pub stack: StackId,
-    /// Where that stack was: its innermost frame.
+    /// The innermost frame of that stack.
     pub frames: Option<FramesId>,
-    /// What it was.
+    /// The kind of event.
     pub what: What,
 }
 
-/// What happened. Values are printed already, in at most 40 characters; they are empty where
-/// there are none, and where they are not known.
+/// The kind of an event, with its data. Values are already printed, in at most 40 characters; they
+/// are empty if there are none or they are unknown.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum What {
     /// The host calls: an activation begins on this root.
     Enter,
-    /// That activation ends.
+    /// The activation ends.
     Leave,
-    /// A stack is created, and does not run yet.
+    /// A stack is created, but does not run yet.
     Create {
         /// The new stack.
         created: StackId,
     },
-    /// A stack is created as the copy of one that is suspended or new: `cont.clone`,
-    /// `stack.clone`. If several stacks were suspended together, each has a copy and an event,
-    /// the outermost first.
+    /// A stack is created as a copy of a suspended or new one: `cont.clone`, `stack.clone`. If
+    /// several stacks were suspended together, each has a copy and an event, the outermost first.
     Clone {
         /// The copy.
         created: StackId,
-        /// What it is a copy of.
+        /// The stack that was copied.
         origin: StackId,
-        /// Its parent, a copy too; none if it is the outermost.
+        /// Its parent, which is a copy too; `None` for the outermost copy.
         parent: Option<StackId>,
-        /// The last of the stacks that were copied together: its copy.
+        /// The outermost of the copies made together.
         outermost: StackId,
     },
     /// Another stack runs, and this one becomes its parent: `resume`, `task.resume`,
     /// `fiber.mount`. If several stacks were suspended together, the innermost of them runs, and
     /// this one becomes the parent of the outermost.
     Resume {
-        /// Which runs now.
+        /// The stack that runs now.
         target: StackId,
-        /// What it is given.
+        /// The values that it receives.
         values: String,
     },
     /// This stack and its parents up to `outermost` stop, and the parent of that one runs:
     /// `suspend`, `task.suspend`, `fiber.dismount`.
     Suspend {
-        /// Which runs now.
+        /// The stack that runs now.
         to: StackId,
-        /// The last of the stacks that stop.
+        /// The outermost of the stacks that stop.
         outermost: StackId,
-        /// What handles it.
+        /// The tag that handles it.
         tag: Option<TagId>,
-        /// What it is given.
+        /// The values that it receives.
         values: String,
     },
     /// This stack and its parents up to `outermost` stop, and another runs in their place: it
     /// gets the parent that `outermost` had.
     Switch {
-        /// Which runs now.
+        /// The stack that runs now.
         target: StackId,
-        /// The last of the stacks that stop.
+        /// The outermost of the stacks that stop.
         outermost: StackId,
         /// The tag of the switch, in designs that have one.
         tag: Option<TagId>,
-        /// What it is given.
+        /// The values that it receives.
         values: String,
     },
     /// The function of this stack returns: the stack is gone, and another runs.
     Return {
-        /// Which runs now.
+        /// The stack that runs now.
         to: StackId,
-        /// What it is given.
+        /// The values that it receives.
         values: String,
     },
     /// An exception leaves this stack, which is gone.
     Throw {
-        /// Which stack it comes to; none if it comes to the host.
+        /// The stack that receives it; `None` if the host does.
         to: Option<StackId>,
-        /// Its tag, if that is known.
+        /// Its tag, if it is known.
         tag: Option<TagId>,
     },
     /// A trap ends the activation.
     Trap {
-        /// What it says.
+        /// The message of the trap.
         message: String,
     },
-    /// This stack is freed, though its function has not returned.
+    /// This stack is freed before its function returns.
     Drop,
     /// The collector ran.
     Collect {
-        /// For how long.
+        /// The duration.
         nanoseconds: u64,
-        /// How many stacks nobody could reach.
+        /// The number of unreachable stacks that it freed.
         stacks_freed: u64,
     },
     /// The memory of this stack grew.
     Grow {
-        /// How large it is now.
+        /// Its new size.
         bytes: u64,
     },
-    /// The frames of this stack are put aside, and its memory is used for others.
+    /// The frames of this stack are packed, and other stacks use its memory.
     Park,
-    /// They are put back.
+    /// The frames of this stack are unpacked.
     Unpark,
     /// A function of the host is called.
     HostCall {
-        /// Which.
+        /// The function.
         function: FunctionId,
     },
     /// It returned.
@@ -240,18 +239,18 @@ pub enum What {
 }
 
 impl Function {
-    /// Whether it stands for calls that are left out.
+    /// Whether this replaces omitted calls.
     pub fn is_left_out(&self) -> bool {
         self.module.is_empty() && self.name == LEFT_OUT
     }
 }
 
 impl Trace {
-    /// The frames of a stack at an event, the innermost first. Of a deep stack the last one
-    /// [stands](Function::is_left_out) for those that are left out.
+    /// The frames of a stack at an event, innermost first. For a deep stack the last one
+    /// [replaces](Function::is_left_out) the omitted ones.
     pub fn frames(&self, innermost: Option<FramesId>) -> impl Iterator<Item = &Frame> {
         let frame = |id: FramesId| self.frames.get(id.index());
-        // Only what stands before its callee is a caller, so this ends whatever the table has.
+        // A caller must precede its callee in the table, so the walk ends for any table.
         let caller = move |id: &FramesId| frame(*id)?.caller.filter(|caller| caller < id);
         std::iter::successors(innermost, caller).map_while(frame)
     }

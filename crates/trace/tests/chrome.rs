@@ -1,4 +1,4 @@
-//! The JSON for Chrome's and Perfetto's viewers.
+//! JSON for the viewers of Chrome and Perfetto.
 
 mod common;
 
@@ -40,7 +40,7 @@ fn slices_of_all_tracks_follow_each_other() {
     assert_eq!(slices[2]["args"]["until"], "demo.wat:20:7");
 }
 
-/// A flow begins inside of the slice that is left, and ends where the other slice begins.
+/// A flow starts inside the old slice and ends at the start of the new one.
 #[test]
 fn each_switch_is_a_flow_between_two_slices() {
     let events = events(&common::everything());

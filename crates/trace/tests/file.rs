@@ -1,4 +1,4 @@
-//! Files of traces: whole, cut off, of another version, and damaged in every way.
+//! Files of traces: complete, truncated, of another version, and damaged.
 
 mod common;
 
@@ -75,7 +75,7 @@ fn another_version_is_refused() {
     assert_eq!(error, BadTrace::OtherVersion { found: 9 });
     assert_eq!(
         error.to_string(),
-        "this trace has version 9 of the format, and expected was version 2: record it again, \
+        "this trace has version 9 of the format, but version 2 was expected: record it again, \
          or show it with the `ropewalk` that recorded it"
     );
 }
@@ -88,7 +88,7 @@ fn a_changed_byte_is_found() {
         for bit in 0..8 {
             let mut changed = bytes.clone();
             changed[at] ^= 1 << bit;
-            // A length that became too long makes the file look cut off.
+            // A block with a longer size makes the file look truncated.
             if let Ok(reading) = Trace::read(&changed) {
                 assert!(!reading.is_whole, "byte {at}, bit {bit}");
             }
@@ -103,7 +103,7 @@ fn numbers_without_meaning_are_found() {
         let mut trace = trace.clone();
         change(&mut trace);
         let error = Trace::read(&bytes(&trace)).unwrap_err().to_string();
-        assert!(error.contains("it refers to what the trace does not have"), "{error}");
+        assert!(error.contains("an index refers to no item of the trace"), "{error}");
     };
     damaged(|trace| trace.stacks.truncate(3));
     damaged(|trace| trace.functions.truncate(4));
@@ -113,7 +113,7 @@ fn numbers_without_meaning_are_found() {
     damaged(|trace| trace.frames[0].caller = Some(ropewalk_trace::FramesId(0)));
 }
 
-/// The bytes are changed behind the checksums, so what is read is any nonsense.
+/// Changes bytes and fixes the checksums, so that the contents are nonsense.
 #[test]
 fn no_bytes_make_it_panic() {
     let wholes = [common::everything(), common::copies()].map(|trace| bytes(&trace));
@@ -125,7 +125,7 @@ fn no_bytes_make_it_panic() {
     let mut read = 0;
     for number in 0..2_000 {
         let mut bytes = wholes[number % 2].clone();
-        // A block that says it is longer than the file is read without a checksum.
+        // A block that is longer than the file is read without a checksum.
         let cut = 12 + next(bytes.len() - 12);
         bytes.truncate(cut);
         for _ in 0..next(4) {

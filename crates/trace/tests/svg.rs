@@ -1,4 +1,4 @@
-//! Stills: by the order of events, and always the same.
+//! Still pictures, which are the same for the same events.
 
 mod common;
 
@@ -19,7 +19,6 @@ fn times_and_what_the_engine_does_do_not_matter() {
 #[test]
 fn each_switch_has_an_arrow_and_its_label() {
     let svg = common::everything().svg();
-    // Eight switches, and three stacks that are created.
     assert_eq!(svg.matches("class=\"head\"").count(), 11, "{svg}");
     assert_eq!(svg.matches("class=\"new\"").count(), 3);
     for label in ["ask 1 2", "resume 1 2", "return 7", "new", "log", "wasm trap: unreachab…"] {

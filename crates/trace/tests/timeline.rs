@@ -1,4 +1,4 @@
-//! Who ran when, and who was whose parent.
+//! The runs and parents that a timeline derives.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn one_stack_runs_at_a_time() {
 
 #[test]
 fn stacks_that_are_suspended_together_stay_linked() {
-    // The second is resumed at event 11, and the first, its parent, gets the root as parent.
+    // The second stack is resumed at event 11; the first, its parent, gets the root as parent.
     assert_eq!(
         links(&common::everything()),
         "2:1<0 5:2<1 8:1<- 11:1<0 13:2<- 13:3<1 14:3<- 14:2<1 15:2<- 16:1<-"
@@ -102,8 +102,8 @@ fn a_stack_is_not_named_after_calls_that_are_left_out() {
 
 #[test]
 fn copies_hang_together_as_their_origins_do() {
-    // The inner copy hangs on the outer one, which gets the root as parent when the inner one is
-    // resumed.
+    // The inner copy's parent is the outer copy, which gets the root as parent when the inner one
+    // is resumed.
     let expected = "2:1<0 4:2<1 5:1<- 7:4<3 8:3<0 9:3<-";
     assert_eq!(links(&common::copies()), expected);
 }

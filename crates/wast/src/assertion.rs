@@ -29,19 +29,19 @@ impl Script<'_> {
         expect_trap(outcome, message)
     }
 
-    /// The module cannot be read.
+    /// The module is malformed.
     pub(crate) fn assert_malformed(&mut self, module: QuoteWat) -> Result<()> {
         self.assert_rejected(module, "a malformed module", Rejection::Malformed)
     }
 
-    /// The module can be read, and is not valid.
+    /// The module is well-formed, but not valid.
     pub(crate) fn assert_invalid(&mut self, module: QuoteWat) -> Result<()> {
         self.assert_rejected(module, "an invalid module", Rejection::Invalid)
     }
 
-    /// The module is malformed or invalid. The message is not compared: every
-    /// tool has its own words. Which of both it is counts in dialect modules
-    /// only: tools differ in what of the standard they check when.
+    /// The module is malformed or invalid. Messages are not compared, since each tool has its own.
+    /// Malformed and invalid are told apart in dialect modules only, since tools check the rules of
+    /// the standard at different times.
     fn assert_rejected(
         &mut self,
         mut module: QuoteWat,
@@ -61,7 +61,7 @@ impl Script<'_> {
         }
     }
 
-    /// The module is valid, and does not link.
+    /// The module is valid, but does not link.
     pub(crate) fn assert_unlinkable(&mut self, module: Wat, message: &str) -> Result<()> {
         let module = self.compile(&mut QuoteWat::Wat(module))?;
         match self.instantiate(&module) {

@@ -20,37 +20,35 @@
 //! # }
 //! ```
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `script` | the state of a script, and what its directives do to it |
-//! | `named` | what a script can refer to by name, or as the latest |
+//! | `script` | the state of a script, and its directives |
+//! | `registry` | modules and instances by name |
 //! | `assertion` | the directives that assert something |
 //! | `argument` | the arguments of an invocation |
 //! | `pattern` | the results that an assertion expects |
-//! | `number` | the bits of numbers and lanes, and how a script writes them |
-//! | `message` | whether an error is the one that a script expects |
+//! | `number` | bits and literals of numbers and lanes |
+//! | `message` | compares errors with those that a script expects |
 //! | `spectest` | the host module that scripts import |
-//! | `report` | what passed and what did not |
-//! | `written` | stores that are written down and read again while a script runs |
+//! | `report` | passed and failed directives |
+//! | `snapshots` | snapshots of the store while a script runs |
 //!
-//! The crate uses only the engine's public interface, and the front end that
-//! reads text and dialects; it knows nothing of how anything is compiled or
-//! run.
+//! The crate uses only the engine's public interface, and the front end for text and dialects.
 
 #![forbid(unsafe_code)]
 
 mod argument;
 mod assertion;
 mod message;
-mod named;
 mod number;
 mod pattern;
+mod registry;
 mod report;
 mod script;
+mod snapshots;
 mod spectest;
-mod written;
 
-use written::WritesDown;
+use snapshots::SnapshotMode;
 
 pub use report::{Failure, Report};
 
@@ -60,37 +58,37 @@ use ropewalk::Engine;
 #[derive(Clone)]
 pub struct WastRunner {
     engine: Engine,
-    can_wait: bool,
-    writes_down: Option<WritesDown>,
+    is_async: bool,
+    snapshots: Option<SnapshotMode>,
 }
 
 impl WastRunner {
     /// A runner of scripts on `engine`, whose features decide what is valid.
     pub fn new(engine: &Engine) -> Self {
-        WastRunner { engine: engine.clone(), can_wait: false, writes_down: None }
+        WastRunner { engine: engine.clone(), is_async: false, snapshots: None }
     }
 
-    /// The same, whose calls can wait: they are polled until they have ended.
+    /// Makes calls asynchronous: they are polled until they return.
     pub fn asynchronous(self) -> Self {
-        WastRunner { can_wait: true, ..self }
+        WastRunner { is_async: true, ..self }
     }
 
-    /// The same, whose stores are written down and read again wherever they can be, for an
-    /// engine that compiles for it and for interruption.
-    pub fn writing_down(self) -> Self {
-        WastRunner { writes_down: Some(WritesDown::Stores), ..self }
+    /// Takes and restores snapshots of stores wherever possible. The engine must compile code for
+    /// snapshots and for interruption.
+    pub fn with_snapshots(self) -> Self {
+        WastRunner { snapshots: Some(SnapshotMode::Full), ..self }
     }
 
-    /// The same, but snapshots have only what has changed since the one before, as far as that
-    /// is known, and most directives go on with the store that there was.
-    pub fn writing_changes_down(self) -> Self {
-        WastRunner { writes_down: Some(WritesDown::Changes), ..self }
+    /// Like [`with_snapshots`](Self::with_snapshots), but each snapshot has only the changes since
+    /// the last one if they are known, and most directives continue in the same store.
+    pub fn with_delta_snapshots(self) -> Self {
+        WastRunner { snapshots: Some(SnapshotMode::Delta), ..self }
     }
 
     /// Runs the script `text`; the report calls it `name`.
     ///
-    /// A directive that fails is recorded, and the script continues. A text that
-    /// is not a script is a failure as well.
+    /// The report records each directive that fails, and the script continues. A text that cannot be
+    /// parsed as a script is a failure, too.
     pub fn run_script(&self, name: &str, text: &str) -> Report {
         script::run(self, name, text)
     }

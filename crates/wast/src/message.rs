@@ -1,18 +1,17 @@
-//! Whether an error is the one that a script expects.
+//! Compares errors with those that a script expects.
 
 use std::fmt;
 
 use ropewalk::{Error, HostError, LinkError, ModuleError, Trap};
 use ropewalk_text::TextError;
 
-/// Whether a trap that we call `found` is the one that a script calls
-/// `expected`. Scripts may say less ("uninitialized") or more
-/// ("uninitialized element 2").
+/// Whether the message of a trap matches the message in a script, which may be shorter
+/// ("uninitialized") or longer ("uninitialized element 2").
 pub(crate) fn is_trap(expected: &str, found: &str) -> bool {
     found.starts_with(expected) || expected.starts_with(found)
 }
 
-/// Why a module was refused.
+/// Why a module was rejected.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Rejection {
     Malformed,
@@ -28,8 +27,8 @@ impl fmt::Display for Rejection {
     }
 }
 
-/// Why a module was refused, if the error says that it was. What is found after
-/// the text was read is invalid.
+/// Why a module was rejected, or `None` for other errors. Errors found after parsing mean that the
+/// module is invalid.
 pub(crate) fn rejection(error: &Error) -> Option<Rejection> {
     match error.downcast_ref::<TextError>() {
         Some(text) if !text.is_invalid() => Some(Rejection::Malformed),
@@ -38,13 +37,13 @@ pub(crate) fn rejection(error: &Error) -> Option<Rejection> {
     }
 }
 
-/// The error, as what a script did not expect.
+/// Describes an unexpected error.
 pub(crate) fn found(error: &Error) -> String {
     let prefix = if kind(error).is_some() { "" } else { "error: " };
     format!("found {prefix}{}", describe(error))
 }
 
-/// The error, with the source that it is about, or the frames.
+/// Describes an error with its source or its frames.
 pub(crate) fn describe(error: &Error) -> String {
     if let Some(trap) = error.downcast_ref::<Trap>() {
         return trap.to_string().replacen("wasm trap", "trap", 1);
@@ -56,7 +55,7 @@ pub(crate) fn describe(error: &Error) -> String {
     kind(error).map_or_else(|| text.clone(), |kind| format!("{kind}: {text}"))
 }
 
-/// The kind of an error, if it is one of those that scripts know.
+/// The kind of an error, if scripts know it.
 fn kind(error: &Error) -> Option<&'static str> {
     if error.is::<Trap>() {
         Some("trap")

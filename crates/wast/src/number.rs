@@ -1,11 +1,11 @@
-//! The bits of numbers and lanes, and how a script writes them.
+//! Bits and literals of numbers and lanes.
 
 use wast::core::NanPattern;
 use wast::token::{F32, F64};
 
-/// What the bits of a number or a lane stand for.
+/// The type of a number or a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum NumberKind {
     I8,
     I16,
     I32,
@@ -14,14 +14,13 @@ pub(crate) enum Kind {
     F64,
 }
 
-impl Kind {
-    /// How many bits it has.
+impl NumberKind {
     pub(crate) fn width(self) -> u32 {
         match self {
-            Kind::I8 => 8,
-            Kind::I16 => 16,
-            Kind::I32 | Kind::F32 => 32,
-            Kind::I64 | Kind::F64 => 64,
+            NumberKind::I8 => 8,
+            NumberKind::I16 => 16,
+            NumberKind::I32 | NumberKind::F32 => 32,
+            NumberKind::I64 | NumberKind::F64 => 64,
         }
     }
 
@@ -31,7 +30,7 @@ impl Kind {
         lane & (u64::MAX >> (64 - self.width()))
     }
 
-    /// How many lanes of this kind a vector has.
+    /// The number of lanes of this kind in a vector.
     pub(crate) fn lanes(self) -> u32 {
         128 / self.width()
     }
@@ -39,31 +38,31 @@ impl Kind {
     /// The name of the vectors whose lanes are of this kind.
     pub(crate) fn shape(self) -> &'static str {
         match self {
-            Kind::I8 => "i8x16",
-            Kind::I16 => "i16x8",
-            Kind::I32 => "i32x4",
-            Kind::I64 => "i64x2",
-            Kind::F32 => "f32x4",
-            Kind::F64 => "f64x2",
+            NumberKind::I8 => "i8x16",
+            NumberKind::I16 => "i16x8",
+            NumberKind::I32 => "i32x4",
+            NumberKind::I64 => "i64x2",
+            NumberKind::F32 => "f32x4",
+            NumberKind::F64 => "f64x2",
         }
     }
 
     /// The literal for these bits.
     pub(crate) fn literal(self, bits: u64) -> String {
         match self {
-            Kind::I8 => (bits as i8).to_string(),
-            Kind::I16 => (bits as i16).to_string(),
-            Kind::I32 => (bits as i32).to_string(),
-            Kind::I64 => (bits as i64).to_string(),
-            Kind::F32 => f32_literal(f32::from_bits(bits as u32)),
-            Kind::F64 => f64_literal(f64::from_bits(bits)),
+            NumberKind::I8 => (bits as i8).to_string(),
+            NumberKind::I16 => (bits as i16).to_string(),
+            NumberKind::I32 => (bits as i32).to_string(),
+            NumberKind::I64 => (bits as i64).to_string(),
+            NumberKind::F32 => f32_literal(f32::from_bits(bits as u32)),
+            NumberKind::F64 => f64_literal(f64::from_bits(bits)),
         }
     }
 
     /// The bits of the positive canonical NaN.
     fn canonical_nan(self) -> u64 {
         match self {
-            Kind::F32 => 0x7fc0_0000,
+            NumberKind::F32 => 0x7fc0_0000,
             _ => 0x7ff8_0000_0000_0000,
         }
     }
@@ -92,17 +91,16 @@ fn f64_literal(value: f64) -> String {
 /// The bits that an assertion accepts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Number {
-    /// These.
     Bits(u64),
-    /// Those of a NaN whose payload is only the quiet bit; any sign.
+    /// A NaN of any sign whose payload is only the quiet bit.
     CanonicalNan,
-    /// Those of a NaN whose payload has the quiet bit; any sign.
+    /// A NaN of any sign whose payload has the quiet bit.
     ArithmeticNan,
 }
 
 impl Number {
     /// Whether the bits of a number of this kind are accepted.
-    pub(crate) fn accepts(self, kind: Kind, bits: u64) -> bool {
+    pub(crate) fn accepts(self, kind: NumberKind, bits: u64) -> bool {
         let nan = kind.canonical_nan();
         match self {
             Number::Bits(expected) => bits == expected,
@@ -111,8 +109,8 @@ impl Number {
         }
     }
 
-    /// How a script writes it.
-    pub(crate) fn literal(self, kind: Kind) -> String {
+    /// The literal in a script.
+    pub(crate) fn literal(self, kind: NumberKind) -> String {
         match self {
             Number::Bits(bits) => kind.literal(bits),
             Number::CanonicalNan => "nan:canonical".to_owned(),
@@ -148,37 +146,37 @@ mod tests {
     #[test]
     fn canonical_nans_have_only_the_quiet_bit_and_any_sign() {
         let accepts = |kind, bits| Number::CanonicalNan.accepts(kind, bits);
-        assert!(accepts(Kind::F32, 0x7fc0_0000));
-        assert!(accepts(Kind::F32, 0xffc0_0000));
-        assert!(!accepts(Kind::F32, 0x7fc0_0001));
-        assert!(!accepts(Kind::F32, 0x7f80_0000));
-        assert!(accepts(Kind::F64, 0xfff8_0000_0000_0000));
-        assert!(!accepts(Kind::F64, 0x7ffc_0000_0000_0000));
+        assert!(accepts(NumberKind::F32, 0x7fc0_0000));
+        assert!(accepts(NumberKind::F32, 0xffc0_0000));
+        assert!(!accepts(NumberKind::F32, 0x7fc0_0001));
+        assert!(!accepts(NumberKind::F32, 0x7f80_0000));
+        assert!(accepts(NumberKind::F64, 0xfff8_0000_0000_0000));
+        assert!(!accepts(NumberKind::F64, 0x7ffc_0000_0000_0000));
     }
 
     #[test]
     fn arithmetic_nans_have_the_quiet_bit() {
         let accepts = |kind, bits| Number::ArithmeticNan.accepts(kind, bits);
-        assert!(accepts(Kind::F32, 0xffc0_0001));
-        assert!(!accepts(Kind::F32, 0x7fa0_0000));
-        assert!(accepts(Kind::F64, 0x7ffc_0000_0000_0000));
-        assert!(!accepts(Kind::F64, 0x7ff4_0000_0000_0000));
-        assert!(!accepts(Kind::F64, 1.0f64.to_bits()));
+        assert!(accepts(NumberKind::F32, 0xffc0_0001));
+        assert!(!accepts(NumberKind::F32, 0x7fa0_0000));
+        assert!(accepts(NumberKind::F64, 0x7ffc_0000_0000_0000));
+        assert!(!accepts(NumberKind::F64, 0x7ff4_0000_0000_0000));
+        assert!(!accepts(NumberKind::F64, 1.0f64.to_bits()));
     }
 
     #[test]
     fn lanes_are_numbered_from_the_low_end() {
         let vector = 0x0f0e_0d0c_0b0a_0908_0706_0504_0302_0100;
-        assert_eq!(Kind::I8.lane(vector, 15), 0x0f);
-        assert_eq!(Kind::I16.lane(vector, 0), 0x0100);
-        assert_eq!(Kind::F64.lane(vector, 1), 0x0f0e_0d0c_0b0a_0908);
+        assert_eq!(NumberKind::I8.lane(vector, 15), 0x0f);
+        assert_eq!(NumberKind::I16.lane(vector, 0), 0x0100);
+        assert_eq!(NumberKind::F64.lane(vector, 1), 0x0f0e_0d0c_0b0a_0908);
     }
 
     #[test]
     fn literals_are_those_of_the_text_format() {
-        assert_eq!(Kind::I8.literal(0xff), "-1");
-        assert_eq!(Kind::F32.literal(0x7fc0_0001), "nan:0x400001");
-        assert_eq!(Kind::F64.literal(f64::NEG_INFINITY.to_bits()), "-inf");
-        assert_eq!(Kind::F64.literal((-0.0f64).to_bits()), "-0.0");
+        assert_eq!(NumberKind::I8.literal(0xff), "-1");
+        assert_eq!(NumberKind::F32.literal(0x7fc0_0001), "nan:0x400001");
+        assert_eq!(NumberKind::F64.literal(f64::NEG_INFINITY.to_bits()), "-inf");
+        assert_eq!(NumberKind::F64.literal((-0.0f64).to_bits()), "-0.0");
     }
 }

@@ -7,9 +7,9 @@ use ropewalk::{AnyRef, ExternRef, Result, Store, Val};
 use wast::WastRet;
 use wast::core::{AbstractHeapType, HeapType, V128Pattern, WastRetCore};
 
-use crate::number::{Kind, Number};
+use crate::number::{Number, NumberKind};
 
-/// Fails unless the values are the ones expected.
+/// Compares values with the expected results.
 pub(crate) fn check(store: &Store<()>, expected: &[WastRet], found: &[Val]) -> Result<()> {
     let expected = patterns(expected)?;
     let same = expected.len() == found.len()
@@ -18,7 +18,7 @@ pub(crate) fn check(store: &Store<()>, expected: &[WastRet], found: &[Val]) -> R
     Ok(())
 }
 
-/// The results that are expected, as a script writes them.
+/// The expected results, as a script writes them.
 pub(crate) fn describe(expected: &[WastRet]) -> Result<String> {
     Ok(list(&patterns(expected)?))
 }
@@ -27,11 +27,11 @@ fn patterns(expected: &[WastRet]) -> Result<Vec<Pattern>> {
     expected.iter().map(Pattern::new).collect()
 }
 
-/// What a result may be.
+/// An expected result.
 enum Pattern {
-    Number(Kind, Number),
-    Vector(Kind, Vec<Number>),
-    Null(Option<Heap>),
+    Number(NumberKind, Number),
+    Vector(NumberKind, Vec<Number>),
+    Null(Option<Hierarchy>),
     Extern(Option<u32>),
     Func,
     Internal(Internal),
@@ -40,7 +40,7 @@ enum Pattern {
 
 /// The hierarchies of references that values can belong to.
 #[derive(Clone, Copy, PartialEq)]
-enum Heap {
+enum Hierarchy {
     Func,
     Extern,
     Any,
@@ -56,7 +56,7 @@ enum Internal {
     I31,
     Struct,
     Array,
-    /// A host value, made from that number.
+    /// A host value with this number.
     Host(u32),
 }
 
@@ -99,10 +99,10 @@ impl Pattern {
 
     fn core(expected: &WastRetCore) -> Result<Self> {
         Ok(match expected {
-            WastRetCore::I32(value) => Pattern::Number(Kind::I32, bits(*value as u32)),
-            WastRetCore::I64(value) => Pattern::Number(Kind::I64, bits(*value as u64)),
-            WastRetCore::F32(value) => Pattern::Number(Kind::F32, (*value).into()),
-            WastRetCore::F64(value) => Pattern::Number(Kind::F64, (*value).into()),
+            WastRetCore::I32(value) => Pattern::Number(NumberKind::I32, bits(*value as u32)),
+            WastRetCore::I64(value) => Pattern::Number(NumberKind::I64, bits(*value as u64)),
+            WastRetCore::F32(value) => Pattern::Number(NumberKind::F32, (*value).into()),
+            WastRetCore::F64(value) => Pattern::Number(NumberKind::F64, (*value).into()),
             WastRetCore::V128(value) => Pattern::vector(value),
             WastRetCore::RefNull(heap) => Pattern::Null(heap.map(hierarchy).transpose()?),
             WastRetCore::RefExtern(number) => Pattern::Extern(*number),
@@ -122,12 +122,18 @@ impl Pattern {
 
     fn vector(expected: &V128Pattern) -> Self {
         let (kind, lanes) = match expected {
-            V128Pattern::I8x16(lanes) => (Kind::I8, numbers(lanes, |lane| bits(lane as u8))),
-            V128Pattern::I16x8(lanes) => (Kind::I16, numbers(lanes, |lane| bits(lane as u16))),
-            V128Pattern::I32x4(lanes) => (Kind::I32, numbers(lanes, |lane| bits(lane as u32))),
-            V128Pattern::I64x2(lanes) => (Kind::I64, numbers(lanes, |lane| bits(lane as u64))),
-            V128Pattern::F32x4(lanes) => (Kind::F32, numbers(lanes, Number::from)),
-            V128Pattern::F64x2(lanes) => (Kind::F64, numbers(lanes, Number::from)),
+            V128Pattern::I8x16(lanes) => (NumberKind::I8, numbers(lanes, |lane| bits(lane as u8))),
+            V128Pattern::I16x8(lanes) => {
+                (NumberKind::I16, numbers(lanes, |lane| bits(lane as u16)))
+            }
+            V128Pattern::I32x4(lanes) => {
+                (NumberKind::I32, numbers(lanes, |lane| bits(lane as u32)))
+            }
+            V128Pattern::I64x2(lanes) => {
+                (NumberKind::I64, numbers(lanes, |lane| bits(lane as u64)))
+            }
+            V128Pattern::F32x4(lanes) => (NumberKind::F32, numbers(lanes, Number::from)),
+            V128Pattern::F64x2(lanes) => (NumberKind::F64, numbers(lanes, Number::from)),
         };
         Pattern::Vector(kind, lanes)
     }
@@ -140,11 +146,13 @@ impl Pattern {
             (Pattern::Vector(kind, lanes), Val::V128(vector)) => (0..)
                 .zip(lanes)
                 .all(|(index, number)| number.accepts(*kind, kind.lane(*vector, index))),
-            (Pattern::Null(heap), Val::FuncRef(None)) => heap.is_none_or(|h| h == Heap::Func),
-            (Pattern::Null(heap), Val::ExternRef(None)) => heap.is_none_or(|h| h == Heap::Extern),
-            (Pattern::Null(heap), Val::AnyRef(None)) => heap.is_none_or(|h| h == Heap::Any),
-            (Pattern::Null(heap), Val::ExnRef(None)) => heap.is_none_or(|h| h == Heap::Exn),
-            (Pattern::Null(heap), Val::ContRef(None)) => heap.is_none_or(|h| h == Heap::Cont),
+            (Pattern::Null(heap), Val::FuncRef(None)) => heap.is_none_or(|h| h == Hierarchy::Func),
+            (Pattern::Null(heap), Val::ExternRef(None)) => {
+                heap.is_none_or(|h| h == Hierarchy::Extern)
+            }
+            (Pattern::Null(heap), Val::AnyRef(None)) => heap.is_none_or(|h| h == Hierarchy::Any),
+            (Pattern::Null(heap), Val::ExnRef(None)) => heap.is_none_or(|h| h == Hierarchy::Exn),
+            (Pattern::Null(heap), Val::ContRef(None)) => heap.is_none_or(|h| h == Hierarchy::Cont),
             (Pattern::Internal(kind), Val::AnyRef(Some(value))) => {
                 kind.accepts(store, value).unwrap_or(false)
             }
@@ -158,12 +166,12 @@ impl Pattern {
         }
     }
 
-    /// The kind of lanes to show a vector by, when this was expected.
-    fn lanes(&self) -> Kind {
+    /// The kind of lanes in which to print a vector where this was expected.
+    fn lanes(&self) -> NumberKind {
         match self {
             Pattern::Vector(kind, _) => *kind,
-            Pattern::Either(cases) => cases.first().map_or(Kind::I32, Pattern::lanes),
-            _ => Kind::I32,
+            Pattern::Either(cases) => cases.first().map_or(NumberKind::I32, Pattern::lanes),
+            _ => NumberKind::I32,
         }
     }
 }
@@ -176,25 +184,25 @@ fn numbers<T: Copy>(lanes: &[T], number: impl Fn(T) -> Number) -> Vec<Number> {
     lanes.iter().map(|&lane| number(lane)).collect()
 }
 
-fn hierarchy(heap: HeapType) -> Result<Heap> {
+fn hierarchy(heap: HeapType) -> Result<Hierarchy> {
     use AbstractHeapType::*;
     match heap {
-        HeapType::Abstract { ty: Func | NoFunc, .. } => Ok(Heap::Func),
-        HeapType::Abstract { ty: Extern | NoExtern, .. } => Ok(Heap::Extern),
-        HeapType::Abstract { ty: Any | Eq | I31 | Struct | Array | None, .. } => Ok(Heap::Any),
-        HeapType::Abstract { ty: Exn | NoExn, .. } => Ok(Heap::Exn),
-        HeapType::Abstract { ty: Cont | NoCont, .. } => Ok(Heap::Cont),
+        HeapType::Abstract { ty: Func | NoFunc, .. } => Ok(Hierarchy::Func),
+        HeapType::Abstract { ty: Extern | NoExtern, .. } => Ok(Hierarchy::Extern),
+        HeapType::Abstract { ty: Any | Eq | I31 | Struct | Array | None, .. } => Ok(Hierarchy::Any),
+        HeapType::Abstract { ty: Exn | NoExn, .. } => Ok(Hierarchy::Exn),
+        HeapType::Abstract { ty: Cont | NoCont, .. } => Ok(Hierarchy::Cont),
         _ => bail!("a null of type {heap:?} is not supported yet"),
     }
 }
 
 /// The kind and the bits of a value that is a number.
-fn scalar(value: &Val) -> Option<(Kind, u64)> {
+fn scalar(value: &Val) -> Option<(NumberKind, u64)> {
     match *value {
-        Val::I32(value) => Some((Kind::I32, u64::from(value as u32))),
-        Val::I64(value) => Some((Kind::I64, value as u64)),
-        Val::F32(bits) => Some((Kind::F32, bits.into())),
-        Val::F64(bits) => Some((Kind::F64, bits)),
+        Val::I32(value) => Some((NumberKind::I32, u64::from(value as u32))),
+        Val::I64(value) => Some((NumberKind::I64, value as u64)),
+        Val::F32(bits) => Some((NumberKind::F32, bits.into())),
+        Val::F64(bits) => Some((NumberKind::F64, bits)),
         _ => None,
     }
 }
@@ -212,11 +220,11 @@ impl fmt::Display for Pattern {
                 f.write_str(&vector(*kind, lanes.iter().map(|lane| lane.literal(*kind))))
             }
             Pattern::Null(None) => f.write_str("(ref.null)"),
-            Pattern::Null(Some(Heap::Func)) => f.write_str("(ref.null func)"),
-            Pattern::Null(Some(Heap::Extern)) => f.write_str("(ref.null extern)"),
-            Pattern::Null(Some(Heap::Any)) => f.write_str("(ref.null any)"),
-            Pattern::Null(Some(Heap::Exn)) => f.write_str("(ref.null exn)"),
-            Pattern::Null(Some(Heap::Cont)) => f.write_str("(ref.null cont)"),
+            Pattern::Null(Some(Hierarchy::Func)) => f.write_str("(ref.null func)"),
+            Pattern::Null(Some(Hierarchy::Extern)) => f.write_str("(ref.null extern)"),
+            Pattern::Null(Some(Hierarchy::Any)) => f.write_str("(ref.null any)"),
+            Pattern::Null(Some(Hierarchy::Exn)) => f.write_str("(ref.null exn)"),
+            Pattern::Null(Some(Hierarchy::Cont)) => f.write_str("(ref.null cont)"),
             Pattern::Internal(kind) => f.write_str(&kind.word()),
             Pattern::Extern(None) => f.write_str("(ref.extern)"),
             Pattern::Extern(Some(number)) => write!(f, "(ref.extern {number})"),
@@ -226,8 +234,8 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// A value, as a script would write it.
-fn show(store: &Store<()>, value: &Val, lanes: Kind) -> String {
+/// Prints a value as a script would write it.
+fn show(store: &Store<()>, value: &Val, lanes: NumberKind) -> String {
     match value {
         Val::V128(bits) => {
             vector(lanes, (0..lanes.lanes()).map(|i| lanes.literal(lanes.lane(*bits, i))))
@@ -256,17 +264,17 @@ fn shown_internal(store: &Store<()>, value: &AnyRef) -> String {
     kind.unwrap_or(Internal::Any).word()
 }
 
-fn constant(kind: Kind, literal: &str) -> String {
+fn constant(kind: NumberKind, literal: &str) -> String {
     let name = match kind {
-        Kind::I64 => "i64",
-        Kind::F32 => "f32",
-        Kind::F64 => "f64",
+        NumberKind::I64 => "i64",
+        NumberKind::F32 => "f32",
+        NumberKind::F64 => "f64",
         _ => "i32",
     };
     format!("({name}.const {literal})")
 }
 
-fn vector(kind: Kind, lanes: impl Iterator<Item = String>) -> String {
+fn vector(kind: NumberKind, lanes: impl Iterator<Item = String>) -> String {
     let lanes: Vec<_> = lanes.collect();
     format!("(v128.const {} {})", kind.shape(), lanes.join(" "))
 }
@@ -276,7 +284,7 @@ fn list(patterns: &[Pattern]) -> String {
 }
 
 fn found_list(store: &Store<()>, expected: &[Pattern], found: &[Val]) -> String {
-    let lanes = |index| expected.get(index).map_or(Kind::I32, Pattern::lanes);
+    let lanes = |index| expected.get(index).map_or(NumberKind::I32, Pattern::lanes);
     join(found.iter().enumerate().map(|(index, value)| show(store, value, lanes(index))))
 }
 

@@ -1,18 +1,18 @@
-//! What passed and what did not.
+//! The outcome of a script: passed directives, and failures.
 
 use std::fmt;
 
-/// The outcome of a script, or of several.
+/// The outcome of one or several scripts.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// How many directives did what they should.
+    /// The number of directives that passed.
     pub passed: usize,
-    /// The directives that did not, in the order of the script.
+    /// The directives that failed, in the order of the script.
     pub failures: Vec<Failure>,
 }
 
 impl Report {
-    /// How many directives failed.
+    /// The number of directives that failed.
     pub fn failed(&self) -> usize {
         self.failures.len()
     }
@@ -28,7 +28,7 @@ impl Report {
     }
 }
 
-/// Each failure, which begins with its line, and last `N passed, M failed`.
+/// Prints each failure, then `N passed, M failed`.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for failure in &self.failures {
@@ -38,14 +38,14 @@ impl fmt::Display for Report {
     }
 }
 
-/// A directive that did not do what it should.
+/// A directive that failed.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// The name of the script.
     pub file: String,
     /// The line of the directive; the first line is 1.
     pub line: usize,
-    /// What was expected, and what was found.
+    /// The expected and the actual outcome.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! The state of a script, and what its directives do to it.
+//! Runs a script: its state, and its directives.
 
 use anyhow::{Context as _, bail};
 use ropewalk::{Engine, Instance, Linker, Module, Result, Store, Val};
@@ -12,9 +12,9 @@ use wast::token::{Id, Span};
 use wast::{QuoteWat, Wast, WastDirective, WastExecute, WastInvoke};
 
 use crate::message::describe;
-use crate::named::Named;
+use crate::registry::Registry;
 use crate::report::Report;
-use crate::written::Written;
+use crate::snapshots::SnapshotDriver;
 use crate::{WastRunner, argument, spectest};
 
 /// Runs the script `text` in a fresh store.
@@ -34,7 +34,7 @@ pub(crate) fn run(runner: &WastRunner, name: &str, text: &str) -> Report {
     report
 }
 
-/// Scripts contain, on purpose, characters that could mislead a reader.
+/// Allows confusing Unicode characters, which the scripts of the specification contain on purpose.
 fn lex(text: &str) -> Result<ParseBuffer<'_>, wast::Error> {
     let mut lexer = Lexer::new(text);
     lexer.allow_confusing_unicode(true);
@@ -58,7 +58,7 @@ fn run_directives(
         let span = directive.span();
         let runs = is_run(&directive);
         let done = script.directive(directive);
-        match done.and_then(|()| if runs { script.write_down() } else { Ok(()) }) {
+        match done.and_then(|()| if runs { script.take_snapshot() } else { Ok(()) }) {
             Ok(()) => report.passed += 1,
             Err(error) => {
                 report.fail(name, line(source.source(), span), describe(&error));
@@ -67,8 +67,7 @@ fn run_directives(
     }
 }
 
-/// Whether a directive runs something. After all others nothing has changed that was not made
-/// just now.
+/// Whether a directive runs code. All others change only what they create.
 fn is_run(directive: &WastDirective) -> bool {
     use WastDirective as D;
     matches!(
@@ -81,12 +80,12 @@ fn is_run(directive: &WastDirective) -> bool {
     )
 }
 
-/// The line of a place; the first line is 1.
+/// The line of a span; the first line is 1.
 fn line(text: &str, span: Span) -> usize {
     span.linecol_in(text).0 + 1
 }
 
-/// Polls a future until it is ready. What scripts wait for always is.
+/// Polls a future until it is ready.
 fn block_on<R>(future: impl Future<Output = R>) -> R {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -100,18 +99,17 @@ fn block_on<R>(future: impl Future<Output = R>) -> R {
 /// A running script.
 pub(crate) struct Script<'e> {
     engine: &'e Engine,
-    /// Whether calls can wait.
-    can_wait: bool,
+    is_async: bool,
     name: &'e str,
     pub(crate) source: &'e ropewalk_text::Script,
     pub(crate) store: Store<()>,
     linker: Linker<()>,
-    definitions: Named<Module>,
-    instances: Named<Instance>,
+    definitions: Registry<Module>,
+    instances: Registry<Instance>,
     /// The instances whose exports imports can use, by name.
     registered: Vec<(String, Instance)>,
-    /// If its stores are written down.
-    written: Option<Written>,
+    /// Takes snapshots, if the runner has that mode.
+    snapshots: Option<SnapshotDriver>,
 }
 
 impl<'e> Script<'e> {
@@ -120,19 +118,18 @@ impl<'e> Script<'e> {
         name: &'e str,
         source: &'e ropewalk_text::Script,
     ) -> Result<Self> {
-        let WastRunner { engine, can_wait, writes_down } = runner;
-        let (can_wait, writes_down) = (*can_wait, *writes_down);
+        let &WastRunner { ref engine, is_async, snapshots } = runner;
         let mut store = Store::new(engine, ());
         let mut linker = Linker::new(engine);
         linker.allow_shadowing(true);
         spectest::define(&mut linker, &mut store)?;
-        let definitions = Named::new("module");
-        let instances = Named::new("instance");
+        let definitions = Registry::new("module");
+        let instances = Registry::new("instance");
         let registered = Vec::new();
-        let written = writes_down.map(|what| Written::new(engine, what)).transpose()?;
+        let snapshots = snapshots.map(|mode| SnapshotDriver::new(engine, mode)).transpose()?;
         Ok(Script {
             engine,
-            can_wait,
+            is_async,
             name,
             source,
             store,
@@ -140,7 +137,7 @@ impl<'e> Script<'e> {
             definitions,
             instances,
             registered,
-            written,
+            snapshots,
         })
     }
 
@@ -164,8 +161,8 @@ impl<'e> Script<'e> {
             D::AssertInvalid { module, .. } | D::AssertInvalidCustom { module, .. } => {
                 self.assert_invalid(module)
             }
-            D::Thread(_) => bail!("thread is not supported"),
-            D::Wait { .. } => bail!("wait is not supported"),
+            D::Thread(_) => bail!("`thread` directives are not supported"),
+            D::Wait { .. } => bail!("`wait` directives are not supported"),
         }
     }
 
@@ -208,13 +205,13 @@ impl<'e> Script<'e> {
         Ok(Module::from_text(self.engine, text, Some(self.name.to_owned()))?)
     }
 
-    /// Goes on with another store, in which everything is as in this one.
-    fn write_down(&mut self) -> Result<()> {
-        let Some(written) = &mut self.written else { return Ok(()) };
-        let Some((mut store, old)) = written.replace(&mut self.store)? else { return Ok(()) };
+    /// Takes a snapshot, and continues in a store that is restored from it.
+    fn take_snapshot(&mut self) -> Result<()> {
+        let Some(driver) = &mut self.snapshots else { return Ok(()) };
+        let Some((mut store, old)) = driver.replace(&mut self.store)? else { return Ok(()) };
         let same = |instance: &Instance| {
             let number = old.iter().position(|old| old == instance);
-            number.map_or(*instance, |number| written.instances[number])
+            number.map_or(*instance, |number| driver.instances[number])
         };
         self.instances.replace(same);
         self.registered.iter_mut().for_each(|(_, instance)| *instance = same(instance));
@@ -229,18 +226,18 @@ impl<'e> Script<'e> {
     }
 
     pub(crate) fn instantiate(&mut self, module: &Module) -> Result<Instance> {
-        if let Some(written) = &mut self.written {
-            written.modules.push(module.clone());
+        if let Some(driver) = &mut self.snapshots {
+            driver.modules.push(module.clone());
         }
         let instance = self.linker.instantiate(&mut self.store, module)?;
-        if let Some(written) = &mut self.written {
-            written.instances.push(instance);
+        if let Some(driver) = &mut self.snapshots {
+            driver.instances.push(instance);
         }
         Ok(instance)
     }
 
-    /// What stands inside an assertion: an invocation, the value of a global,
-    /// or the instantiation of a module.
+    /// Runs the execution inside an assertion: an invocation, the value of a global, or the
+    /// instantiation of a module.
     pub(crate) fn execute(&mut self, exec: WastExecute) -> Result<Vec<Val>> {
         match exec {
             WastExecute::Invoke(call) => self.invoke(&call),
@@ -259,17 +256,17 @@ impl<'e> Script<'e> {
             .with_context(|| format!("there is no exported function {:?}", call.name))?;
         let arguments = argument::values(&mut self.store, &call.args)?;
         let mut results = vec![Val::I32(0); func.ty(&self.store)?.results().len()];
-        let can_wait = self.can_wait;
+        let is_async = self.is_async;
         let call = |store: &mut Store<()>| {
-            match can_wait {
+            match is_async {
                 false => func.call(store, &arguments, &mut results)?,
                 true => block_on(func.call_async(store, &arguments, &mut results))?,
             }
             Ok(results)
         };
-        match &self.written {
+        match &self.snapshots {
             None => call(&mut self.store),
-            Some(written) => written.call(&mut self.store, call),
+            Some(driver) => driver.call(&mut self.store, call),
         }
     }
 

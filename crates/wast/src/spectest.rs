@@ -15,7 +15,7 @@ pub(crate) fn define(linker: &mut Linker<()>, store: &mut Store<()>) -> Result<(
     memory(linker, store)
 }
 
-/// The functions take what they say and print nothing: no script sees it.
+/// Defines the functions, which print nothing, since no script observes it.
 pub(crate) fn functions(linker: &mut Linker<()>) -> Result<()> {
     linker.func_wrap(MODULE, "print", || {})?;
     linker.func_wrap(MODULE, "print_i32", |_: i32| {})?;

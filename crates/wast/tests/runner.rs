@@ -378,15 +378,13 @@ fn malformed_and_invalid_dialect_modules_are_told_apart() {
            (assert_malformed (module quote "(type $c (stack))") "")
            (module (type $c (stack (ref $d))))"#,
         &[
-            "1: expected a malformed module, found an invalid module: a stack type ends with the \
-             type of the stack to return to, `(ref null? $d)` where `$d` is a stack type; found no \
-             type at all",
+            "1: expected a malformed module, found an invalid module: a stack type must end with \
+             the stack to return to, `(ref null? $d)` where `$d` is a stack type; found no type",
             "2: expected an invalid module, found a malformed module: unknown type: there is no \
              type named `$d`",
             "3: expected an invalid module, found a valid module",
-            "4: expected a malformed module, found an invalid module: a stack type ends with the \
-             type of the stack to return to, `(ref null? $d)` where `$d` is a stack type; found no \
-             type at all",
+            "4: expected a malformed module, found an invalid module: a stack type must end with \
+             the stack to return to, `(ref null? $d)` where `$d` is a stack type; found no type",
             "5: invalid module: unknown type: there is no type named `$d`",
         ],
     );

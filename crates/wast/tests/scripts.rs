@@ -94,21 +94,21 @@ fn every_script_passes_where_frames_list_their_pointers() {
 #[test]
 fn every_script_passes_while_its_stores_are_written_down() {
     let mut config = stress::SNAPSHOTS.config();
-    check_on(&runner(config.interruption(true)).writing_down(), |_| false);
+    check_on(&runner(config.interruption(true)).with_snapshots(), |_| false);
 }
 
 /// The same, by what has changed since the snapshot before: everything is watched, however small.
 #[test]
 fn every_script_passes_while_what_has_changed_is_written_down() {
     let mut config = stress::WATCH.config();
-    check_on(&runner(config.interruption(true)).writing_changes_down(), |_| false);
+    check_on(&runner(config.interruption(true)).with_delta_snapshots(), |_| false);
 }
 
 /// What is small is compared, and what is large is watched.
 #[test]
 fn short_scripts_pass_while_what_differs_is_written_down() {
     let config = &mut stress::SNAPSHOTS.config();
-    check_on(&runner(config.interruption(true)).writing_changes_down(), takes_long);
+    check_on(&runner(config.interruption(true)).with_delta_snapshots(), takes_long);
 }
 
 /// Scripts that take seconds when they are written down in a stress mode, while stacks
@@ -149,7 +149,7 @@ const TAKE_LONG: [&str; 30] = [
 /// Runs the short scripts while their stores are written down.
 fn check_written_down(config: &mut Config) {
     let config = stress::SNAPSHOTS.apply(config).interruption(true);
-    check_on(&runner(config).writing_down(), takes_long);
+    check_on(&runner(config).with_snapshots(), takes_long);
 }
 
 fn takes_long(name: &str) -> bool {
@@ -159,7 +159,7 @@ fn takes_long(name: &str) -> bool {
 /// The same by what has changed.
 fn check_changes_written_down(config: &mut Config) {
     let config = stress::WATCH.apply(config).interruption(true);
-    check_on(&runner(config).writing_changes_down(), takes_long);
+    check_on(&runner(config).with_delta_snapshots(), takes_long);
 }
 
 #[test]

@@ -1,19 +1,18 @@
-//! Calls into WebAssembly that come back to the host, which does more there.
+//! Calls into WebAssembly that call the host, which runs further operations.
 
 use super::model::*;
 use super::module;
-use super::operation::{Call, End, Kind, Path};
+use super::operation::{Call, End, Path, ValueKind};
 use super::step::{self, Context, DROPPED, Verdict, chosen, compare, make, outcome, value};
 use ropewalk::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// How deep calls may nest in a case.
+/// The maximum depth of nested calls in a case.
 const DEPTH: usize = 5;
 
-/// What a host function returns to fail.
+/// The error of a failing host function.
 const FAILURE: &str = "the host function fails";
 
-/// Instantiates the module, or fails to.
 pub fn instantiate(store: &mut Context<'_>, right: bool) -> Verdict {
     if store.data().instances.len() > 4 {
         return Ok(());
@@ -32,14 +31,14 @@ pub fn instantiate(store: &mut Context<'_>, right: bool) -> Verdict {
     outcome(linker.func_wrap("host", "wrapped", || 1), false, "a second definition")?;
     let instance = linker.instantiate(&mut *store, &module);
     let instance = instance.map_err(|error| format!("does not link: {error:?}"))?;
-    store.data().lend(Thing::Instance(instance));
+    store.data().lend(Item::Instance(instance));
     store.data_mut().instances.push(instance);
     adopt(store, instance)
 }
 
 fn link(linker: &mut Linker<Model>) -> Result<()> {
     linker.func_wrap("host", "wrapped", wrapped)?;
-    let any = Kind::Any.ty();
+    let any = ValueKind::Any.ty();
     let ty = FuncType::new([any, ValType::I64, ValType::F32], [any, ValType::I32]);
     linker.func_new("host", "dynamic", ty, |mut caller, given, results| {
         let numbers = (given[1].i64().unwrap_or(0), given[2].f32().unwrap_or(0.0));
@@ -51,21 +50,21 @@ fn link(linker: &mut Linker<Model>) -> Result<()> {
     Ok(())
 }
 
-/// What an instance exports belongs to the model.
+/// Adds the exports of an instance to the model.
 fn adopt(store: &mut Context<'_>, instance: Instance) -> Verdict {
     let exports = instance.exports(&mut *store).map_err(|error| format!("{error:?}"))?;
     for (_, item) in exports {
         match item {
             Extern::Global(global) => {
                 let ty = global.ty(&*store).map_err(|error| format!("{error:?}"))?;
-                let Some(kind) = Kind::of(ty.content) else { continue };
+                let Some(kind) = ValueKind::of(ty.content) else { continue };
                 let value = Expected::default_of(kind);
                 let global = GlobalModel { global, kind, mutable: ty.mutable, value };
                 store.data_mut().globals.push(global);
             }
             Extern::Table(table) => {
                 let ty = table.ty(&*store).map_err(|error| format!("{error:?}"))?;
-                let Some(kind) = Kind::of(ValType::Ref(ty.element)) else { continue };
+                let Some(kind) = ValueKind::of(ValType::Ref(ty.element)) else { continue };
                 let elements = vec![Expected::default_of(kind); ty.minimum as usize];
                 let table = TableModel { table, kind, maximum: ty.maximum, elements };
                 store.data_mut().tables.push(table);
@@ -86,8 +85,6 @@ fn adopt(store: &mut Context<'_>, instance: Instance) -> Verdict {
     Ok(())
 }
 
-// ---- to WebAssembly
-
 /// Calls an exported function, which calls the host.
 pub fn call(store: &mut Context<'_>, call: &Call) -> Verdict {
     let Some(index) = chosen(call.instance, store.data().instances.len()) else { return Ok(()) };
@@ -103,7 +100,7 @@ pub fn call(store: &mut Context<'_>, call: &Call) -> Verdict {
         Path::Caught => "caught",
     };
     let func = instance.get_func(&mut *store, name).ok_or_else(|| format!("no export {name}"))?;
-    let (argument, fits) = value(store, call.argument, Kind::Any)?;
+    let (argument, fits) = value(store, call.argument, ValueKind::Any)?;
     let Some(expected) = fits else {
         let arguments = [argument, Val::I64(1), Val::F32(0)];
         let result = func.call(&mut *store, &arguments, &mut [Val::AnyRef(None), Val::I32(0)]);
@@ -114,7 +111,7 @@ pub fn call(store: &mut Context<'_>, call: &Call) -> Verdict {
     let before = store.data().position();
     let numbers = (77, 0.5);
     let operations = call.operations.clone();
-    store.data_mut().frames.push(Reached { argument: expected, numbers, operations, end });
+    store.data_mut().frames.push(HostFrame { argument: expected, numbers, operations, end });
     store.data_mut().depth += 1;
     let result = catch_unwind(AssertUnwindSafe(|| match (call.typed, argument) {
         (true, Val::AnyRef(argument)) => {
@@ -137,21 +134,21 @@ pub fn call(store: &mut Context<'_>, call: &Call) -> Verdict {
     ended(store, result, end, matches!(call.path, Path::Caught))
 }
 
-/// How the host function will end.
+/// Chooses how the host function ends.
 fn end(store: &mut Context<'_>, end: End) -> Verdict<Option<FrameEnd>> {
     Ok(match end {
         End::Return(choice) => {
-            let (_, fits) = value(store, choice, Kind::Any)?;
-            // The reference is made again when it is needed.
+            let (_, fits) = value(store, choice, ValueKind::Any)?;
+            // A kept object is read again when it is needed.
             let is_kept = |expected: &Expected| match expected {
                 Expected::Object(index) => store.data().objects[*index].owned.is_some(),
                 _ => true,
             };
-            Some(FrameEnd::Return(fits.filter(is_kept).unwrap_or(Expected::Null(Kind::Any))))
+            Some(FrameEnd::Return(fits.filter(is_kept).unwrap_or(Expected::Null(ValueKind::Any))))
         }
         End::Fail => Some(FrameEnd::Fail),
         End::Throw(choice) => {
-            let (_, fits) = value(store, choice, Kind::Exn)?;
+            let (_, fits) = value(store, choice, ValueKind::Exn)?;
             match fits {
                 Some(Expected::Exn(index)) => Some(FrameEnd::Throw(index)),
                 _ => None,
@@ -161,7 +158,7 @@ fn end(store: &mut Context<'_>, end: End) -> Verdict<Option<FrameEnd>> {
     })
 }
 
-/// Whether a call ended as the host function said.
+/// Checks that a call ended as the host function did.
 fn ended(
     store: &mut Context<'_>,
     result: std::thread::Result<Result<(Val, Val)>>,
@@ -187,23 +184,21 @@ fn ended(
             compare(store, reference.into(), Expected::Exn(index))
         }
         (Ok(Err(error)), FrameEnd::Fail) if crate::message(&error) == FAILURE => Ok(()),
-        // It was forgotten meanwhile.
+        // The object was forgotten in between.
         (Ok(Err(_)), FrameEnd::Return(Expected::Object(index)))
             if store.data().objects[index].owned.is_none() =>
         {
             Ok(())
         }
         (Err(_), FrameEnd::Panic) => Ok(()),
-        // A value that panics when it is dropped was found to be garbage.
+        // The call collected a host value that panics when it is dropped.
         (Err(panic), _) if panic.downcast_ref() == Some(&DROPPED) => Ok(()),
         (Err(panic), _) => resume_unwind(panic),
         (Ok(other), _) => Err(format!("a call ended in another way: {other:?}")),
     }
 }
 
-// ---- from WebAssembly
-
-/// The host function that is a closure of Rust's types.
+/// The host function that is a closure of Rust types.
 fn wrapped(
     mut caller: Caller<'_, Model>,
     any: Option<AnyRef>,
@@ -217,12 +212,12 @@ fn wrapped(
     }
 }
 
-/// What a host function does.
+/// Runs the operations of a host function.
 fn reached(store: &mut Context<'_>, argument: Val, numbers: (i64, f32)) -> Result<Val> {
     let scopes = store.data_mut().begin_scope();
     let frame = store.data_mut().frames.pop();
     let result = match frame {
-        None => Err("the host was called by nobody".to_string()),
+        None => Err("an unexpected call of the host".to_string()),
         Some(frame) => in_frame(store, argument, numbers, &frame).map(|()| frame.end),
     };
     let value = match result {
@@ -240,7 +235,7 @@ fn in_frame(
     store: &mut Context<'_>,
     argument: Val,
     numbers: (i64, f32),
-    frame: &Reached,
+    frame: &HostFrame,
 ) -> Verdict {
     if numbers != frame.numbers {
         return Err(format!("a host function got {numbers:?}"));

@@ -1,13 +1,13 @@
-//! Sequences of calls of the embedder's interface.
+//! Target `api`: sequences of calls of the embedding API, compared with a model.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `operation` | what a host does, as a tree: host functions do more of it |
-//! | `model` | what globals, tables, memories and objects must hold |
-//! | `module` | the module whose exports are used |
-//! | `step` | one operation, done and compared with the model |
+//! | `operation` | operations of the host, as a tree: host functions run more of them |
+//! | `model` | the expected contents of globals, tables, memories and objects |
+//! | `module` | the module that the cases use |
+//! | `step` | performs an operation, and compares its result with the model |
 //! | `call` | calls into WebAssembly, and the host functions that they reach |
-//! | `run` | a whole case, with its stores and threads |
+//! | `run` | runs a case, with its stores and threads |
 
 mod call;
 mod model;
@@ -16,30 +16,12 @@ mod operation;
 mod run;
 mod step;
 
-use crate::Target;
-use arbitrary::Unstructured;
+use crate::CaseTarget;
 use operation::Case;
 
-/// The target.
-pub struct Api;
-
-impl Target for Api {
-    fn name(&self) -> &'static str {
-        "api"
-    }
-
-    fn check(&self, entropy: &[u8]) -> Result<(), String> {
-        match case(entropy) {
-            Some(case) => run::check(case),
-            None => Ok(()),
-        }
-    }
-
-    fn render(&self, entropy: &[u8]) -> String {
-        case(entropy).map_or_else(String::new, |case| format!("{case:#?}"))
-    }
-}
-
-fn case(entropy: &[u8]) -> Option<Case> {
-    Unstructured::new(entropy).arbitrary().ok()
-}
+pub(crate) const TARGET: CaseTarget<Case> = CaseTarget {
+    name: "api",
+    make: |u| u.arbitrary(),
+    check: run::check,
+    render: |case| format!("{case:#?}"),
+};

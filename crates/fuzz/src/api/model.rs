@@ -1,13 +1,13 @@
-//! What a store must hold.
+//! The expected contents of a store.
 
-use super::operation::{Kind, Operations};
+use super::operation::{Operations, ValueKind};
 use ropewalk::{
     AnyRef, ExnRef, ExternRef, Func, Global, Instance, Memory, Owned, Table, Tag, Val, ValType,
 };
 use ropewalk::{HeapType, RefType};
 use std::sync::{Arc, Mutex};
 
-/// What a value must be.
+/// An expected value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Expected {
     I32(i32),
@@ -15,9 +15,9 @@ pub enum Expected {
     F32(u32),
     F64(u64),
     V128(u128),
-    Null(Kind),
+    Null(ValueKind),
     I31(u32),
-    /// An object, by its number: a struct or an array.
+    /// An object, a struct or an array, by its number.
     Object(usize),
     Extern(usize),
     Func(usize),
@@ -25,61 +25,59 @@ pub enum Expected {
 }
 
 impl Expected {
-    /// The type that takes it.
-    pub fn kind(self) -> Kind {
+    /// The kind of places that can hold it.
+    pub fn kind(self) -> ValueKind {
         match self {
-            Expected::I32(_) => Kind::I32,
-            Expected::I64(_) => Kind::I64,
-            Expected::F32(_) => Kind::F32,
-            Expected::F64(_) => Kind::F64,
-            Expected::V128(_) => Kind::V128,
+            Expected::I32(_) => ValueKind::I32,
+            Expected::I64(_) => ValueKind::I64,
+            Expected::F32(_) => ValueKind::F32,
+            Expected::F64(_) => ValueKind::F64,
+            Expected::V128(_) => ValueKind::V128,
             Expected::Null(kind) => kind,
-            Expected::I31(_) | Expected::Object(_) => Kind::Any,
-            Expected::Extern(_) => Kind::Extern,
-            Expected::Func(_) => Kind::Func,
-            Expected::Exn(_) => Kind::Exn,
+            Expected::I31(_) | Expected::Object(_) => ValueKind::Any,
+            Expected::Extern(_) => ValueKind::Extern,
+            Expected::Func(_) => ValueKind::Func,
+            Expected::Exn(_) => ValueKind::Exn,
         }
     }
 
-    /// Zero or null.
-    pub fn default_of(kind: Kind) -> Expected {
+    pub fn default_of(kind: ValueKind) -> Expected {
         match kind {
-            Kind::I32 => Expected::I32(0),
-            Kind::I64 => Expected::I64(0),
-            Kind::F32 => Expected::F32(0),
-            Kind::F64 => Expected::F64(0),
-            Kind::V128 => Expected::V128(0),
+            ValueKind::I32 => Expected::I32(0),
+            ValueKind::I64 => Expected::I64(0),
+            ValueKind::F32 => Expected::F32(0),
+            ValueKind::F64 => Expected::F64(0),
+            ValueKind::V128 => Expected::V128(0),
             _ => Expected::Null(kind),
         }
     }
 }
 
-impl Kind {
-    /// The type of WebAssembly.
+impl ValueKind {
     pub fn ty(self) -> ValType {
         let reference = |heap| ValType::Ref(RefType { nullable: true, heap });
         match self {
-            Kind::I32 => ValType::I32,
-            Kind::I64 => ValType::I64,
-            Kind::F32 => ValType::F32,
-            Kind::F64 => ValType::F64,
-            Kind::V128 => ValType::V128,
-            Kind::Func => reference(HeapType::Func),
-            Kind::Extern => reference(HeapType::Extern),
-            Kind::Any => reference(HeapType::Any),
-            Kind::Exn => reference(HeapType::Exn),
+            ValueKind::I32 => ValType::I32,
+            ValueKind::I64 => ValType::I64,
+            ValueKind::F32 => ValType::F32,
+            ValueKind::F64 => ValType::F64,
+            ValueKind::V128 => ValType::V128,
+            ValueKind::Func => reference(HeapType::Func),
+            ValueKind::Extern => reference(HeapType::Extern),
+            ValueKind::Any => reference(HeapType::Any),
+            ValueKind::Exn => reference(HeapType::Exn),
         }
     }
 
-    /// The kind of a type, if the host can make values of it.
-    pub fn of(ty: ValType) -> Option<Kind> {
-        use Kind::*;
+    /// The kind of a type, if the host can create values of it.
+    pub fn of(ty: ValType) -> Option<ValueKind> {
+        use ValueKind::*;
         [I32, I64, F32, F64, V128, Func, Extern, Any, Exn].into_iter().find(|kind| kind.ty() == ty)
     }
 }
 
-/// An object: its fields or elements, and perhaps a reference to it. Field 0 of
-/// a struct is its number.
+/// An object: its fields or elements, and a reference to it if the host has one. Field 0 of a
+/// struct is its number.
 pub struct Object {
     pub is_array: bool,
     pub slots: Vec<Expected>,
@@ -88,14 +86,14 @@ pub struct Object {
 
 pub struct GlobalModel {
     pub global: Global,
-    pub kind: Kind,
+    pub kind: ValueKind,
     pub mutable: bool,
     pub value: Expected,
 }
 
 pub struct TableModel {
     pub table: Table,
-    pub kind: Kind,
+    pub kind: ValueKind,
     pub maximum: Option<u64>,
     pub elements: Vec<Expected>,
 }
@@ -104,14 +102,13 @@ pub struct MemoryModel {
     pub memory: Memory,
     pub pages: u64,
     pub maximum: Option<u64>,
-    /// The bytes that were written; all others are zero.
+    /// The written bytes; all others are zero.
     pub bytes: Vec<(usize, u8)>,
 }
 
-/// A value of the host in an `ExternRef`.
 pub struct Marked(pub usize);
 
-/// A reference as it was given, what it is, and the scope that it belongs to.
+/// A reference as the engine returned it, its expected value, and its scope.
 #[derive(Clone, Copy)]
 pub struct Handle {
     pub value: Val,
@@ -119,15 +116,14 @@ pub struct Handle {
     pub scope: u64,
 }
 
-/// What a host function is to do when it is reached.
-pub struct Reached {
+/// The task of a host function once it is called.
+pub struct HostFrame {
     pub argument: Expected,
     pub numbers: (i64, f32),
     pub operations: Operations,
     pub end: FrameEnd,
 }
 
-/// How it ends.
 #[derive(Clone, Copy)]
 pub enum FrameEnd {
     Return(Expected),
@@ -136,9 +132,9 @@ pub enum FrameEnd {
     Panic,
 }
 
-/// Something that belongs to a store.
+/// An item of a store.
 #[derive(Clone, Copy)]
-pub enum Thing {
+pub enum Item {
     Value(Val),
     Global(Global),
     Table(Table),
@@ -148,11 +144,11 @@ pub enum Thing {
     Instance(Instance),
 }
 
-/// Things of all stores of a case, alive or not, with the number of the store:
-/// others are tried with them.
-pub type Foreign = Vec<(u64, Thing)>;
+/// Items of all stores of a case, alive or not, with the number of the store. Other stores try to
+/// use them.
+pub type Foreign = Vec<(u64, Item)>;
 
-/// The host's data: the model of its store.
+/// The data of a store: its model.
 pub struct Model {
     pub globals: Vec<GlobalModel>,
     pub tables: Vec<TableModel>,
@@ -163,16 +159,16 @@ pub struct Model {
     pub funcs: Vec<Func>,
     pub instances: Vec<Instance>,
     pub handles: Vec<Handle>,
-    /// The scopes that have begun and not ended, each with a number of its own.
+    /// The open scopes, by number.
     pub scopes: Vec<u64>,
     pub last_scope: u64,
-    pub frames: Vec<Reached>,
-    /// How deep calls of the host and of WebAssembly are nested.
+    pub frames: Vec<HostFrame>,
+    /// The depth of nested calls.
     pub depth: usize,
-    /// Which store it is: what is foreign is of another number.
+    /// The number of the store. Items with another number are foreign.
     pub number: u64,
     pub foreign: Arc<Mutex<Foreign>>,
-    /// What a host function has found to be wrong.
+    /// A problem that a host function found.
     pub wrong: Option<String>,
 }
 
@@ -198,19 +194,19 @@ impl Model {
         }
     }
 
-    /// Begins a scope; returns how many there were.
+    /// Opens a scope, and returns the number of open ones before.
     pub fn begin_scope(&mut self) -> usize {
         self.last_scope += 1;
         self.scopes.push(self.last_scope);
         self.scopes.len() - 1
     }
 
-    /// How many scopes and calls there are.
+    /// The numbers of open scopes and calls.
     pub fn position(&self) -> (usize, usize, usize) {
         (self.scopes.len(), self.frames.len(), self.depth)
     }
 
-    /// Ends the scopes and calls that have begun since.
+    /// Closes the scopes and calls that were opened since.
     pub fn go_back(&mut self, (scopes, frames, depth): (usize, usize, usize)) {
         self.scopes.truncate(scopes);
         self.frames.truncate(frames);
@@ -221,27 +217,27 @@ impl Model {
         *self.scopes.last().expect("that of the store never ends")
     }
 
-    /// Lets other stores try something of this one.
-    pub fn lend(&self, thing: Thing) {
+    /// Offers an item to other stores.
+    pub fn lend(&self, thing: Item) {
         let mut foreign = self.foreign.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if foreign.len() < 300 {
             foreign.push((self.number, thing));
         }
     }
 
-    /// Something of another store.
-    pub fn borrowed(&self, choice: u8) -> Option<Thing> {
+    /// An item of another store.
+    pub fn borrowed(&self, choice: u8) -> Option<Item> {
         let foreign = self.foreign.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let others: Vec<Thing> =
+        let others: Vec<Item> =
             foreign.iter().filter(|(of, _)| *of != self.number).map(|(_, thing)| *thing).collect();
         let index = (choice as usize).checked_rem(others.len())?;
         Some(others[index])
     }
 
-    /// Notes a reference that was given in the present scope.
+    /// Records a reference that the engine returned in the current scope.
     pub fn note(&mut self, value: Val, expected: Expected) {
         let scope = self.scope();
-        // Null and numbers belong to no scope and no store.
+        // Null and numbers belong to no scope or store.
         let is_handle = matches!(
             value,
             Val::AnyRef(Some(_))
@@ -251,7 +247,7 @@ impl Model {
         );
         if is_handle && self.handles.len() < 200 {
             self.handles.push(Handle { value, expected, scope });
-            self.lend(Thing::Value(value));
+            self.lend(Item::Value(value));
         }
     }
 }

@@ -1,6 +1,5 @@
-//! The module whose exports are used.
-
-/// It calls the host in several ways, and has globals, tables and a memory.
+/// The module that the cases use. It calls the host in several ways, and has globals, tables and a
+/// memory.
 pub const SOURCE: &str = r#"
 (module
   (type $node (struct
@@ -74,7 +73,7 @@ pub fn compiled(engine: &Engine) -> ropewalk::Result<Module> {
     Ok(module)
 }
 
-/// The module of an engine that is not this one.
+/// The module, compiled for another engine.
 pub fn of_another(engine: &Engine) -> Option<Module> {
     let other = modes::all().iter().find(|mode| !Engine::same(&mode.engine, engine))?;
     compiled(&other.engine).ok()

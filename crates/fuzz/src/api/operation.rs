@@ -1,14 +1,12 @@
-//! What a host does with a store. Numbers choose among what is there, whatever
-//! that is.
+//! The operations of a case. Numbers in them choose among the existing items.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 
-/// A case: what is done with each of its stores, in turns.
+/// A case: turns of its stores.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The modes of two engines.
     pub modes: [u8; 2],
-    /// For each turn, the store, and what is done with it.
     pub turns: Vec<Turn>,
 }
 
@@ -20,20 +18,20 @@ impl<'a> Arbitrary<'a> for Case {
     }
 }
 
-/// What is done with one store before another has its turn.
+/// A turn of one store.
 #[derive(Clone, Debug, Arbitrary)]
 pub enum Turn {
-    /// On this thread.
+    /// Operations on this thread.
     Here(u8, Operations),
-    /// On another thread, to which the store is sent.
+    /// Operations on another thread, to which the store is sent.
     Elsewhere(u8, Operations),
-    /// The store is dropped, and a new one takes its place.
+    /// Replaces the store by a new one.
     Drop(u8),
-    /// Garbage is collected.
+    /// Collects garbage.
     Collect(u8),
 }
 
-/// Operations, one after the other.
+/// A sequence of operations.
 #[derive(Clone, Debug)]
 pub struct Operations(pub Vec<Operation>);
 
@@ -48,27 +46,27 @@ impl<'a> Arbitrary<'a> for Operations {
     }
 }
 
-/// A value to use where one is needed.
+/// Chooses a value.
 #[derive(Clone, Copy, Debug, Arbitrary)]
 pub enum Choice {
-    /// A number, of the type that is needed.
+    /// A number of the required type.
     Number(u64),
     Null,
-    /// Small, in place of an object.
+    /// A small number in place of an object.
     I31(u8),
-    /// Something of the model that was kept.
+    /// A kept item of the model.
     Kept(u8),
-    /// A reference as it was once given, perhaps in a scope that has ended.
+    /// A recorded reference, whose scope may have ended.
     Handle(u8),
-    /// Of whatever type.
+    /// An item of any type.
     Any(u8),
-    /// Something of another store.
+    /// An item of another store.
     Foreign(u8),
 }
 
-/// A type of values that the host can make.
+/// A type of values that the host can create.
 #[derive(Clone, Copy, Debug, Arbitrary, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     I32,
     I64,
     F32,
@@ -80,17 +78,17 @@ pub enum Kind {
     Exn,
 }
 
-/// Something that a host does.
+/// An operation of the host.
 #[derive(Clone, Debug, Arbitrary)]
 pub enum Operation {
     NewGlobal {
-        kind: Kind,
+        kind: ValueKind,
         mutable: bool,
         value: Choice,
     },
     SetGlobal(u8, Choice),
     NewTable {
-        kind: Kind,
+        kind: ValueKind,
         size: u8,
         maximum: Option<u8>,
         value: Choice,
@@ -105,69 +103,63 @@ pub enum Operation {
     GrowMemory(u8, u8),
     NewNode(Choice, Choice, Choice),
     NewArray(Vec<Choice>),
-    /// A struct or array: which, which field or element, the value.
+    /// Sets a field or an element of an object.
     SetField(u8, u8, Choice),
     NewExtern(Extra),
     NewException(Choice, Choice),
-    /// The host has no reference of its own to an object any more.
+    /// Drops the host's own reference to an object.
     Forget(u8),
     NewFunc,
     Instantiate {
         right: bool,
     },
-    /// An operation with something of another store, which must fail.
+    /// Uses an item of another store, which must fail.
     Foreign(u8, u8),
-    /// Handles are used, those whose scope has ended too.
+    /// Uses all handles, including those whose scope has ended.
     UseHandles,
-    /// Things that are wrong in any case.
+    /// Misuse that fails in every state.
     Wrong(u8),
-    /// A scope of references, and what is done in it.
+    /// Operations in a scope of references.
     Scope(Operations),
     Call(Call),
-    /// Everything is compared with the model.
+    /// Compares everything with the model.
     Verify,
 }
 
-/// What a value of the host does when it is dropped.
+/// What a host value does when it is dropped.
 #[derive(Clone, Copy, Debug, Arbitrary)]
 pub enum Extra {
     Nothing,
-    /// It has a store of its own.
+    /// Drops a store of its own.
     HoldsStore,
-    /// It keeps a reference of the same store.
+    /// Keeps a reference of the same store.
     HoldsReference(u8),
-    /// It panics.
     Panics,
 }
 
-/// A call into WebAssembly that comes back to the host.
+/// A call into WebAssembly that calls the host.
 #[derive(Clone, Debug, Arbitrary)]
 pub struct Call {
     pub instance: u8,
     pub path: Path,
     pub argument: Choice,
-    /// What the host function does.
+    /// The operations of the host function.
     pub operations: Operations,
-    /// How it ends.
     pub end: End,
-    /// Whether Rust's types are used for the call.
+    /// Whether the call is typed in Rust.
     pub typed: bool,
 }
 
-/// The way from the call to the host function.
+/// The path from the call to the host function.
 #[derive(Clone, Copy, Debug, Arbitrary)]
 pub enum Path {
     Wrapped,
     Dynamic,
-    /// On the stack of a continuation.
     Continued,
-    /// In a task.
     Task,
-    /// In a `try_table`.
     Caught,
 }
 
-/// How a host function ends.
 #[derive(Clone, Copy, Debug, Arbitrary)]
 pub enum End {
     Return(Choice),

@@ -1,5 +1,5 @@
-//! A whole case: stores of two engines, which have their turns here and on
-//! other threads, and are dropped while others keep what they gave.
+//! Runs a case: stores of two engines take turns, on this and other threads, and are dropped while
+//! their items are still used.
 
 use super::call;
 use super::model::{Foreign, Model};
@@ -10,10 +10,10 @@ use ropewalk::{AsContextMut, Store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-/// How many stores a case has at a time.
+/// The number of stores of a case.
 const STORES: usize = 3;
 
-/// Says what is wrong with how the engine treats a case.
+/// Runs a case, and reports problems.
 pub fn check(case: Case) -> Verdict {
     let mut stores = Stores { made: 0, modes: case.modes, foreign: Arc::default() };
     let mut all = Vec::new();
@@ -58,7 +58,7 @@ fn take_turns(stores: &mut Stores, all: &mut [Store<Model>], turns: Vec<Turn>) -
     Ok(())
 }
 
-/// Values of the host may panic when they are dropped.
+/// Runs `work`, in which dropping host values may panic.
 fn quietly(work: impl FnOnce()) {
     drop(catch_unwind(AssertUnwindSafe(work)));
 }
@@ -70,7 +70,7 @@ struct Stores {
 }
 
 impl Stores {
-    /// A new store, of one engine or the other, with an instance.
+    /// Creates a store of one of the engines, with an instance.
     fn make(&mut self) -> Verdict<Store<Model>> {
         self.made += 1;
         let modes = modes::all();

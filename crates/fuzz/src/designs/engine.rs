@@ -3,55 +3,49 @@
 use super::model::{Outcome, Seen};
 use super::modes::Mode;
 use super::program::{Call, Program, Ty};
-use super::written::{self, Written};
+use super::snapshots::{self, SnapshotState};
 use anyhow::{Context, Result, anyhow, bail};
 use ropewalk::{
     Caller, Engine, Error, Exception, Func, Global, Instance, Linker, Module, Store, Tag, Trap, Val,
 };
 
-/// What the host knows of a store.
+/// The host's data of a store.
 #[derive(Default)]
 pub struct Host {
-    /// What it has seen.
     pub seen: Vec<Seen>,
     functions: Vec<Option<Func>>,
-    /// Those that the program uses.
+    /// The tags of the program.
     tags: Vec<Option<Tag>>,
-    /// How many functions of the host have called WebAssembly, and wait for it.
+    /// The number of host functions that wait for WebAssembly.
     pub nested: usize,
-    /// If the store is written down.
-    pub written: Option<Box<Written>>,
+    /// The state of snapshots, if the mode has them.
+    pub snapshots: Option<Box<SnapshotState>>,
 }
 
 impl Host {
-    /// One that has seen something already.
+    /// A host that has already seen something.
     pub fn after(seen: Vec<Seen>) -> Host {
         Host { seen, ..Host::default() }
     }
 }
 
-/// A program in a store.
 pub struct Run {
-    /// The store.
     pub store: Store<Host>,
-    /// Those of its modules.
+    /// The instances of its modules.
     pub instances: Vec<Instance>,
     fuel: Global,
     digest: Global,
 }
 
-/// Modules that are compiled in a mode.
+/// The modules of a program, compiled in a mode.
 pub struct Compiled {
-    /// The engine.
     pub engine: Engine,
-    /// The modules of the program.
     pub modules: Vec<Module>,
 }
 
-/// What was seen, and in which store.
+/// What the host saw, and a name for the store.
 pub type Sight = (String, Vec<Seen>);
 
-/// Compiles the modules of a program.
 pub fn prepare(texts: &[String], mode: &Mode) -> Result<Compiled> {
     let engine = Engine::new(&mode.config)?;
     let modules = texts.iter().map(|text| compile(&engine, text, mode.lowered));
@@ -59,7 +53,7 @@ pub fn prepare(texts: &[String], mode: &Mode) -> Result<Compiled> {
     Ok(Compiled { engine, modules })
 }
 
-/// What the host sees in each of the stores.
+/// Runs a program in each of the stores.
 pub fn run(program: &Program, compiled: &Compiled, stores: usize) -> Result<Vec<Sight>> {
     let runs = (0..stores).map(|_| Run::new(compiled, program));
     let mut runs = runs.collect::<Result<Vec<_>>>()?;
@@ -82,12 +76,12 @@ fn compile(engine: &Engine, text: &str, lowered: bool) -> Result<Module> {
     compiled.context("the module does not compile")
 }
 
-/// What programs import from the host.
+/// The host functions that programs import.
 pub fn linker(engine: &Engine) -> Result<Linker<Host>> {
     let mut linker = Linker::new(engine);
     linker.func_wrap("host", "log", |mut caller: Caller<'_, Host>, number: i64| {
         caller.data_mut().seen.push(Seen::Log(number));
-        written::logged(&mut caller);
+        snapshots::logged(&mut caller);
     })?;
     linker.func_wrap("host", "fail", || -> Result<()> { bail!("the host fails") })?;
     linker.func_wrap(
@@ -102,7 +96,7 @@ pub fn linker(engine: &Engine) -> Result<Linker<Host>> {
     Ok(linker)
 }
 
-/// Calls a function of the program for the program.
+/// Calls a function of the program on its behalf.
 fn enter(mut caller: Caller<'_, Host>, function: i32, argument: i64, swallow: i32) -> Result<i64> {
     let functions = &caller.data().functions;
     let function = functions.get(function as usize).copied().flatten();
@@ -120,7 +114,7 @@ fn enter(mut caller: Caller<'_, Host>, function: i32, argument: i64, swallow: i3
 }
 
 impl Run {
-    /// A program in a new store.
+    /// Instantiates a program in a new store.
     pub fn new(compiled: &Compiled, program: &Program) -> Result<Run> {
         let Compiled { engine, modules } = compiled;
         let mut store = Store::new(engine, Host::default());
@@ -142,7 +136,7 @@ impl Run {
         Run::of(store, instances, program)
     }
 
-    /// A program whose modules have instances in a store.
+    /// A program whose modules are already instantiated.
     pub fn of(mut store: Store<Host>, instances: Vec<Instance>, program: &Program) -> Result<Run> {
         let first = *instances.first().context("no module")?;
         for (tag, definition) in program.tags.iter().enumerate() {
@@ -159,7 +153,6 @@ impl Run {
         Ok(Run { store, instances, fuel, digest })
     }
 
-    /// Makes a call of the program's.
     pub fn call(&mut self, program: &Program, call: &Call) -> Result<()> {
         self.fuel.set(&mut self.store, Val::I64(program.fuel))?;
         let function = self.store.data().functions[call.function].context("not a function")?;
@@ -168,7 +161,7 @@ impl Run {
         self.end(program, result)
     }
 
-    /// Notes how a call has ended.
+    /// Records the outcome of a call.
     pub fn end(&mut self, program: &Program, result: Result<i64>) -> Result<()> {
         let outcome = match result {
             Ok(number) => Outcome::Returned(number),
@@ -179,7 +172,6 @@ impl Run {
         Ok(())
     }
 
-    /// All that was seen.
     pub fn into_seen(self) -> Vec<Seen> {
         self.store.into_data().seen
     }

@@ -1,5 +1,4 @@
-//! Random programs of all five designs, and what a model of the designs says
-//! that they do.
+//! Random programs of all five designs, and a model that predicts what they do.
 //!
 //! ```text
 //!   bytes --> generate --> program --> render --> text --> engine, in every mode
@@ -7,17 +6,17 @@
 //!              model ---------> what the host sees <-- equal? --+
 //! ```
 //!
-//! In some modes the engine's store is [written down](written) meanwhile, and what is read again
-//! must go on as the model says.
+//! Some targets write a new program for each case. Others write a script for one of a few
+//! [scripted] programs. In some modes the store is restored from [snapshots] while the program runs.
 
 mod engine;
 mod generate;
 mod model;
 mod modes;
 mod program;
-mod puppets;
 mod render;
-mod written;
+mod scripted;
+mod snapshots;
 
 pub use generate::RECORD;
 
@@ -25,35 +24,57 @@ use crate::Target;
 use engine::Compiled;
 use model::{Machine, Seen};
 use modes::Mode;
-use program::Program;
+use std::sync::Arc;
 
 /// Programs that mix all designs, in some modes.
 #[derive(Clone, Copy, Debug)]
 pub struct Designs {
     name: &'static str,
+    /// Groups of modes. A case runs in one mode of each group.
     modes: fn() -> Vec<Vec<Mode>>,
+    is_scripted: bool,
 }
 
-/// One target for the stress modes, one for the last generations of references, and one for
-/// stores that are written down; and puppets for all of these.
+/// The targets with new programs, in different modes, then those with scripts.
 pub fn targets() -> Vec<Box<dyn Target>> {
-    vec![
-        Box::new(Designs { name: "designs", modes: modes::stress }),
-        Box::new(Designs { name: "generations", modes: modes::generations }),
-        Box::new(Designs { name: "snapshots", modes: modes::written }),
-        Box::new(puppets::Puppets { name: "puppets", modes: modes::unwritten }),
-        Box::new(puppets::Puppets { name: "snapshot-puppets", modes: modes::written }),
-    ]
+    let targets: [(_, fn() -> Vec<Vec<Mode>>, _); 5] = [
+        ("designs", modes::stress, false),
+        ("generations", modes::generations, false),
+        ("snapshots", modes::with_snapshots, false),
+        ("scripted", modes::without_snapshots, true),
+        ("scripted-snapshots", modes::with_snapshots, true),
+    ];
+    let target = |(name, modes, is_scripted)| -> Box<dyn Target> {
+        Box::new(Designs { name, modes, is_scripted })
+    };
+    targets.map(target).into()
+}
+
+/// A program that the model has run, and the modes for the engine.
+struct Case {
+    machine: Machine,
+    modes: Vec<Mode>,
+    /// The number of the scripted program, if it is one.
+    scripted: Option<usize>,
 }
 
 impl Designs {
-    fn modes_of(&self, entropy: &[u8]) -> Vec<Mode> {
-        modes::one_of_each((self.modes)(), choices(entropy))
+    fn case(&self, entropy: &[u8]) -> Case {
+        let modes = |number| modes::one_of_each((self.modes)(), number);
+        if !self.is_scripted {
+            let modes = modes(choices(entropy));
+            return Case { machine: generate::generate(entropy), modes, scripted: None };
+        }
+        let (head, script) = entropy.split_at(entropy.len().min(2));
+        let byte = |at: usize| head.get(at).copied().unwrap_or_default();
+        let number = byte(0) as usize % generate::SCRIPTED_PROGRAMS;
+        let machine = generate::write_script(scripted::program(number), script);
+        Case { machine, modes: modes(u64::from(byte(1)) % 32), scripted: Some(number) }
     }
 }
 
-/// The number that decides what is not in the program, such as the modes of a case: by the first
-/// record, so that it stays the same when others are left out.
+/// A number for the choices outside the program, such as the modes. It depends on the first record
+/// alone, so that it stays the same when other records are removed.
 fn choices(entropy: &[u8]) -> u64 {
     let first = entropy.iter().take(RECORD);
     first.fold(0, |number, &byte| number << 8 | u64::from(byte))
@@ -65,57 +86,52 @@ impl Target for Designs {
     }
 
     fn check(&self, entropy: &[u8]) -> Result<(), String> {
-        let written = generate::generate(entropy);
-        if written.program.calls.is_empty() {
+        let Case { machine, modes, scripted } = self.case(entropy);
+        let program = &machine.program;
+        if program.calls.is_empty() {
             return Ok(());
         }
-        let expected = Machine::run(written.program.clone());
-        if expected.seen != written.seen {
-            return Err(format!(
-                "the model disagrees with itself: {}",
-                difference(&written.seen, &expected.seen)
-            ));
+        let expected = Machine::run(program.clone());
+        if expected.seen != machine.seen {
+            let difference = difference(&machine.seen, &expected.seen);
+            return Err(format!("the model disagrees with itself: {difference}"));
         }
-        compare(&expected, &self.modes_of(entropy), choices(entropy))
+        for mode in modes.iter().filter(|mode| expected.depth <= mode.depth) {
+            let compiled = match scripted {
+                Some(number) => scripted::compiled(number, mode),
+                None => engine::prepare(&render::modules(program), mode).map(Arc::new),
+            };
+            let compiled = compiled.map_err(|error| format!("{}: {error:#}", mode.name))?;
+            compare(&expected, &compiled, mode, choices(entropy))?;
+        }
+        Ok(())
     }
 
     fn render(&self, entropy: &[u8]) -> String {
-        let written = generate::generate(entropy);
-        let modes: Vec<_> = self.modes_of(entropy).into_iter().map(|mode| mode.name).collect();
+        let Case { machine, modes, .. } = self.case(entropy);
+        let modes: Vec<_> = modes.iter().map(|mode| &mode.name[..]).collect();
         let mut text = format!(";; modes: {}\n", modes.join("; "));
-        text.push_str(&render::script(&written.program));
-        for seen in &written.seen {
+        for model::ScriptStep { stack, function, number, op } in &machine.script_steps {
+            text.push_str(&format!(";; stack {stack}, $fn{function}: {number}: {op:?}\n"));
+        }
+        for seen in &machine.seen {
             text.push_str(&format!(";; expected: {seen:?}\n"));
         }
-        text
+        text.push_str(&format!(";; the script at address 0: {:?}\n", machine.program.script));
+        text + &render::script(&machine.program)
     }
 }
 
-/// Runs a program in some modes; each must do what the model says.
-fn compare(expected: &Machine, modes: &[Mode], choices: u64) -> Result<(), String> {
-    let program: &Program = &expected.program;
-    let texts = render::modules(program);
-    for mode in modes {
-        if expected.depth > mode.depth {
-            continue;
-        }
-        let compiled =
-            engine::prepare(&texts, mode).map_err(|error| format!("{}: {error:#}", mode.name))?;
-        compare_one(expected, &compiled, mode, choices)?;
-    }
-    Ok(())
-}
-
-/// Runs a program in one mode.
-fn compare_one(
+/// Runs a program in one mode, and compares what the host sees with the model.
+fn compare(
     expected: &Machine,
     compiled: &Compiled,
     mode: &Mode,
     choices: u64,
 ) -> Result<(), String> {
     let program = &expected.program;
-    let sights = match mode.written {
-        true => written::run(program, compiled, choices),
+    let sights = match mode.has_snapshots {
+        true => snapshots::run(program, compiled, choices),
         false => engine::run(program, compiled, mode.stores),
     };
     let sights = sights.map_err(|error| format!("{}: {error:#}", mode.name))?;
@@ -131,7 +147,7 @@ fn compare_one(
     Ok(())
 }
 
-/// The first thing that differs.
+/// Describes the first difference.
 fn difference(expected: &[Seen], found: &[Seen]) -> String {
     let length = expected.len().max(found.len());
     let at = (0..length).find(|&at| expected.get(at) != found.get(at)).unwrap_or_default();
@@ -142,14 +158,14 @@ fn difference(expected: &[Seen], found: &[Seen]) -> String {
 #[cfg(test)]
 mod tests {
     use super::model::{Outcome, Seen};
-    use super::program::{Bag, FirstClass, Op, Typed};
+    use super::program::{Bag, FirstClass, Op, Program, Typed};
     use super::*;
 
     fn is_refusal(seen: &Seen) -> bool {
         matches!(seen, Seen::End(Outcome::Trapped(why), _) if why == "stack cannot be copied")
     }
 
-    /// Of each design that has copies, how many programs of some seeds have one.
+    /// For each design with copies, the number of programs that have one.
     fn with_copies(programs: &[&Program]) -> [usize; 3] {
         let is_copy: [fn(&Op) -> bool; 3] = [
             |op| matches!(op, Op::Typed(Typed::Clone { .. })),
@@ -178,12 +194,12 @@ mod tests {
     }
 
     #[test]
-    fn puppets_make_copies() {
-        let copies = (0..generate::PUPPETS).map(|puppet| {
-            let script = crate::seeds::entropy(puppet);
-            generate::play(generate::puppet(puppet), &script).copies
+    fn scripted_programs_make_copies() {
+        let copies = (0..generate::SCRIPTED_PROGRAMS).map(|number| {
+            let script = crate::seeds::entropy(number as u64);
+            generate::write_script(generate::scripted_program(number), &script).copies
         });
         let with_copies = copies.filter(|&copies| copies > 0).count();
-        assert!(with_copies >= 12, "{with_copies} puppets");
+        assert!(with_copies >= 12, "{with_copies} programs");
     }
 }

@@ -1,39 +1,37 @@
-//! The ways in which every program must do the same.
+//! The modes in which programs run.
 
 use crate::seeds::Random;
 use ropewalk::Config;
 use ropewalk::stress::{self, COLLECT, DEFAULT, GENERATIONS_LEFT};
 
-/// A way to run a program.
+/// A mode: all programs must do the same in each.
 #[derive(Clone, Debug)]
 pub struct Mode {
-    /// What it is called.
     pub name: String,
-    /// The settings of the engine.
     pub config: Config,
     /// Whether modules are lowered first, and compiled as binaries.
     pub lowered: bool,
-    /// In how many stores at the same time.
+    /// The number of stores that run at the same time.
     pub stores: usize,
-    /// It is for programs whose stacks have no more frames than this.
+    /// The maximum depth of stacks that the mode allows, in frames.
     pub depth: usize,
-    /// Whether stores are written down while they run, and read again.
-    pub written: bool,
+    /// Whether snapshots are taken and restored.
+    pub has_snapshots: bool,
 }
 
 impl Mode {
     fn new(name: &str, config: Config) -> Mode {
         let name = name.to_string();
-        Mode { name, config, lowered: false, stores: 1, depth: usize::MAX, written: false }
+        Mode { name, config, lowered: false, stores: 1, depth: usize::MAX, has_snapshots: false }
     }
 
-    /// A stress mode in which all stacks are checked.
+    /// A stress mode with checked stacks.
     fn checked(mode: stress::Mode) -> Mode {
         Mode::new(mode.name, mode.config().stress(|stress| stress.check_stacks = true).clone())
     }
 }
 
-/// Ways to make code, and ways to make stacks and heaps misbehave if they can.
+/// Modes that change code, and modes that stress stacks and heaps.
 pub fn stress() -> Vec<Vec<Mode>> {
     let lowered = Mode {
         name: "lowered, in two stores".to_string(),
@@ -58,7 +56,7 @@ pub fn stress() -> Vec<Vec<Mode>> {
     vec![code, stress]
 }
 
-/// Stacks whose references are at their last generations.
+/// Modes in which references are at their last generations.
 pub fn generations() -> Vec<Vec<Mode>> {
     let mut generations: Vec<_> = GENERATIONS_LEFT.map(Mode::checked).into();
     let mut collecting = Mode::checked(GENERATIONS_LEFT[1]);
@@ -68,20 +66,20 @@ pub fn generations() -> Vec<Vec<Mode>> {
     vec![generations]
 }
 
-/// All of these.
-pub fn unwritten() -> Vec<Vec<Mode>> {
+/// All modes above.
+pub fn without_snapshots() -> Vec<Vec<Mode>> {
     let mut groups = stress();
     groups.extend(generations());
     groups
 }
 
-/// Stores that are written down: whatever else happens to them, with what is small compared, or
-/// noted by the kernel as what is large is.
-pub fn written() -> Vec<Vec<Mode>> {
+/// Modes with snapshots and each stress mode. Small memories are compared; large ones are tracked
+/// by the kernel, or all are.
+pub fn with_snapshots() -> Vec<Vec<Mode>> {
     let mut modes = Vec::new();
-    for stress in WRITTEN.into_iter().chain(GENERATIONS_LEFT) {
+    for stress in WITH_SNAPSHOTS.into_iter().chain(GENERATIONS_LEFT) {
         for snapshots in [stress::SNAPSHOTS, stress::WATCH] {
-            let mut mode = Mode { written: true, ..Mode::checked(stress) };
+            let mut mode = Mode { has_snapshots: true, ..Mode::checked(stress) };
             snapshots.apply(&mut mode.config).interruption(true);
             mode.name = format!("{}, {}", stress.name, snapshots.name);
             modes.push(mode);
@@ -90,7 +88,7 @@ pub fn written() -> Vec<Vec<Mode>> {
     vec![modes]
 }
 
-const WRITTEN: [stress::Mode; 12] = [
+const WITH_SNAPSHOTS: [stress::Mode; 12] = [
     DEFAULT,
     COLLECT,
     stress::MOVE,
@@ -105,8 +103,7 @@ const WRITTEN: [stress::Mode; 12] = [
     stress::NOT_OPTIMISED,
 ];
 
-/// The modes for one case: one of each group, since most time is spent on
-/// compiling. The same number always means the same modes.
+/// Chooses one mode of each group by a number, since most time goes to compiling.
 pub fn one_of_each(groups: Vec<Vec<Mode>>, number: u64) -> Vec<Mode> {
     let mut random = Random::new(number);
     let one = |group: Vec<Mode>| {

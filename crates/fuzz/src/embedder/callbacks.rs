@@ -1,6 +1,6 @@
-//! Callbacks that are no host functions.
+//! Callbacks other than host functions.
 
-use super::case::Place;
+use super::case::CallbackSite;
 use super::host::pause;
 use super::site::{Reply, Site, WhenDropped};
 use anyhow::bail;
@@ -10,12 +10,12 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-/// An error with code of its own.
+/// An error whose methods are callbacks.
 pub struct Failure(pub Site);
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.meet(Place::Display, None) {
+        match self.0.meet(CallbackSite::Display, None) {
             Reply::Usual => f.write_str("the embedder fails"),
             _ => Err(fmt::Error),
         }
@@ -30,35 +30,35 @@ impl fmt::Debug for Failure {
 
 impl std::error::Error for Failure {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.meet(Place::Source, None);
+        self.0.meet(CallbackSite::Source, None);
         None
     }
 }
 
-/// A waker with code of its own.
+/// A waker whose methods are callbacks.
 struct Wakes(Site, #[expect(dead_code, reason = "it is dropped")] WhenDropped);
 
 impl Wake for Wakes {
     fn wake(self: Arc<Self>) {
-        self.0.meet(Place::Wake, None);
+        self.0.meet(CallbackSite::Wake, None);
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.0.meet(Place::Wake, None);
+        self.0.meet(CallbackSite::Wake, None);
     }
 }
 
-/// A new waker with code of its own.
+/// Creates a waker whose methods are callbacks.
 pub fn waker(site: &Site) -> Waker {
-    Waker::from(Arc::new(Wakes(site.clone(), WhenDropped(site.clone(), Place::DropWaker))))
+    Waker::from(Arc::new(Wakes(site.clone(), WhenDropped(site.clone(), CallbackSite::DropWaker))))
 }
 
-/// Where a trace is streamed to.
+/// A writer of a trace.
 pub struct Writes(pub Site);
 
 impl Write for Writes {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.0.meet(Place::TraceWrite, None) {
+        match self.0.meet(CallbackSite::TraceWrite, None) {
             Reply::Usual => Ok(bytes.len()),
             Reply::Wait(_) => Ok(bytes.len().min(1)),
             _ => Err(io::Error::other("the embedder fails")),
@@ -70,19 +70,19 @@ impl Write for Writes {
     }
 }
 
-/// Decides at once.
+/// A limiter that decides at once.
 pub struct Limits(Site, #[expect(dead_code, reason = "it is dropped")] WhenDropped);
 
 impl Limits {
     pub fn new(site: &Site) -> Limits {
-        Limits(site.clone(), WhenDropped(site.clone(), Place::DropLimiter))
+        Limits(site.clone(), WhenDropped(site.clone(), CallbackSite::DropLimiter))
     }
 
-    fn allows(&self, place: Place) -> bool {
+    fn allows(&self, place: CallbackSite) -> bool {
         self.0.meet(place, None) == Reply::Usual
     }
 
-    fn decides(&self, place: Place) -> Result<bool> {
+    fn decides(&self, place: CallbackSite) -> Result<bool> {
         match self.0.meet(place, None) {
             Reply::Usual => Ok(true),
             Reply::Fail => bail!(Failure(self.0.clone())),
@@ -91,7 +91,7 @@ impl Limits {
     }
 
     fn count(&self) -> usize {
-        match self.allows(Place::Counts) {
+        match self.allows(CallbackSite::Counts) {
             true => usize::MAX,
             false => 0,
         }
@@ -100,35 +100,35 @@ impl Limits {
 
 impl ResourceLimiter for Limits {
     fn memory_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> Result<bool> {
-        self.decides(Place::Memory)
+        self.decides(CallbackSite::Memory)
     }
 
     fn memory_grow_failed(&mut self, _: usize, _: usize) {
-        self.allows(Place::MemoryFailed);
+        self.allows(CallbackSite::MemoryFailed);
     }
 
     fn table_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> Result<bool> {
-        self.decides(Place::Table)
+        self.decides(CallbackSite::Table)
     }
 
     fn stacks_growing(&mut self, _: usize, _: usize, _: usize) -> bool {
-        self.allows(Place::Stacks)
+        self.allows(CallbackSite::Stacks)
     }
 
     fn stack_growing(&mut self, _: usize, _: usize, _: usize) -> bool {
-        self.allows(Place::Stack)
+        self.allows(CallbackSite::Stack)
     }
 
     fn heap_growing(&mut self, _: usize, _: usize) -> bool {
-        self.allows(Place::Heap)
+        self.allows(CallbackSite::Heap)
     }
 
     fn host_values_growing(&mut self, _: usize, _: usize) -> bool {
-        self.allows(Place::HostValues)
+        self.allows(CallbackSite::HostValues)
     }
 
     fn handles_growing(&mut self, _: usize, _: usize) -> bool {
-        self.allows(Place::Handles)
+        self.allows(CallbackSite::Handles)
     }
 
     fn instances(&self) -> usize {
@@ -144,13 +144,13 @@ impl ResourceLimiter for Limits {
     }
 }
 
-/// Decides when it is polled, or later.
+/// A limiter that decides when it is polled, or later.
 pub struct Decides(pub Limits);
 
 impl Decides {
-    fn answer(&self, place: Place) -> Answer<'_, Result<bool>> {
+    fn answer(&self, place: CallbackSite) -> Answer<'_, Result<bool>> {
         Box::pin(async move {
-            let _dropped = WhenDropped(self.0.0.clone(), Place::DropAnswer);
+            let _dropped = WhenDropped(self.0.0.clone(), CallbackSite::DropAnswer);
             loop {
                 match self.0.0.meet(place, None) {
                     Reply::Usual => return Ok(true),
@@ -162,46 +162,46 @@ impl Decides {
         })
     }
 
-    fn allows(&self, place: Place) -> Answer<'_, bool> {
+    fn allows(&self, place: CallbackSite) -> Answer<'_, bool> {
         Box::pin(async move { self.answer(place).await.unwrap_or(false) })
     }
 }
 
 impl ResourceLimiterAsync for Decides {
     fn memory_growing(&self, _: usize, _: usize, _: Option<usize>) -> Answer<'_, Result<bool>> {
-        self.answer(Place::Memory)
+        self.answer(CallbackSite::Memory)
     }
 
     fn memory_grow_failed(&self, _: usize, _: usize) {
-        self.0.allows(Place::MemoryFailed);
+        self.0.allows(CallbackSite::MemoryFailed);
     }
 
     fn table_growing(&self, _: usize, _: usize, _: Option<usize>) -> Answer<'_, Result<bool>> {
-        self.answer(Place::Table)
+        self.answer(CallbackSite::Table)
     }
 
     fn instances_growing(&self, _: usize, _: usize) -> Answer<'_, Result<bool>> {
-        self.answer(Place::Counts)
+        self.answer(CallbackSite::Counts)
     }
 
     fn stacks_growing(&self, _: usize, _: usize, _: usize) -> Answer<'_, bool> {
-        self.allows(Place::Stacks)
+        self.allows(CallbackSite::Stacks)
     }
 
     fn heap_growing(&self, _: usize, _: usize) -> Answer<'_, bool> {
-        self.allows(Place::Heap)
+        self.allows(CallbackSite::Heap)
     }
 
     fn stack_growing(&self, _: usize, _: usize, _: usize) -> bool {
-        self.0.allows(Place::Stack)
+        self.0.allows(CallbackSite::Stack)
     }
 
     fn host_values_growing(&self, _: usize, _: usize) -> bool {
-        self.0.allows(Place::HostValues)
+        self.0.allows(CallbackSite::HostValues)
     }
 
     fn handles_growing(&self, _: usize, _: usize) -> bool {
-        self.0.allows(Place::Handles)
+        self.0.allows(CallbackSite::Handles)
     }
 
     fn instances(&self) -> usize {

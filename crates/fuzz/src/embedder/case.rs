@@ -1,14 +1,12 @@
-//! A case: what the embedder does with its stores, and what its callbacks do meanwhile. Numbers
-//! choose among what is there.
+//! Cases: the embedder's actions on its stores, and the deeds of its callbacks. Numbers choose
+//! among the existing items.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 
-/// A case.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The modes of two engines.
     pub modes: [u8; 2],
-    /// What is done, one after the other.
     pub turns: Vec<Turn>,
 }
 
@@ -20,27 +18,27 @@ impl<'a> Arbitrary<'a> for Case {
     }
 }
 
-/// What is done while no store is borrowed. The first number chooses a store.
+/// An action while no store is borrowed. The first number chooses a store.
 #[derive(Clone, Debug, Arbitrary)]
 pub enum Turn {
     Borrow(u8, Act),
-    /// Something that needs the store itself.
-    Own(u8, Due, Own),
-    OwnOnAnotherThread(u8, Due, Own),
+    /// An action that needs the store itself.
+    OwnedAction(u8, Due, OwnedAction),
+    OwnOnAnotherThread(u8, Due, OwnedAction),
     Swap(u8, u8),
-    /// Another store takes its place.
+    /// Replaces the store by a new one.
     Replace(u8, Due),
 }
 
-/// Something that is done with a borrowed store.
+/// An action on a borrowed store.
 #[derive(Clone, Debug, Arbitrary)]
 pub struct Act {
-    /// What callbacks do meanwhile.
+    /// What callbacks do during the action.
     pub due: Due,
     pub action: Action,
 }
 
-/// What callbacks are to do.
+/// Deeds for callbacks.
 #[derive(Clone, Debug)]
 pub struct Due(pub Vec<DueDeed>);
 
@@ -55,18 +53,18 @@ impl<'a> Arbitrary<'a> for Due {
     }
 }
 
-/// What the callback of a place does, or the next callback of any place.
+/// The deed of a callback at a site, or of the next callback at any site.
 #[derive(Clone, Debug)]
 pub struct DueDeed {
-    pub place: Option<Place>,
-    /// How many callbacks of the place do nothing before.
+    pub place: Option<CallbackSite>,
+    /// The number of callbacks at the site that do nothing before.
     pub after: u8,
     pub deed: Deed,
 }
 
 impl<'a> Arbitrary<'a> for DueDeed {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        // Most are done soon.
+        // Most deeds happen soon.
         let after = u.int_in_range(0_u8..=15)?.saturating_sub(8);
         Ok(DueDeed { place: u.arbitrary()?, after, deed: u.arbitrary()? })
     }
@@ -76,9 +74,9 @@ impl<'a> Arbitrary<'a> for DueDeed {
     }
 }
 
-/// Where the engine calls the embedder.
+/// A place where the engine calls the embedder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Arbitrary)]
-pub enum Place {
+pub enum CallbackSite {
     HostFunction,
     Poll,
     DropFuture,
@@ -110,51 +108,51 @@ pub enum Place {
     Source,
 }
 
-/// What a callback does.
+/// The deed of a callback.
 #[derive(Clone, Debug, Arbitrary)]
 pub enum Deed {
     Panic,
     /// Panics with a value that panics when it is dropped.
     PanicWithBomb,
-    /// Returns an error; a limiter refuses.
+    /// Returns an error; a limiter denies the request.
     Fail,
     /// Throws an exception, if it is a host function.
     Throw,
     /// Suspends its caller, if it is a host function.
     Suspend,
-    /// Takes a snapshot and continues it, if it is a host function.
+    /// Takes a snapshot and resumes it, if it is a host function.
     Snapshot,
-    /// Is not ready the next times, if it is a future.
+    /// Stays pending for a number of polls, if it is a future.
     Wait(u8),
-    /// Uses the store, if it has it; else another one.
+    /// Uses its store if it has one, or else another one.
     Act(Act),
-    /// The same on another thread, for which it waits.
+    /// Does so on another thread, and waits for it.
     ActOnAnotherThread(Act),
     /// Uses another store.
     ActOnAnother(u8, Act),
     ActOnAnotherOnAnotherThread(u8, Act),
-    /// Exchanges the store that it has with another one, and uses both.
+    /// Swaps its store with another one, and uses both.
     SwapContexts(u8, Act),
-    OwnAnother(u8, Due, Own),
-    /// Exchanges two stores that nobody uses.
+    OwnAnother(u8, Due, OwnedAction),
+    /// Swaps two stores that are not in use.
     SwapStores(u8, u8),
     DropStore(u8),
     /// Drops handles.
-    DropThings(u8),
+    DropHandles(u8),
     Interrupt(u8),
     RequestSnapshot,
-    /// Uses a good part of the stack on which it runs.
+    /// Uses a large part of its stack.
     UseStack,
 }
 
-/// What is done with a borrowed store.
+/// An action on a borrowed store.
 #[derive(Clone, Debug, Arbitrary)]
 pub enum Action {
-    /// A call that leads to a host function.
+    /// A call that reaches a host function.
     Call(Call),
-    /// The same in a future.
+    /// Such a call in a future.
     Poll(Call, Manner),
-    /// A little of everything.
+    /// Several short operations.
     Busy(u8),
     Spin(u8),
     Objects(u8),
@@ -175,13 +173,12 @@ pub enum Action {
     Inspect,
     Instantiate,
     InstantiateAsync(Manner),
-    /// A continuation of the host, which is resumed some times before it is kept.
+    /// Resumes a continuation of the host some times before it is kept.
     Continue(u8, u8),
     Keep(u8),
     Use(u8),
     UseAll,
     Drop(u8),
-    /// A scope, which may be forgotten.
     Scope(Box<Act>, bool),
     GrowAsync(Manner),
     /// A stack of another design, which the embedder continues and keeps.
@@ -202,17 +199,17 @@ impl Design {
     pub const ALL: [Design; 4] = [Design::Task, Design::Fiber, Design::Bag, Design::FirstClass];
 }
 
-/// A call that leads to a host function.
+/// A call that reaches a host function.
 #[derive(Clone, Copy, Debug, Arbitrary)]
 pub struct Call {
-    pub kind: Kind,
+    pub kind: HostFunctionKind,
     pub path: Path,
     pub x: i16,
 }
 
-/// The kind of a host function: its place in the table of the module.
+/// The kind of a host function: its index in the table of the module.
 #[derive(Clone, Copy, Debug, Arbitrary)]
-pub enum Kind {
+pub enum HostFunctionKind {
     Plain,
     Caller,
     Dynamic,
@@ -224,30 +221,27 @@ pub enum Kind {
     Concurrent,
 }
 
-/// The way to the host function: its number in the module.
+/// The path to the host function: its number in the module.
 #[derive(Clone, Copy, Debug, Arbitrary, PartialEq, Eq)]
 pub enum Path {
     Direct,
     Continuation,
-    /// On a continuation that suspends before and after.
     Handled,
     Caught,
     Deep,
 }
 
-/// How a future is polled.
 #[derive(Clone, Copy, Debug, Arbitrary)]
 pub struct Manner {
-    /// How often, if it is not polled until it is ready.
+    /// The number of polls, if it is abandoned.
     pub polls: u8,
     pub end: End,
-    /// Whether every other poll is on another thread.
     pub elsewhere: bool,
-    /// Whether its wakers have code of their own.
+    /// Whether the methods of its wakers are callbacks.
     pub wakes: bool,
 }
 
-/// When a future is not polled any more.
+/// When a future is abandoned.
 #[derive(Clone, Copy, Debug, Arbitrary, PartialEq, Eq)]
 pub enum End {
     Ready,
@@ -255,9 +249,9 @@ pub enum End {
     Forget,
 }
 
-/// What needs the store itself.
+/// An action that needs the store itself.
 #[derive(Clone, Debug, Arbitrary)]
-pub enum Own {
+pub enum OwnedAction {
     Limiter,
     LimiterAsync,
     NoLimiter,
@@ -270,13 +264,13 @@ pub enum Own {
     Stream,
     FinishTrace,
     TimeSlice(bool),
-    /// A snapshot is restored, and calls and names of it used, perhaps with another's store.
-    /// The restored store may take the place of this one.
+    /// Restores a snapshot, and uses its calls and names, perhaps with another's store. The
+    /// restored store may replace this one.
     Restore {
         exchange: bool,
         replace: bool,
     },
-    /// Many calls at once.
+    /// Makes concurrent calls.
     Many {
         calls: Calls,
         threads: bool,
@@ -286,7 +280,7 @@ pub enum Own {
     Stacks,
 }
 
-/// Calls that are made at once.
+/// Concurrent calls.
 #[derive(Clone, Debug)]
 pub struct Calls(pub Vec<(Call, Manner)>);
 

@@ -1,9 +1,9 @@
 //! Tasks, fibers, stacks of the bag and first-class stacks that the embedder continues. On each
 //! of them a host function is called.
 
-use super::act::{drive, failed, returned, words};
+use super::borrowed_store::{drive, failed, returned, words};
 use super::case::{Call, Design, Manner};
-use super::things::{Kept, Thing};
+use super::handles::{Handle, KeptHandle};
 use super::world::World;
 use super::{Context, Verdict};
 use ropewalk::*;
@@ -162,7 +162,7 @@ fn judge(
         return Err(format!("a stack is alive: {}, expected {is_alive}", stack.is_some()));
     }
     if let Some(stack) = stack {
-        world.keep(Kept { store: store.data().number, thing: Thing::Stack(stack) });
+        world.keep(KeptHandle { store: store.data().number, handle: Handle::Stack(stack) });
     }
     returned(&site, "a stack", Ok(value), Some(expected), Some(expected))
 }

@@ -2,8 +2,8 @@
 
 use super::Context;
 use super::callbacks::Failure;
-use super::case::Place;
-use super::own;
+use super::case::CallbackSite;
+use super::owned_store;
 use super::site::{Reply, Site, WhenDropped};
 use super::world::Data;
 use ropewalk::*;
@@ -14,24 +14,25 @@ use std::task::Poll;
 
 type Panic = Box<dyn Any + Send>;
 
-/// Defines what the module imports.
 pub fn define(linker: &mut Linker<Data>, site: &Site) -> Result<()> {
     let ty = FuncType::new([ValType::I32], [ValType::I32]);
-    let (here, dropped) = (site.clone(), WhenDropped(site.clone(), Place::DropClosure));
+    let (here, dropped) = (site.clone(), WhenDropped(site.clone(), CallbackSite::DropClosure));
     linker.func_wrap("host", "plain", move |x: i32| {
         let _ = &dropped;
-        match here.meet(Place::HostFunction, None) {
+        match here.meet(CallbackSite::HostFunction, None) {
             Reply::Usual => Ok(x + 1),
             _ => Err(Failure(here.clone())),
         }
     })?;
     linker.func_wrap("host", "caller", |mut caller: Caller<'_, Data>, x: i32| {
-        let reply = site_of(&caller).meet(Place::HostFunction, Some(caller.as_context_mut()));
+        let reply =
+            site_of(&caller).meet(CallbackSite::HostFunction, Some(caller.as_context_mut()));
         let reply = snapshot(&mut caller, reply);
         conclude(caller.as_context_mut(), reply, x)
     })?;
     linker.func_new("host", "dynamic", ty.clone(), |mut caller, given, results| {
-        let reply = site_of(&caller).meet(Place::HostFunction, Some(caller.as_context_mut()));
+        let reply =
+            site_of(&caller).meet(CallbackSite::HostFunction, Some(caller.as_context_mut()));
         let x = given[0].i32().unwrap_or_default();
         results[0] = conclude(caller.as_context_mut(), reply, x)?.into();
         Ok(())
@@ -39,7 +40,8 @@ pub fn define(linker: &mut Linker<Data>, site: &Site) -> Result<()> {
     let here = site.clone();
     linker.func_wrap("host", "values", move |x: i32| Values(here.clone(), x))?;
     linker.func_wrap("host", "later", |mut caller: Caller<'_, Data>, x: i32| -> Result<i32> {
-        let reply = site_of(&caller).meet(Place::HostFunction, Some(caller.as_context_mut()));
+        let reply =
+            site_of(&caller).meet(CallbackSite::HostFunction, Some(caller.as_context_mut()));
         match (reply, caller.can_wait()) {
             (Reply::Wait(_), true) => {
                 Err(caller.later(move |accessor| Box::pin(by_accessor(accessor, x))).into())
@@ -67,18 +69,18 @@ fn site_of(store: impl AsContext<Data = Data>) -> Site {
     store.as_context().data().site.clone()
 }
 
-/// Takes a snapshot, if that is what a host function does, and continues it.
+/// Takes a snapshot if that is its deed, and resumes it.
 fn snapshot(caller: &mut Caller<'_, Data>, reply: Reply) -> Reply {
     if reply != Reply::Snapshot {
         return reply;
     }
-    let options = own::options(caller.data());
+    let options = owned_store::options(caller.data());
     let taken = caller.snapshot(&options);
-    own::resume(caller.data(), taken);
+    owned_store::resume(caller.data(), taken);
     Reply::Usual
 }
 
-/// What a host function returns that has the store.
+/// The result of a host function that has the store.
 fn conclude(mut store: Context<'_>, reply: Reply, x: i32) -> Result<i32> {
     let tag = |store: &mut Context<'_>, name: &str| {
         let instance = store.data().instance;
@@ -98,11 +100,11 @@ fn conclude(mut store: Context<'_>, reply: Reply, x: i32) -> Result<i32> {
     })
 }
 
-/// A host function that is a future, and keeps the store while it waits.
+/// An async host function that keeps the store while it is pending.
 async fn waits(caller: Caller<'_, Data>, (x,): (i32,)) -> Result<i32> {
     let mut called = Called(caller);
     loop {
-        match called.meet(Place::Poll) {
+        match called.meet(CallbackSite::Poll) {
             Reply::Wait(polls) => pause(polls).await,
             reply => {
                 let reply = snapshot(&mut called.0, reply);
@@ -112,29 +114,28 @@ async fn waits(caller: Caller<'_, Data>, (x,): (i32,)) -> Result<i32> {
     }
 }
 
-/// Uses the store when it is dropped.
 struct Called<'a>(Caller<'a, Data>);
 
 impl Called<'_> {
-    fn meet(&mut self, place: Place) -> Reply {
+    fn meet(&mut self, place: CallbackSite) -> Reply {
         site_of(&self.0).meet(place, Some(self.0.as_context_mut()))
     }
 }
 
 impl Drop for Called<'_> {
     fn drop(&mut self) {
-        self.meet(Place::DropFuture);
+        self.meet(CallbackSite::DropFuture);
     }
 }
 
-/// Uses the store when it is dropped, if nothing else uses it.
+/// Uses the store when it is dropped, unless the store is in use.
 struct Accesses<'a>(&'a Accessor<Data>, Site);
 
 impl Drop for Accesses<'_> {
     fn drop(&mut self) {
-        self.1.meet(Place::DropFuture, None);
+        self.1.meet(CallbackSite::DropFuture, None);
         let used = catch_unwind(AssertUnwindSafe(|| {
-            self.0.with(|store| self.1.meet(Place::Accessor, Some(store)));
+            self.0.with(|store| self.1.meet(CallbackSite::Accessor, Some(store)));
         }));
         let is_used = |panic: &Panic| {
             let message = panic.downcast_ref::<&str>().copied();
@@ -149,21 +150,21 @@ impl Drop for Accesses<'_> {
     }
 }
 
-/// The same, which has the store only when it uses it.
+/// Like `waits`, but takes the store only when it uses it.
 async fn by_accessor(accessor: &Accessor<Data>, x: i32) -> Result<i32> {
     let site = accessor.with(site_of_context);
     let _accesses = Accesses(accessor, site.clone());
     loop {
-        let mut reply = site.meet(Place::Poll, None);
+        let mut reply = site.meet(CallbackSite::Poll, None);
         if reply == Reply::Usual {
-            reply = accessor.with(|store| site.meet(Place::Accessor, Some(store)));
+            reply = accessor.with(|store| site.meet(CallbackSite::Accessor, Some(store)));
         }
         match reply {
             Reply::Wait(polls) => pause(polls).await,
             Reply::Snapshot => {
-                let options = accessor.with(|store| own::options(store.data()));
+                let options = accessor.with(|store| owned_store::options(store.data()));
                 let taken = accessor.snapshot(&options);
-                accessor.with(|store| own::resume(store.data(), taken));
+                accessor.with(|store| owned_store::resume(store.data(), taken));
                 return Ok(x + 1);
             }
             reply => return accessor.with(|store| conclude(store, reply, x)),
@@ -175,7 +176,7 @@ fn site_of_context(store: Context<'_>) -> Site {
     store.data().site.clone()
 }
 
-/// Is not ready so many times.
+/// Stays pending for a number of polls.
 pub async fn pause(polls: u8) {
     let mut left = polls % 8 + 1;
     poll_fn(move |context| {
@@ -189,14 +190,14 @@ pub async fn pause(polls: u8) {
     .await;
 }
 
-/// Results of the embedder's own type.
+/// Results of a type of the embedder.
 struct Values(Site, i32);
 
 impl WasmRet for Values {
     type Values = i32;
 
     fn into_values(self) -> Result<i32> {
-        match self.0.meet(Place::IntoValues, None) {
+        match self.0.meet(CallbackSite::IntoValues, None) {
             Reply::Usual => Ok(self.1 + 1),
             _ => Err(Failure(self.0).into()),
         }

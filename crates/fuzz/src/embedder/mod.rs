@@ -1,70 +1,52 @@
-//! An embedder without `unsafe` that means harm.
+//! Target `embedder`: a hostile embedder without `unsafe`.
 //!
-//! Wherever the engine calls code of the embedder, that code does something at random: it panics,
-//! enters the same store or another one, exchanges stores, drops what it has, moves to another
-//! thread, forgets futures. Whatever it does, a call returns what the program computes, or fails
-//! if it had a reason to, and afterwards every store works.
+//! Wherever the engine calls code of the embedder, that code acts at random. It panics, enters the
+//! same or another store, swaps stores, drops what it has, moves to another thread, or forgets
+//! futures. A call must still return what the program computes, or fail for a reason, and every
+//! store must work afterwards.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `case` | a case: turns, the acts in them, and the deeds of callbacks |
+//! | `case` | cases: turns, the actions in them, and the deeds of callbacks |
 //! | `modes` | the engines |
-//! | `module` | the module that runs, and what its functions return |
-//! | `world` | what all callbacks of a case share: stores, deeds that are due, handles |
-//! | `site` | what a callback does when it is called |
+//! | `module` | the module that runs, and the results of its functions |
+//! | `world` | the state that callbacks share: stores, due deeds, handles |
+//! | `site` | performs the deeds of callbacks |
 //! | `host` | host functions |
-//! | `callbacks` | limiters, hooks, wakers, values and errors with code of their own |
-//! | `act` | what is done with a store that was borrowed |
-//! | `design_stacks` | tasks, fibers, stacks of the bag and first-class stacks in the embedder's hands |
-//! | `own` | what is done with a store that is owned |
-//! | `things` | handles, used with any store |
-//! | `settle` | whether a store works |
-//! | `run` | a whole case |
+//! | `callbacks` | limiters, hooks, and wakers, values and errors whose methods are callbacks |
+//! | `borrowed_store` | actions on a borrowed store |
+//! | `design_stacks` | tasks, fibers, stacks of the bag and first-class stacks |
+//! | `owned_store` | actions on an owned store |
+//! | `handles` | handles, used with any store |
+//! | `final_check` | checks that a store still works |
+//! | `run` | runs a case |
 
-mod act;
+mod borrowed_store;
 mod callbacks;
 mod case;
 mod design_stacks;
+mod final_check;
+mod handles;
 mod host;
 mod modes;
 mod module;
-mod own;
+mod owned_store;
 mod run;
-mod settle;
 mod site;
-mod things;
 mod world;
 
-use crate::Target;
-use arbitrary::Unstructured;
+use crate::CaseTarget;
 use case::Case;
 
-/// What is wrong, if anything is.
+/// An error describes the problem.
 type Verdict<T = ()> = Result<T, String>;
 
 /// A borrowed store of a case.
 type Context<'a> = ropewalk::StoreContextMut<'a, world::Data>;
 
-/// The target.
-pub struct Embedder;
-
-impl Target for Embedder {
-    fn name(&self) -> &'static str {
-        "embedder"
-    }
-
-    fn check(&self, entropy: &[u8]) -> Result<(), String> {
-        match case(entropy) {
-            Some(case) => run::check(case),
-            None => Ok(()),
-        }
-    }
-
-    fn render(&self, entropy: &[u8]) -> String {
-        case(entropy).map_or_else(String::new, |case| format!("{case:#?}"))
-    }
-}
-
-fn case(entropy: &[u8]) -> Option<Case> {
-    Unstructured::new(entropy).arbitrary().ok()
-}
+pub(crate) const TARGET: CaseTarget<Case> = CaseTarget {
+    name: "embedder",
+    make: |u| u.arbitrary(),
+    check: run::check,
+    render: |case| format!("{case:#?}"),
+};

@@ -1,17 +1,17 @@
-//! The engines of cases.
+//! The engines of cases, one for each mode.
 
 use super::module;
 use ropewalk::stress::{self, GENERATIONS_LEFT, Mode};
 use ropewalk::{Config, Engine, Module};
 use std::sync::OnceLock;
 
-/// An engine, which all cases share, and the module that runs.
+/// An engine, which all cases share, with the compiled module.
 pub struct Compiled {
     pub engine: Engine,
     pub module: Module,
-    /// Whether its stores can be written down.
+    /// Whether its stores support snapshots.
     pub has_snapshots: bool,
-    /// A module with other types, which have got their numbers before those of the module.
+    /// Another module, whose types have lower numbers in the engine than those of the module.
     _other: Option<Module>,
 }
 
@@ -36,15 +36,15 @@ const MODES: [&[Mode]; 16] = [
 
 const ENGINES: usize = MODES.len() * 2;
 
-/// What no case may exceed.
+/// The limits of all cases.
 fn limits() -> Config {
     let mut config = Config::new();
     config.max_heap(16 << 20).max_stacks(10_000).max_activations(100);
     config
 }
 
-/// The engine of a number: of each mode there are two, one of which has other types before those
-/// of the module.
+/// The engine with a number. Each mode has two engines; in one of them, other types come before
+/// those of the module.
 pub fn compiled(number: u8) -> &'static Compiled {
     static ALL: [OnceLock<Compiled>; ENGINES] = [const { OnceLock::new() }; ENGINES];
     let number = number as usize % ENGINES;
@@ -53,7 +53,7 @@ pub fn compiled(number: u8) -> &'static Compiled {
 
 fn compile(number: usize) -> Compiled {
     let mut config = limits();
-    // In some, nothing is turned on that an embedder can use more by.
+    // Some engines have only default features.
     let is_plain = number % 8 == 7;
     if !is_plain {
         config.interruption(true).consume_fuel(true).trace(true).snapshots(true);

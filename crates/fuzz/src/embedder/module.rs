@@ -1,9 +1,9 @@
-//! The module that runs.
+//! The module of all cases.
 
 use super::design_stacks;
 
-/// Its functions compare what is alive across a call with what it was before, and trap with
-/// `unreachable` if it differs.
+/// Its functions compare values that live across a call, and trap with `unreachable` if they
+/// differ.
 const SOURCE: &str = r#"
   (type $f (func (param i32) (result i32)))
   (type $k (cont $f))
@@ -94,7 +94,7 @@ const SOURCE: &str = r#"
       (return (resume $k (on $yield $on) (local.get $n) (cont.new $k (ref.func $body)))))
     (local.set $rest) (local.set $value)
     (resume $k (local.get $value) (local.get $rest)))
-  ;; Returns the sum of what it is resumed with, so many times.
+  ;; Suspends n times, and returns the sum of the values that it is resumed with.
   (func (export "steps") (param $n i32) (result i32) (local $sum i32)
     (block $done (loop $more
       (br_if $done (i32.eqz (local.get $n)))
@@ -150,10 +150,10 @@ pub const OTHER_TYPES: &str = r#"
   (type (array (mut f32))) (type (func (param externref) (result i64)))
   (tag (param f64)))"#;
 
-/// What `spin` returns for an even number.
+/// The result of `spin` for an even number.
 pub fn spun(n: i32) -> i64 {
     i64::from(n) * (1 + 3 + 1 + 4)
 }
 
-/// What a call returns whose host function has thrown an exception, which the module caught.
+/// The result of a call whose host function threw an exception that the module caught.
 pub const CAUGHT: i32 = -1_000_000;

@@ -1,18 +1,18 @@
-//! A whole case.
+//! Runs a case.
 
 use super::Verdict;
-use super::act::{self, judged};
+use super::borrowed_store::{self, judged};
 use super::case::{Case, Turn};
+use super::final_check::settle;
 use super::modes;
-use super::own;
-use super::settle::settle;
+use super::owned_store;
 use super::site;
 use super::world::{STORES, World};
 use ropewalk::AsContextMut;
 use std::sync::Arc;
 use std::thread;
 
-/// Says what is wrong with how the engine treats a case.
+/// Runs a case, and reports problems.
 pub fn check(case: Case) -> Verdict {
     check_in(&World::new(case.modes.map(modes::compiled)), &case)
 }
@@ -26,7 +26,7 @@ fn check_in(world: &Arc<World>, case: &Case) -> Verdict {
         world.clear_due();
         world.verdict()?;
     }
-    // Handles are dropped before their stores, or after.
+    // Handles are dropped before or after their stores.
     if case.modes[0] < 128 {
         judged(world, || drop(world.take_things()));
     }
@@ -42,15 +42,17 @@ fn check_in(world: &Arc<World>, case: &Case) -> Verdict {
 fn take(world: &Arc<World>, turn: &Turn) {
     match turn {
         Turn::Borrow(which, act) => {
-            world.with_store(*which, |store| act::perform(&mut store.as_context_mut(), act));
+            world.with_store(*which, |store| {
+                borrowed_store::perform(&mut store.as_context_mut(), act)
+            });
         }
-        Turn::Own(which, due, own) => {
-            world.with_store(*which, |store| own::perform(world, store, due, own));
+        Turn::OwnedAction(which, due, own) => {
+            world.with_store(*which, |store| owned_store::perform(world, store, due, own));
         }
         Turn::OwnOnAnotherThread(which, due, own) => {
             world.with_store(*which, |store| {
                 thread::scope(|scope| {
-                    scope.spawn(|| own::perform(world, store, due, own));
+                    scope.spawn(|| owned_store::perform(world, store, due, own));
                 });
             });
         }

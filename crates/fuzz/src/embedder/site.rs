@@ -1,37 +1,36 @@
-//! What a callback does when it is called.
+//! Performs the deeds of callbacks.
 
 use super::Context;
-use super::act::{self, PANIC, judged};
-use super::case::{Act, Deed, Place};
-use super::own;
+use super::borrowed_store::{self, PANIC, judged};
+use super::case::{Act, CallbackSite, Deed};
+use super::owned_store;
 use super::world::{Tally, World, lock};
 use ropewalk::{AsContextMut, Store};
 use std::panic::panic_any;
 use std::sync::{Arc, Weak};
 use std::thread;
 
-/// Where a callback belongs: to a case, and to a store. It does not keep the case alive, whose
-/// stores have callbacks.
+/// The case and the store of a callback. It does not keep the case alive, since the case's stores
+/// have callbacks.
 #[derive(Clone)]
 pub struct Site {
     world: Weak<World>,
     pub tally: Arc<Tally>,
 }
 
-/// How a callback ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// As it does when nobody means harm.
+    /// Normally.
     Usual,
     Fail,
     Throw,
     Suspend,
     Snapshot,
-    /// Later, if it can wait.
+    /// Pending for a number of polls, if it is a future.
     Wait(u8),
 }
 
-/// A panic with this panics when what has caught it drops it.
+/// A panic value that panics when it is dropped.
 pub struct Bomb;
 
 impl Drop for Bomb {
@@ -43,7 +42,6 @@ impl Drop for Bomb {
 }
 
 impl Site {
-    /// A site of a new store.
     pub fn new(world: &Arc<World>) -> Site {
         Site { world: Arc::downgrade(world), tally: Arc::default() }
     }
@@ -52,8 +50,8 @@ impl Site {
         self.world.upgrade()
     }
 
-    /// The callback of a place is called, with a store or without.
-    pub fn meet(&self, place: Place, store: Option<Context<'_>>) -> Reply {
+    /// Called by the callback of a place, with or without a store.
+    pub fn meet(&self, place: CallbackSite, store: Option<Context<'_>>) -> Reply {
         let Some(world) = self.world() else { return Reply::Usual };
         let Some(deed) = world.next_deed(place) else { return Reply::Usual };
         match deed {
@@ -69,7 +67,7 @@ impl Site {
             Deed::Throw => self.excused(Reply::Throw),
             Deed::Suspend => self.excused(Reply::Suspend),
             Deed::Snapshot => self.excused(Reply::Snapshot),
-            // A call that nobody polls cannot wait.
+            // A synchronous call cannot wait.
             Deed::Wait(polls) => self.excused(Reply::Wait(polls)),
             deed => {
                 world.nested(|| self.perform(&world, deed, store));
@@ -95,13 +93,13 @@ impl Site {
             }
             Deed::SwapContexts(which, deed) => swap_contexts(world, which, &deed, store),
             Deed::OwnAnother(which, due, deed) => {
-                world.with_store(which, |other| own::perform(world, other, &due, &deed));
+                world.with_store(which, |other| owned_store::perform(world, other, &due, &deed));
             }
             Deed::SwapStores(a, b) => world.swap_stores(a, b),
             Deed::DropStore(which) => {
                 world.with_store(which, |other| replace(world, which, other));
             }
-            Deed::DropThings(count) => {
+            Deed::DropHandles(count) => {
                 for which in 0..count % 16 {
                     judged(world, || drop(world.take_thing(which)));
                 }
@@ -119,12 +117,12 @@ impl Site {
 
     fn act(&self, world: &Arc<World>, deed: &Act, store: Option<Context<'_>>) {
         match store {
-            Some(mut store) => act::perform(&mut store, deed),
+            Some(mut store) => borrowed_store::perform(&mut store, deed),
             None => act_on(world, 0, deed),
         }
     }
 
-    /// Interrupts this store, or one that nobody uses.
+    /// Interrupts this store, or one that is not in use.
     fn interrupt(&self, world: &World, which: u8) {
         let other = || world.with_store(which, |store| store.data().site.tally.clone());
         let tally = match which % 4 {
@@ -137,27 +135,29 @@ impl Site {
     }
 }
 
-/// Uses a store that nobody uses; the next one if somebody does.
+/// Uses a store that is not in use, starting at `which`.
 fn act_on(world: &Arc<World>, which: u8, deed: &Act) {
     let used = |which: u8| {
-        world.with_store(which, |store| act::perform(&mut store.as_context_mut(), deed)).is_some()
+        world
+            .with_store(which, |store| borrowed_store::perform(&mut store.as_context_mut(), deed))
+            .is_some()
     };
     let _ = used(which) || used(which.wrapping_add(1));
 }
 
-/// Exchanges the borrow of a store with that of another, and uses both.
+/// Swaps the borrowed store with another one, and uses both.
 fn swap_contexts(world: &Arc<World>, which: u8, deed: &Act, store: Option<Context<'_>>) {
     let Some(mut store) = store else { return act_on(world, which, deed) };
     world.with_store(which, |other| {
         let mut other = other.as_context_mut();
         let (mut a, mut b) = (store.as_context_mut(), other.as_context_mut());
         std::mem::swap(&mut a, &mut b);
-        act::perform(&mut a, deed);
-        act::perform(&mut b, deed);
+        borrowed_store::perform(&mut a, deed);
+        borrowed_store::perform(&mut b, deed);
     });
 }
 
-/// Drops a store that nobody uses, for a new one.
+/// Replaces a store that is not in use by a new one.
 pub fn replace(world: &Arc<World>, which: u8, store: &mut Store<super::world::Data>) {
     match world.make(which as usize) {
         Ok(new) => {
@@ -174,7 +174,7 @@ fn on_another_thread(world: &World, work: impl FnOnce() + Send) {
     });
 }
 
-/// Uses a kilobyte for each call.
+/// Uses a kilobyte of stack for each level.
 fn use_stack(depth: usize) -> usize {
     let bytes = std::hint::black_box([depth as u8; 1 << 10]);
     match depth {
@@ -183,8 +183,8 @@ fn use_stack(depth: usize) -> usize {
     }
 }
 
-/// Something that is called when it is dropped.
-pub struct WhenDropped(pub Site, pub Place);
+/// Runs a callback when it is dropped.
+pub struct WhenDropped(pub Site, pub CallbackSite);
 
 impl Drop for WhenDropped {
     fn drop(&mut self) {

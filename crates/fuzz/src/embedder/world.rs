@@ -1,45 +1,43 @@
-//! What all callbacks of a case share.
+//! The state that all callbacks of a case share.
 
 use super::callbacks::{Decides, Limits};
-use super::case::{Deed, Due, DueDeed, Place};
+use super::case::{CallbackSite, Deed, Due, DueDeed};
+use super::handles::{Handle, KeptHandle};
 use super::host;
 use super::modes::Compiled;
 use super::site::{Site, WhenDropped};
-use super::things::{Kept, Thing};
 use ropewalk::{Instance, InterruptHandle, Linker, SnapshotHandle, Store};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// How many stores a case has at a time.
+/// The number of stores of a case.
 pub const STORES: usize = 3;
 
-/// How deep acts may nest.
+/// The maximum nesting of actions.
 const DEPTH: usize = 6;
 
-/// How many handles are kept.
-const THINGS: usize = 64;
+/// The maximum number of kept handles.
+const HANDLES: usize = 64;
 
-/// What all callbacks of a case share.
 pub struct World {
     pub compiled: [&'static Compiled; 2],
-    /// The stores that nobody uses. Whoever uses one takes it out.
+    /// The stores that are not in use. A store in use is taken out.
     stores: Mutex<Vec<Option<Store<Data>>>>,
-    things: Mutex<Vec<Kept>>,
+    things: Mutex<Vec<KeptHandle>>,
     due: Mutex<Vec<DueDeed>>,
-    /// Whether anything is due: most callbacks ask often.
+    /// Whether any deed is due, for a quick test.
     is_due: AtomicBool,
     depth: AtomicUsize,
     next: AtomicU64,
-    /// The places where something was done.
-    done: Mutex<HashSet<Place>>,
+    /// The sites where a deed was done.
+    done: Mutex<HashSet<CallbackSite>>,
     wrong: Mutex<Option<String>>,
 }
 
 /// The data of a store.
 pub struct Data {
     pub site: Site,
-    /// Which store it is.
     pub number: u64,
     pub compiled: &'static Compiled,
     pub instance: Option<Instance>,
@@ -47,12 +45,12 @@ pub struct Data {
     _dropped: WhenDropped,
 }
 
-/// What is known of a store, and of those that were restored from its snapshots.
+/// Facts about a store, shared with the stores restored from its snapshots.
 #[derive(Default)]
 pub struct Tally {
-    /// Whether a call may fail: a callback has given it a reason.
+    /// Whether a call may fail because of a callback.
     excused: AtomicBool,
-    /// Whether a future was forgotten, with the call that waits for it.
+    /// Whether a pending call's future was forgotten.
     forgot: AtomicBool,
     pub interrupts: Mutex<Option<InterruptHandle>>,
     pub snapshots: Mutex<Option<SnapshotHandle>>,
@@ -67,7 +65,7 @@ impl Tally {
         self.excused.load(Ordering::SeqCst)
     }
 
-    /// From now on calls have no reason to fail.
+    /// Calls may not fail from now on.
     pub fn expect_success(&self) {
         self.excused.store(false, Ordering::SeqCst);
     }
@@ -81,7 +79,7 @@ impl Tally {
     }
 }
 
-/// Locks what no callback runs with.
+/// Locks a mutex that is never held during a callback.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
@@ -101,14 +99,14 @@ impl World {
         })
     }
 
-    /// A store of one engine or the other, in which nothing is due yet.
+    /// Creates a store of one of the engines, without due deeds.
     pub fn make(self: &Arc<World>, which: usize) -> Result<Store<Data>, String> {
         let compiled = self.compiled[which % self.compiled.len()];
         let site = Site::new(self);
         let mut linker = Linker::new(&compiled.engine);
         host::define(&mut linker, &site).map_err(|error| format!("{error:?}"))?;
         let mut store = Store::new(&compiled.engine, self.data(site, compiled, Arc::new(linker)));
-        // Only some engines have these.
+        // Some engines lack these features.
         let _ = store.set_fuel(u64::MAX / 2);
         *lock(&store.data().site.tally.interrupts) = store.interrupt_handle().ok();
         let linker = store.data().linker.clone();
@@ -126,27 +124,24 @@ impl World {
     /// The data of a new store.
     pub fn data(&self, site: Site, compiled: &'static Compiled, linker: Arc<Linker<Data>>) -> Data {
         let number = self.next.fetch_add(1, Ordering::SeqCst);
-        let dropped = WhenDropped(site.clone(), Place::DropData);
+        let dropped = WhenDropped(site.clone(), CallbackSite::DropData);
         Data { site, number, compiled, instance: None, linker, _dropped: dropped }
     }
 
-    // ---- stores
-
-    /// Adds a store that nobody uses.
     pub fn add(&self, store: Store<Data>) {
         lock(&self.stores).push(Some(store));
     }
 
-    /// Has a store used, which nobody else uses meanwhile. Nothing if somebody does.
+    /// Uses a store exclusively. Returns `None` if it is already in use.
     pub fn with_store<R>(&self, which: u8, work: impl FnOnce(&mut Store<Data>) -> R) -> Option<R> {
         let which = which as usize % STORES;
         let store = lock(&self.stores).get_mut(which)?.take()?;
-        let mut taken = Taken { world: self, which, store: Some(store) };
+        let mut taken = BorrowedStore { world: self, which, store: Some(store) };
         let store = taken.store.as_mut()?;
         Some(work(store))
     }
 
-    /// Exchanges stores that nobody uses, if both are there.
+    /// Swaps two stores, if neither is in use.
     pub fn swap_stores(&self, a: u8, b: u8) {
         let mut stores = lock(&self.stores);
         let (a, b) = (a as usize % STORES, b as usize % STORES);
@@ -160,18 +155,16 @@ impl World {
         std::mem::take(&mut *lock(&self.stores)).into_iter().flatten().collect()
     }
 
-    // ---- handles
-
-    /// Keeps a handle. One that has no room is dropped.
-    pub fn keep(&self, kept: Kept) {
+    /// Keeps a handle, or drops it if there is no room.
+    pub fn keep(&self, kept: KeptHandle) {
         let mut things = lock(&self.things);
-        let dropped = (things.len() >= THINGS).then(|| things.swap_remove(0));
+        let dropped = (things.len() >= HANDLES).then(|| things.swap_remove(0));
         things.push(kept);
         drop(things);
         drop(dropped);
     }
 
-    pub fn take_thing(&self, which: u8) -> Option<Kept> {
+    pub fn take_thing(&self, which: u8) -> Option<KeptHandle> {
         let mut things = lock(&self.things);
         let count = things.len();
         (count > 0).then(|| things.swap_remove(which as usize % count))
@@ -179,8 +172,9 @@ impl World {
 
     /// Whether continuations are kept, which a snapshot would have to name.
     pub fn holds_stacks(&self) -> bool {
-        let is_stack =
-            |kept: &Kept| matches!(kept.thing, Thing::Held(..) | Thing::New(_) | Thing::Stack(_));
+        let is_stack = |kept: &KeptHandle| {
+            matches!(kept.handle, Handle::Held(..) | Handle::New(_) | Handle::Stack(_))
+        };
         lock(&self.things).iter().any(is_stack)
     }
 
@@ -188,29 +182,27 @@ impl World {
         lock(&self.things).len()
     }
 
-    pub fn take_things(&self) -> Vec<Kept> {
+    pub fn take_things(&self) -> Vec<KeptHandle> {
         std::mem::take(&mut *lock(&self.things))
     }
 
-    // ---- deeds
-
-    /// From now on these are due, before others.
+    /// Makes these deeds due, before all others.
     pub fn add_due(&self, due: &Due) {
         let mut all = lock(&self.due);
         all.splice(0..0, due.0.iter().cloned());
         self.is_due.store(!all.is_empty(), Ordering::SeqCst);
     }
 
-    /// From now on nothing is due.
+    /// Removes all due deeds.
     pub fn clear_due(&self) {
         let due = std::mem::take(&mut *lock(&self.due));
         self.is_due.store(false, Ordering::SeqCst);
         drop(due);
     }
 
-    /// What the callback of a place is to do, if anything.
-    pub fn next_deed(&self, place: Place) -> Option<Deed> {
-        // While a panic continues, another one would end the process, in any program.
+    /// The next deed for the callback of a site.
+    pub fn next_deed(&self, place: CallbackSite) -> Option<Deed> {
+        // A second panic during a panic would abort the process.
         if !self.is_due.load(Ordering::SeqCst) || std::thread::panicking() {
             return None;
         }
@@ -229,13 +221,13 @@ impl World {
         }
     }
 
-    /// The places whose callbacks have done something.
+    /// The sites whose callbacks did a deed.
     #[cfg(test)]
-    pub fn deeds(&self) -> HashSet<Place> {
+    pub fn deeds(&self) -> HashSet<CallbackSite> {
         lock(&self.done).clone()
     }
 
-    /// Does something unless that is too deep.
+    /// Runs `work` unless the nesting is too deep.
     pub fn nested(&self, work: impl FnOnce()) {
         if self.depth.fetch_add(1, Ordering::SeqCst) < DEPTH {
             work();
@@ -243,9 +235,7 @@ impl World {
         self.depth.fetch_sub(1, Ordering::SeqCst);
     }
 
-    // ---- the verdict
-
-    /// Notes what is wrong, if it is the first thing.
+    /// Records a problem, if it is the first one.
     pub fn note(&self, verdict: Result<(), String>) {
         if let Err(what) = verdict {
             lock(&self.wrong).get_or_insert(what);
@@ -260,17 +250,17 @@ impl World {
     }
 }
 
-/// A store that is used, until this is dropped.
-struct Taken<'a> {
+/// A store in use, which is put back on drop.
+struct BorrowedStore<'a> {
     world: &'a World,
     which: usize,
     store: Option<Store<Data>>,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for BorrowedStore<'_> {
     fn drop(&mut self) {
         let mut stores = lock(&self.world.stores);
-        // At the end of a case there is no place any more.
+        // At the end of a case there is no slot for it.
         if let Some(place) = stores.get_mut(self.which) {
             *place = self.store.take();
         }

@@ -1,8 +1,8 @@
-//! Modules that use the reserved imports in any order and number, with
-//! whatever references there are.
+//! Generates modules that use the reserved imports in any order and number, with any existing
+//! references.
 //!
-//! Every statement is a parenthesised form of its own, or several, so a case
-//! can be made smaller by leaving some out.
+//! Every statement consists of whole parenthesized forms, so a case can be reduced by removing
+//! some.
 
 use super::misuse::{self, Misuse};
 use super::vocabulary::{self as v, EXTRA, KEPT, MAGIC, Ty, params, results};
@@ -10,29 +10,26 @@ use arbitrary::{Result, Unstructured};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
-/// How many functions a module has at most, beside those that do next to
-/// nothing.
+/// The maximum number of functions, besides trivial ones.
 const FUNCTIONS: usize = 18;
 
-/// How many statements a module has at most.
+/// The maximum number of statements.
 const STATEMENTS: usize = 120;
 
-/// How many exported functions the host calls.
+/// The number of exported functions that the host calls.
 pub const ENTRIES: usize = 4;
 
 /// A generated module.
 pub struct Case {
-    /// Its text.
     pub source: String,
-    /// The mode in which it runs beside the default one.
+    /// The mode in which it runs besides the default.
     pub mode: usize,
-    /// Whether its routs may do what is not allowed to them.
+    /// Whether routs may contain forbidden code before `start`.
     pub wild_routs: bool,
-    /// What must be refused in it, if anything is.
+    /// The misuse that must be rejected, if there is one.
     pub misuse: Option<Misuse>,
 }
 
-/// Makes a module out of entropy.
 pub fn case(u: &mut Unstructured<'_>, modes: usize) -> Result<Case> {
     let mode = u.int_in_range(1..=modes - 1)?;
     let mut generator = Generator::new(u)?;
@@ -42,18 +39,18 @@ pub fn case(u: &mut Unstructured<'_>, modes: usize) -> Result<Case> {
     Ok(Case { source: generator.module(misuse.as_ref()), mode, wild_routs, misuse })
 }
 
-/// What a function is for.
+/// The purpose of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It can be called in any way.
+    /// Any call.
     Any,
-    /// It is named by `extend`, so little is allowed before `start`.
+    /// `extend` names it, so little is allowed before `start`.
     Rout,
     /// It is called on top of another stack, so it should be small.
     OnTop,
 }
 
-/// A function, whose body may not be there yet.
+/// A function, perhaps without a body yet.
 #[derive(Clone, Debug)]
 pub(super) struct Function {
     pub name: String,
@@ -69,7 +66,7 @@ impl Function {
     }
 }
 
-/// A reserved import, with the type under which it is imported.
+/// A reserved import and its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Import {
     pub design: &'static str,
@@ -82,18 +79,18 @@ pub(super) struct Generator<'a, 'b> {
     pub u: &'a mut Unstructured<'b>,
     pub imports: Vec<Import>,
     pub functions: Vec<Function>,
-    /// Which kinds of statements this module has: cases that lack some of them
-    /// find what those would hide.
+    /// The kinds of statements that this module may have. Without some kinds, others occur more
+    /// often.
     pub kinds: u64,
-    /// Whether references that are used stay where they were.
+    /// Whether used references stay in their place.
     pub copies: bool,
-    /// Whether routs may do everything before `start`.
+    /// Whether routs may contain any code before `start`.
     pub wild_routs: bool,
-    /// The function whose body is made.
+    /// The current function.
     pub current: Function,
-    /// Whether only little is allowed, since it is a rout before its `start`.
+    /// Whether the current code is before the `start` of a rout.
     pub before_start: bool,
-    /// How deep statements are nested.
+    /// The nesting of statements.
     pub depth: usize,
     statements: usize,
     names: usize,
@@ -131,10 +128,8 @@ impl<'a, 'b> Generator<'a, 'b> {
         })
     }
 
-    // ---- choices
-
     pub fn one_in(&mut self, n: u8) -> Result<bool> {
-        // Without entropy the answer is no.
+        // Returns false when the bytes are used up.
         Ok(self.u.int_in_range(0..=n - 1)? == n - 1)
     }
 
@@ -146,15 +141,13 @@ impl<'a, 'b> Generator<'a, 'b> {
         Ok(from[self.below(from.len())?].clone())
     }
 
-    /// A name that nothing else has.
+    /// A unique name.
     pub fn fresh(&mut self, stem: &str) -> String {
         self.names += 1;
         format!("${stem}{}", self.names)
     }
 
-    // ---- what there is in a module
-
-    /// A function of a type: one that is there, or a new one.
+    /// A function with a type, existing or new.
     pub fn function(&mut self, role: Role, params: &[Ty], results: &[Ty]) -> Result<String> {
         let there: Vec<String> = self
             .functions
@@ -172,7 +165,7 @@ impl<'a, 'b> Generator<'a, 'b> {
         Ok(name)
     }
 
-    /// The name of a reserved import of a type.
+    /// Adds a reserved import, and returns its name.
     pub fn import(
         &mut self,
         design: &'static str,
@@ -188,8 +181,6 @@ impl<'a, 'b> Generator<'a, 'b> {
         });
         format!("$import{index}")
     }
-
-    // ---- values
 
     /// An expression for a value of a type.
     pub fn operand(&mut self, ty: Ty) -> Result<String> {
@@ -211,14 +202,13 @@ impl<'a, 'b> Generator<'a, 'b> {
         })
     }
 
-    /// Expressions for values, each on a line.
     pub fn operands(&mut self, types: &[Ty]) -> Result<String> {
         let operands = types.iter().map(|ty| self.operand(*ty));
         Ok(operands.collect::<Result<Vec<_>>>()?.join("\n"))
     }
 
     fn reference(&mut self, ty: Ty) -> Result<String> {
-        // A subtype will do, sometimes.
+        // Sometimes uses a subtype.
         let from = match ty {
             Ty::Obj if self.one_in(3)? => Ty::Sub,
             Ty::Bag(5) if self.one_in(3)? => Ty::Bag(6),
@@ -236,13 +226,12 @@ impl<'a, 'b> Generator<'a, 'b> {
             _ => {}
         }
         let place = self.place(from)?;
-        // An instruction without what it needs is left out, most often.
+        // Mostly skips the statement if the reference is null.
         let skips = !is_object && self.depth > 0 && !self.one_in(20)?;
         Ok(if skips { format!("(br_on_null $statement {place})") } else { place })
     }
 
-    /// An expression that reads a reference where one is kept; from a global it
-    /// is perhaps taken away.
+    /// An expression that reads a reference from a place, and may clear a global.
     fn place(&mut self, ty: Ty) -> Result<String> {
         let name = ty.name();
         let mine: Vec<usize> =
@@ -278,7 +267,7 @@ impl<'a, 'b> Generator<'a, 'b> {
         })
     }
 
-    /// What takes a value of a type off the stack.
+    /// Code that pops a value of a type.
     pub fn take(&mut self, ty: Ty) -> Result<String> {
         let name = ty.name();
         Ok(match (ty, self.below(8)?) {
@@ -305,13 +294,13 @@ impl<'a, 'b> Generator<'a, 'b> {
         })
     }
 
-    /// What takes values off the stack, the last first.
+    /// Code that pops values, the last one first.
     pub fn takes(&mut self, types: &[Ty]) -> Result<String> {
         let takes = types.iter().rev().map(|ty| self.take(*ty));
         Ok(takes.collect::<Result<Vec<_>>>()?.join("\n"))
     }
 
-    /// Looks at a value, which goes to the log.
+    /// Checks a value, and logs it.
     fn see(&mut self, ty: Ty) -> String {
         match self.before_start {
             true => "(drop)".to_string(),
@@ -319,9 +308,7 @@ impl<'a, 'b> Generator<'a, 'b> {
         }
     }
 
-    // ---- bodies
-
-    /// Makes bodies until every function has one.
+    /// Generates bodies until every function has one.
     fn bodies(&mut self) -> Result<()> {
         while let Some(index) = self.functions.iter().position(|f| f.body.is_none()) {
             self.current = self.functions[index].clone();
@@ -336,13 +323,12 @@ impl<'a, 'b> Generator<'a, 'b> {
         Ok(())
     }
 
-    /// Some statements, and then the results.
     fn body(&mut self) -> Result<String> {
         let mut body = format!("{}\n", self.tick());
         body += &self.keep_params()?;
         let is_entry = self.current.name.starts_with("$go");
         let statements = if is_entry { self.statements(3..=8)? } else { self.statements(0..=4)? };
-        // What waits is most useful if it can go on waiting.
+        // A loop lets a suspended function suspend again.
         if self.one_in(3)? {
             let label = self.fresh("again");
             let tick = self.tick();
@@ -353,13 +339,12 @@ impl<'a, 'b> Generator<'a, 'b> {
         Ok(body + "\n" + &self.operands(&self.current.results.clone())?)
     }
 
-    /// The results, and little before.
+    /// A body with little but the results.
     fn small(&mut self) -> Result<String> {
         let params = self.keep_params()?;
         Ok(params + &self.operands(&self.current.results.clone())?)
     }
 
-    /// Some openings, `start`, and more.
     fn rout(&mut self) -> Result<String> {
         self.before_start = !self.wild_routs;
         let before = format!("{}\n{}", self.tick(), self.statements(0..=2)?);
@@ -369,7 +354,7 @@ impl<'a, 'b> Generator<'a, 'b> {
         Ok(format!("{before}\n{opening}\n{rest}"))
     }
 
-    /// Sees to it that others find some of the arguments.
+    /// Stores some of the arguments where other functions find them.
     fn keep_params(&mut self) -> Result<String> {
         let mut text = String::new();
         for (i, ty) in self.current.params.clone().into_iter().enumerate() {
@@ -380,14 +365,14 @@ impl<'a, 'b> Generator<'a, 'b> {
         Ok(text)
     }
 
-    /// Ends the activation when the fuel is used up.
+    /// Code that ends the activation when the fuel is used up.
     pub fn tick(&self) -> String {
         "(if (i32.le_s (global.get $fuel) (i32.const 0)) (then (unreachable))) \
          (global.set $fuel (i32.sub (global.get $fuel) (i32.const 1)))"
             .to_string()
     }
 
-    /// So many statements.
+    /// A number of statements.
     pub fn statements(&mut self, count: RangeInclusive<usize>) -> Result<String> {
         let count = self.u.int_in_range(count)?;
         let mut text = String::new();
@@ -403,8 +388,6 @@ impl<'a, 'b> Generator<'a, 'b> {
         }
         Ok(text)
     }
-
-    // ---- the whole
 
     fn module(&self, misuse: Option<&Misuse>) -> String {
         let mut text = format!("(module{}{}{HOST}", v::TYPES, v::imports());
@@ -423,7 +406,7 @@ impl<'a, 'b> Generator<'a, 'b> {
         }
         for function in &self.functions {
             let Function { name, params: takes, results: gives, .. } = function;
-            // A type that is defined together with others is another one.
+            // A type of a recursion group differs from the same type alone.
             let ty = match (takes.as_slice(), gives.as_slice()) {
                 ([Ty::Cont(2)], []) => continue,
                 _ => format!("(func {} {})", params(takes), results(gives)),
@@ -446,7 +429,7 @@ impl<'a, 'b> Generator<'a, 'b> {
     }
 }
 
-/// What the host gives.
+/// The imports from the host.
 const HOST: &str = r#"
   (import "host" "base" (global $base i32))
   (import "host" "log" (func $log (param i32)))
@@ -459,8 +442,7 @@ const HOST: &str = r#"
   (import "host" "pass.c0" (func $pass.c0 (param (ref null $c0)) (result (ref null $c0))))
 "#;
 
-/// Functions that look at a value, and tell the host if it is not what its
-/// type says.
+/// Functions that check a value, and tell the host if it does not match its type.
 fn seers() -> String {
     format!(
         r#"
@@ -488,7 +470,7 @@ fn seers() -> String {
     )
 }
 
-/// A function with its locals: one for each type of reference.
+/// The text of a function, with one local for each type of reference.
 fn define(function: &Function) -> String {
     let Function { name, params: takes, results: gives, body, .. } = function;
     let body = body.as_deref().unwrap_or_default();
@@ -497,7 +479,7 @@ fn define(function: &Function) -> String {
         .filter(|ty| body.contains(&format!("$x.{}", ty.name())))
         .map(|ty| format!("(local $x.{} {})", ty.name(), ty.text()))
         .collect();
-    // Only the host's call brings fuel.
+    // Only calls from the host add fuel.
     let entry = match name.strip_prefix("$go") {
         Some(number) => format!(
             "  (func (export \"go{number}\") (global.set $fuel (i32.const 60)) (call {name}))\n"

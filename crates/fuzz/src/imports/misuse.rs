@@ -1,20 +1,19 @@
-//! Uses of the reserved imports that no module may have.
+//! Misuse of reserved imports that must be rejected.
 
 use super::generate::Generator;
 use arbitrary::Result;
 
-/// Something in a module that must be refused.
+/// A misuse in a module.
 pub struct Misuse {
-    /// What stands among the imports.
+    /// The text among the imports.
     pub import: String,
-    /// What stands at the end.
+    /// The text at the end.
     pub rest: String,
-    /// A part of the message.
+    /// A part of the expected message.
     pub message: &'static str,
 }
 
-/// An import, as it may be imported: design, name, type, and a body that uses it
-/// in the right form.
+/// Valid imports: design, name, type, and a body that calls it in the right form.
 const RIGHT: [(&str, &str, &str); 10] = [
     ("stack", "new", "(param (ref null $c0.f)) (result (ref $c0))"),
     ("stack", "switch", "(param i32 (ref null $c1)) (result (ref null $c1))"),
@@ -28,8 +27,8 @@ const RIGHT: [(&str, &str, &str); 10] = [
     ("first-class", "check_cleared", "(param (ref null $stack))"),
 ];
 
-/// Imports whose tag, and perhaps function, stands in a `try_table`: the
-/// operands, the tag, its values, and the function.
+/// Imports with a tag, and perhaps a function, in a `try_table`: the operands, the tag, its values,
+/// and the function.
 const TAGGED: [(&str, &str, &str, &str, &str, &str); 5] = [
     ("fiber", "mount", "(ref null $fiber)", "$e0", "", ""),
     ("fiber", "dismount_release", "(ref null $fiber)", "$e0", "", ""),
@@ -43,7 +42,6 @@ const CALLED: &str = "(type $misused.f (func (param (ref null $stack)))) \
 
 const VALUE: &str = "can only be called, not exported or used as a value";
 
-/// Chooses one.
 pub(super) fn choose(generator: &mut Generator<'_, '_>) -> Result<Misuse> {
     let kind = generator.below(14)?;
     if kind < 7 {
@@ -54,7 +52,7 @@ pub(super) fn choose(generator: &mut Generator<'_, '_>) -> Result<Misuse> {
     Ok(in_other_form(kind - 7, tagged))
 }
 
-/// An import that is more than called.
+/// A use of an import other than a call.
 fn as_value(kind: usize, design: &str, name: &str, ty: &str) -> Misuse {
     let import = format!("(import \"ropewalk:{design}\" \"{name}\" (func $reserved {ty}))");
     let (rest, message) = match kind {
@@ -63,7 +61,7 @@ fn as_value(kind: usize, design: &str, name: &str, ty: &str) -> Misuse {
         2 => ("(elem (table $funcs) (i32.const 0) func $reserved)".to_string(), VALUE),
         3 => ("(global funcref (ref.func $reserved))".to_string(), VALUE),
         4 => {
-            // Any operands will do where nothing is reached.
+            // Unreachable code needs no operands.
             let results = ty.find("(result").map_or("", |at| &ty[at..]);
             let body = format!("(func {results} (unreachable) (return_call $reserved))");
             (body, "cannot be tail-called")
@@ -82,7 +80,7 @@ fn as_value(kind: usize, design: &str, name: &str, ty: &str) -> Misuse {
     Misuse { import, rest, message }
 }
 
-/// An import that is called in a form that is not its own.
+/// A call of an import in the wrong form.
 fn in_other_form(
     kind: usize,
     (design, name, operands, tag, values, function): (&str, &str, &str, &str, &str, &str),
@@ -111,7 +109,7 @@ fn in_other_form(
                 "(func {nulls} (block $sent (param {operands}) \
                  (try_table (param {operands}) (catch_all $sent) {call}) (unreachable)))"
             );
-            // The block has no values after.
+            // The block leaves no values.
             (all, only_plain)
         }
         5 if name != "mount" => {
@@ -120,7 +118,7 @@ fn in_other_form(
         }
         _ if !function.is_empty() => {
             let body = "(ref.func $misused) (ref.as_non_null) (call $reserved)";
-            // What is between makes it another form.
+            // Any code in between makes it another form.
             (around(&catch, body), "must be the whole body")
         }
         _ => {

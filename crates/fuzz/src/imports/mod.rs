@@ -1,13 +1,12 @@
-//! Misuse of the reserved imports: in any order and number, with references
-//! that are used up, copied, of other designs and of other instances, and in
-//! forms that are not theirs.
+//! Target `imports`: misuse of the reserved imports, in any order and number. References are stale,
+//! copied, of other designs and of other instances, and calls have wrong forms.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `vocabulary` | types, tags, and what instances share |
+//! | `vocabulary` | types, tags, and the items that instances share |
 //! | `generate` | modules: their functions, values and places |
-//! | `statement` | what they do |
-//! | `misuse` | what must be refused |
+//! | `statement` | statements in functions |
+//! | `misuse` | uses that must be rejected |
 //! | `run` | the oracle |
 
 mod generate;
@@ -16,39 +15,20 @@ mod run;
 mod statement;
 mod vocabulary;
 
-use crate::Target;
+use crate::CaseTarget;
 use crate::oracle::modes;
-use arbitrary::Unstructured;
 use generate::Case;
 
-/// The target.
-pub struct Imports;
+pub(crate) const TARGET: CaseTarget<Case> = CaseTarget {
+    name: "imports",
+    make: |u| generate::case(u, modes::all().len()),
+    check: |case| run::check(&case),
+    render: |case| {
+        format!(";; beside the default: {}\n{}", modes::all()[case.mode].name, case.source)
+    },
+};
 
-impl Target for Imports {
-    fn name(&self) -> &'static str {
-        "imports"
-    }
-
-    fn check(&self, entropy: &[u8]) -> Result<(), String> {
-        match case(entropy) {
-            Some(case) => run::check(&case),
-            None => Ok(()),
-        }
-    }
-
-    fn render(&self, entropy: &[u8]) -> String {
-        case(entropy).map_or_else(String::new, |case| {
-            format!(";; beside the default: {}\n{}", modes::all()[case.mode].name, case.source)
-        })
-    }
-}
-
-/// Tries a module as it is, in the default mode and another: so that a finding
-/// can be made smaller by hand.
+/// Runs a given module in the default mode and another one, to reduce a finding by hand.
 pub fn check_source(source: &str, mode: usize) -> Result<(), String> {
     run::check(&Case { source: source.to_string(), mode, wild_routs: true, misuse: None })
-}
-
-fn case(entropy: &[u8]) -> Option<Case> {
-    generate::case(&mut Unstructured::new(entropy), modes::all().len()).ok()
 }

@@ -1,6 +1,5 @@
-//! What a module that uses the reserved imports must do: be refused with a
-//! message, or run in every mode alike, with traps that are documented, and
-//! leave the store usable.
+//! The oracle: a module is rejected with a message, or runs alike in every mode, traps only as
+//! documented, and leaves the store usable.
 
 use super::generate::{Case, ENTRIES};
 use super::vocabulary;
@@ -12,29 +11,28 @@ use ropewalk::{
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
 
-/// How often host functions enter WebAssembly again in one run.
+/// The maximum number of nested entries in one run.
 const AGAIN: usize = 12;
 
-/// The host's data.
 #[derive(Default)]
 struct Host {
     log: Vec<i32>,
-    /// Whether something was not what its type says.
+    /// The number of a value that did not match its type.
     confused: Option<i32>,
     again: usize,
     instances: Vec<Instance>,
-    /// Where exceptions of the host come from.
+    /// The instance whose tag the host throws.
     shared: Option<Instance>,
 }
 
-/// Says what is wrong with how the engine treats a case.
+/// Runs a case, and reports problems.
 pub fn check(case: &Case) -> Result<(), String> {
     let engine = &modes::all()[0].engine;
     let (validated, compiled) =
         (Module::validate(engine, &case.source), Module::new(engine, &case.source));
     match (validated, compiled, &case.misuse) {
         (Ok(()), Ok(_), Some(misuse)) => {
-            Err(format!("was accepted, but should say {:?}", misuse.message))
+            Err(format!("accepted, expected the error {:?}", misuse.message))
         }
         (Ok(()), Ok(module), None) => runs_alike(case, &module),
         (Err(validated), Err(compiled), misuse) => {
@@ -44,9 +42,9 @@ pub fn check(case: &Case) -> Result<(), String> {
             }
             match misuse {
                 Some(misuse) if compiled.contains(misuse.message) => Ok(()),
-                // What a rout may do before `start` comes first.
+                // Errors about code before `start` come first.
                 _ if case.wild_routs && compiled.contains("used as a rout") => Ok(()),
-                _ => Err(format!("refused: {compiled}")),
+                _ => Err(format!("rejected: {compiled}")),
             }
         }
         (validated, compiled, _) => Err(format!(
@@ -57,23 +55,23 @@ pub fn check(case: &Case) -> Result<(), String> {
     }
 }
 
-/// The message with which a module is refused, which has a place.
+/// The message of a rejected module, which must have a position.
 fn refusal(error: &Error) -> Result<String, String> {
     let error = error.downcast_ref::<ModuleError>();
-    let error = error.ok_or_else(|| "refused with an error of another kind".to_string())?;
+    let error = error.ok_or_else(|| "rejected with an error of another kind".to_string())?;
     match error.position() {
         Some(_) => Ok(error.message().to_string()),
-        None => Err(format!("refused without a position: {error}")),
+        None => Err(format!("rejected without a position: {error}")),
     }
 }
 
-/// Runs it in the default mode and in one other.
+/// Runs a module in the default mode and in one other.
 fn runs_alike(case: &Case, module: &Module) -> Result<(), String> {
     let [default, ..] = modes::all() else { return Err("there is no mode".to_string()) };
     let other = &modes::all()[case.mode];
     let first = in_mode(default, module).map_err(|error| format!("{}: {error}", default.name))?;
     let module = Module::new(&other.engine, &case.source)
-        .map_err(|error| format!("{}: refused: {error}", other.name))?;
+        .map_err(|error| format!("{}: rejected: {error}", other.name))?;
     let second = in_mode(other, &module).map_err(|error| format!("{}: {error}", other.name))?;
     match first == second {
         true => Ok(()),
@@ -81,7 +79,7 @@ fn runs_alike(case: &Case, module: &Module) -> Result<(), String> {
     }
 }
 
-/// How the calls of the entries ended, and what was logged.
+/// The outcomes of the calls, and the log.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     calls: Vec<String>,
@@ -98,7 +96,7 @@ fn in_mode(mode: &Mode, module: &Module) -> Result<Outcome, String> {
         store.data_mut().again = 0;
     }
     if let Some(number) = store.data().confused {
-        return Err(format!("a value is not what its type says ({number})"));
+        return Err(format!("a value does not match its type ({number})"));
     }
     still_good(&mut store)?;
     store.gc();
@@ -112,7 +110,7 @@ fn in_mode(mode: &Mode, module: &Module) -> Result<Outcome, String> {
     Ok(Outcome { calls, log })
 }
 
-/// Two instances of the module, and what they share.
+/// Creates two instances of the module, and the instance that they share.
 fn instantiate(store: &mut Store<Host>, module: &Module) -> ropewalk::Result<()> {
     let engine = store.engine().clone();
     let shared = Instance::new(&mut *store, &shared(&engine)?, &[])?;
@@ -131,7 +129,7 @@ fn instantiate(store: &mut Store<Host>, module: &Module) -> ropewalk::Result<()>
     Ok(())
 }
 
-/// The module that has what others share, compiled once for each engine.
+/// The shared module, compiled once for each engine.
 fn shared(engine: &Engine) -> ropewalk::Result<Module> {
     static SHARED: LazyLock<Mutex<Vec<Module>>> = LazyLock::new(Mutex::default);
     let mut modules = SHARED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -184,7 +182,7 @@ fn host(
             Ok(())
         })?;
     }
-    // Nothing of this is ever called.
+    // These are never called.
     for (design, name) in [("stack", "new"), ("task", "resume"), ("first-class", "new_stack")] {
         let fake = |mut caller: Caller<'_, Host>| caller.data_mut().confused = Some(-1);
         linker.func_wrap(&format!("ropewalk:{design}"), name, fake)?;
@@ -198,7 +196,7 @@ fn throw(mut caller: Caller<'_, Host>) -> ropewalk::Result<()> {
     Err(Exception::new(&mut caller, tag, &[Val::I32(77)])?.into())
 }
 
-/// Enters one of the exported functions of both instances.
+/// Calls one of the exported functions of both instances.
 fn enter(store: &mut Store<Host>, number: usize) -> ropewalk::Result<()> {
     let instance = store.data().instances[number % 2];
     let name = format!("go{}", number / 2 % ENTRIES);
@@ -206,7 +204,7 @@ fn enter(store: &mut Store<Host>, number: usize) -> ropewalk::Result<()> {
     entry.call(store, &[], &mut [])
 }
 
-/// How a call ended, if it may end so.
+/// The outcome of a call, or an error if it is not allowed.
 fn ending(store: &mut Store<Host>, result: ropewalk::Result<()>) -> Result<String, String> {
     let error = match result {
         Ok(()) => return Ok("returned".to_string()),
@@ -214,7 +212,7 @@ fn ending(store: &mut Store<Host>, result: ropewalk::Result<()>) -> Result<Strin
     };
     if let Some(trap) = error.downcast_ref::<Trap>() {
         return match NEVER.contains(&trap.code()) {
-            true => Err(format!("a trap that cannot be: {error:?}")),
+            true => Err(format!("an impossible trap: {error:?}")),
             false => Ok(trap.code().to_string()),
         };
     }
@@ -225,11 +223,11 @@ fn ending(store: &mut Store<Host>, result: ropewalk::Result<()>) -> Result<Strin
     }
     match crate::message(&error) == "the host fails" {
         true => Ok("the host fails".to_string()),
-        false => Err(format!("an error of no kind: {error:?}")),
+        false => Err(format!("an unexpected error: {error:?}")),
     }
 }
 
-/// Traps that nothing in a generated module can cause.
+/// Traps that generated modules cannot cause.
 const NEVER: [TrapCode; 14] = [
     TrapCode::MemoryOutOfBounds,
     TrapCode::TableOutOfBounds,
@@ -247,7 +245,7 @@ const NEVER: [TrapCode; 14] = [
     TrapCode::OutOfMemory,
 ];
 
-/// Whether a known program of each design still gives what it should.
+/// Checks that a known program of each design still works.
 fn still_good(store: &mut Store<Host>) -> Result<(), String> {
     let engine = store.engine().clone();
     for (name, module) in good(&engine) {
@@ -290,7 +288,7 @@ fn good(engine: &Engine) -> Vec<(&'static str, Module)> {
 fn sums() -> Vec<(&'static str, &'static str)> {
     const SQUARES: &str = include_str!("../../../../examples/continuations-squares.wat");
     const BY_HAND: &str = include_str!("../../../wast/tests/scripts/reserved-imports-by-hand.wast");
-    // Each module of the script ends where what it does is asserted.
+    // Each module of the script ends at its assertions.
     let modules = BY_HAND.split("\n(assert").filter_map(|part| {
         let begin = part.find("\n(module")?;
         part.contains("\"sum\"").then_some(&part[begin..])

@@ -1,9 +1,7 @@
-//! What generated modules are made of: types, tags, and what all instances of
-//! a case share.
+//! The parts of generated modules: types, tags, and the items that all instances of a case share.
 //!
-//! A module `shared` has a few globals and a table for each type of reference,
-//! so that every function of every instance finds the references of all others:
-//! used, stale, copied, and of each design.
+//! A module `shared` has some globals and a table for each type of reference. So each function of
+//! each instance finds the references of all others: used, stale, copied, and of every design.
 
 use std::fmt::Write;
 
@@ -14,12 +12,11 @@ pub enum Ty {
     I64,
     F64,
     V128,
-    /// An object that knows what it is.
+    /// An object with a magic number.
     Obj,
-    /// One of a subtype, with one more field.
+    /// An object of a subtype, with one more field.
     Sub,
-    /// A stack of the bag, of one of seven types. The last is a subtype of
-    /// the one before.
+    /// A stack of the bag, of one of seven types. The last type is a subtype of the one before.
     Bag(u8),
     /// A task, of one of six types.
     Task(u8),
@@ -29,13 +26,13 @@ pub enum Ty {
     /// A typed continuation, of one of three types.
     Cont(u8),
     Exn,
-    /// What the code of an answer gets. Never null.
+    /// The environment of an answer. Never null.
     Env,
 }
 
 use Ty::*;
 
-/// The types of references that are kept in globals and tables.
+/// The types of references in globals and tables.
 pub const KEPT: [Ty; 21] = [
     Obj,
     Sub,
@@ -61,7 +58,7 @@ pub const KEPT: [Ty; 21] = [
 ];
 
 impl Ty {
-    /// Its name in the names of globals and so on.
+    /// Its part of the names of globals and tables.
     pub fn name(self) -> String {
         match self {
             I32 => "i32".into(),
@@ -80,7 +77,7 @@ impl Ty {
         }
     }
 
-    /// As it is written.
+    /// Its text.
     pub fn text(self) -> String {
         match self {
             I32 | I64 | F64 | V128 => self.name(),
@@ -94,13 +91,13 @@ impl Ty {
         if self == Exn { "exn".into() } else { format!("${}", self.name()) }
     }
 
-    /// What `ref.null` says for it.
+    /// Its null.
     pub fn null(self) -> String {
         format!("(ref.null {})", self.heap())
     }
 }
 
-/// Types one after the other, as they are written.
+/// The texts of types.
 pub fn texts(types: &[Ty]) -> String {
     types.iter().map(|ty| ty.text()).collect::<Vec<_>>().join(" ")
 }
@@ -115,10 +112,10 @@ pub fn results(types: &[Ty]) -> String {
     if types.is_empty() { String::new() } else { format!("(result {})", texts(types)) }
 }
 
-/// What is written to an object, to see that it is one.
+/// Identifies an object.
 pub const MAGIC: u32 = 0x0b1ec7;
 
-/// What is written to the last field of an object of the subtype.
+/// Identifies the last field of an object of the subtype.
 pub const EXTRA: u64 = 0x5b0b_1ec7_5b0b_1ec7;
 
 /// The types of all modules.
@@ -170,7 +167,7 @@ pub const TYPES: &str = "
   (type $ask1 (func (param i32 (ref null $obj)) (result (ref null $sub))))
 ";
 
-/// What a stack of the bag is switched to with, its return stack last.
+/// The parameters of a stack of the bag, the return stack last.
 pub fn bag(n: u8) -> Vec<Ty> {
     match n {
         0 => vec![Bag(1)],
@@ -183,7 +180,7 @@ pub fn bag(n: u8) -> Vec<Ty> {
     }
 }
 
-/// What a task receives and gives.
+/// The types that a task receives and gives.
 pub fn task(n: u8) -> (Vec<Ty>, Vec<Ty>) {
     match n {
         0 => (vec![], vec![I32]),
@@ -195,7 +192,7 @@ pub fn task(n: u8) -> (Vec<Ty>, Vec<Ty>) {
     }
 }
 
-/// What a typed continuation takes and gives.
+/// The parameters and results of a typed continuation.
 pub fn cont(n: u8) -> (Vec<Ty>, Vec<Ty>) {
     match n {
         0 => (vec![], vec![]),
@@ -229,7 +226,7 @@ pub const STACK_EVENTS: [Tag; 5] = [
     Tag { name: "$s4", values: &[Obj, I64, I64, I64, I64, F64, Stack] },
 ];
 
-/// Tags for `switch_throw`, and the stack that is left at the end.
+/// Tags for `switch_throw`, with the suspended stack at the end.
 pub const THROWN: [Tag; 3] = [
     Tag { name: "$x0", values: &[Bag(1)] },
     Tag { name: "$x1", values: &[Sub, Bag(0)] },
@@ -241,11 +238,11 @@ pub fn thrown() -> Vec<Tag> {
     [&EVENTS[..], &STACK_EVENTS, &THROWN].concat()
 }
 
-/// A tag to suspend with: what it sends, and what comes back.
+/// Tags for `suspend`: name, values sent, values returned.
 pub const SUSPENSIONS: [(&str, &[Ty], &[Ty]); 2] =
     [("$y0", &[], &[]), ("$y1", &[I32, Sub], &[Obj])];
 
-/// What is shared, each as the text of an import or a definition of it.
+/// The shared items, each as an import and as a definition.
 fn items() -> Vec<(String, String, String)> {
     let mut items = Vec::new();
     let mut item = |name: String, kind: String, init: &str| items.push((name, kind, init.into()));
@@ -281,7 +278,7 @@ fn items() -> Vec<(String, String, String)> {
     items
 }
 
-/// The module that has what all others share.
+/// The text of the shared module.
 pub fn shared() -> String {
     let mut text = format!("(module{TYPES}");
     for (name, kind, init) in items() {
@@ -291,7 +288,7 @@ pub fn shared() -> String {
     text + ")\n"
 }
 
-/// The imports of what is shared.
+/// The imports of the shared items.
 pub fn imports() -> String {
     let mut text = String::new();
     for (name, kind, _) in items() {

@@ -1,9 +1,9 @@
-//! Changes of bytes.
+//! Mutates binaries.
 
 use arbitrary::{Result, Unstructured};
 use std::fmt::Write;
 
-/// Changes a binary in a few places, perhaps with parts of another.
+/// Mutates a binary in a few places, perhaps with parts of another.
 pub fn changed(mut bytes: Vec<u8>, other: &[u8], u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     for _ in 0..u.int_in_range(1..=6)? {
         change(&mut bytes, other, u)?;
@@ -11,7 +11,7 @@ pub fn changed(mut bytes: Vec<u8>, other: &[u8], u: &mut Unstructured<'_>) -> Re
     Ok(bytes)
 }
 
-/// Changes a byte or two now and then: most often it is not text any more.
+/// Sometimes mutates a byte or two, which mostly makes the text invalid.
 pub fn rarely_changed(mut bytes: Vec<u8>, u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     if u.int_in_range(0..=14)? == 14 {
         change(&mut bytes, &[0xff, 0xfe], u)?;
@@ -23,7 +23,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], u: &mut Unstructured<'_>) -> Result
     if bytes.is_empty() {
         return Ok(());
     }
-    // Most of the head of a module is better left alone.
+    // Mostly keeps the head of a module.
     let first = if bytes.len() > 8 && !u.ratio(1, 20)? { 8 } else { 0 };
     let at = u.int_in_range(first..=bytes.len() - 1)?;
     match u.int_in_range(0..=9)? {
@@ -48,7 +48,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], u: &mut Unstructured<'_>) -> Result
             bytes.splice(at..over, other[begin..end].iter().copied());
         }
         8 => {
-            // The largest numbers that the format can write, and larger ones.
+            // The largest numbers of the format, and larger ones.
             let number: &[u8] = u.choose(&[
                 &[0xff, 0xff, 0xff, 0xff, 0x0f][..],
                 &[0xff, 0xff, 0xff, 0xff, 0x7f],
@@ -63,7 +63,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], u: &mut Unstructured<'_>) -> Result
     Ok(())
 }
 
-/// A binary as the text format writes one.
+/// Prints a binary as a `(module binary ..)`.
 pub fn as_text(bytes: &[u8]) -> String {
     let mut text = String::from("(module binary");
     for line in bytes.chunks(16) {

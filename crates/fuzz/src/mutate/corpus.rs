@@ -1,12 +1,11 @@
-//! What there is to mutilate: the examples, the scripts and the programs of this
-//! repository.
+//! The corpus: the examples, the scripts and the programs of this repository.
 
 use super::token;
 use arbitrary::{Result, Unstructured};
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Texts that are longer take too much time for what they show.
+/// The maximum size of a text. Longer ones take too much time.
 const LONGEST: usize = 12_000;
 
 /// The forms of each file.
@@ -18,7 +17,7 @@ static FILES: LazyLock<Vec<Vec<String>>> = LazyLock::new(|| {
         let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
         paths.extend(entries.map(|entry| entry.path()));
     }
-    // The order of a folder is that of no order.
+    // Folders are listed in no particular order.
     paths.sort();
     let files = paths.iter().filter_map(|path| std::fs::read_to_string(path).ok());
     let forms = files.map(|text| {
@@ -45,7 +44,7 @@ pub fn module(u: &mut Unstructured<'_>) -> Result<&'static str> {
     u.choose(&MODULES).copied()
 }
 
-/// Some forms of a script that follow each other.
+/// Some consecutive forms of a script.
 pub fn script(u: &mut Unstructured<'_>) -> Result<String> {
     let forms = u.choose(&FILES)?;
     let begin = u.choose_index(forms.len())?;
@@ -54,13 +53,12 @@ pub fn script(u: &mut Unstructured<'_>) -> Result<String> {
     Ok(some.join("\n"))
 }
 
-/// A module in the binary format, if it has one without imports of a script.
+/// A module in the binary format, unless it has imports of a script.
 pub fn binary(module: &str) -> Option<Vec<u8>> {
     ropewalk_text::Text::parse(module).ok().map(|text| text.binary().to_vec())
 }
 
-/// Whether nothing in a script can go on for ever, or for long: the runner of
-/// scripts has no limit of time, so what might is not run.
+/// Whether a script cannot run for long. The runner of scripts has no time limit.
 pub fn ends_soon(script: &str) -> bool {
     let endless = [
         "loop",

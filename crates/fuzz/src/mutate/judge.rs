@@ -1,8 +1,6 @@
-//! Every entry point that takes what others have written, and what is wrong with
-//! a result.
+//! Runs every entry point that takes untrusted input, and checks its result.
 //!
-//! Nothing may panic, and nothing take long. An error says what is wrong, and
-//! where in the source.
+//! Nothing may panic or take long. An error has a message and a position in the source.
 
 use super::Input;
 use ropewalk::{Config, Engine, Error, Module, ModuleError};
@@ -13,7 +11,7 @@ use std::time::{Duration, Instant};
 
 type Verdict<T = ()> = Result<T, String>;
 
-/// More than any input of this size needs, on a machine with other work.
+/// A time limit that inputs of this size never need, even on a loaded machine.
 const LONGEST: Duration = Duration::from_secs(20);
 
 static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
@@ -22,7 +20,7 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     Engine::new(&config).expect("a valid configuration")
 });
 
-/// Says what is wrong with how the engine treats an input.
+/// Runs an input, and reports problems.
 pub fn check(input: &Input) -> Verdict {
     let begin = Instant::now();
     match input {
@@ -47,20 +45,20 @@ fn module(bytes: &[u8]) -> Verdict {
                 return Err(format!("two messages: {validated:?} and {compiled:?}"));
             }
         }
-        // What the compiler cannot do is not invalid.
+        // A limit of the compiler does not make a module invalid.
         (Ok(()), Err(compiled)) => {
             error(compiled, bytes)?;
         }
         (Err(validated), Ok(_)) => return Err(format!("compiles, though {validated}")),
     }
-    // Also what is not valid can be lowered, or be printed.
+    // Invalid modules can be lowered and printed too.
     if let Ok(source) = std::str::from_utf8(bytes) {
         text(source)?;
     }
     Ok(())
 }
 
-/// A valid module is valid when it has been lowered.
+/// Checks that a valid module is still valid after lowering.
 fn lowers(bytes: &[u8]) -> Verdict {
     let Ok(source) = std::str::from_utf8(bytes) else { return Ok(()) };
     if source.starts_with('\0') {
@@ -76,7 +74,7 @@ fn lowers(bytes: &[u8]) -> Verdict {
     }
 }
 
-/// What parses has a binary, of which every place can be asked for.
+/// Checks that parsed text has a binary, and positions for all its bytes.
 fn text(source: &str) -> Verdict {
     match Text::parse(source) {
         Ok(text) => {
@@ -96,7 +94,7 @@ fn text(source: &str) -> Verdict {
     }
 }
 
-/// What an error says, if it says enough.
+/// The message of an error, if the error is complete.
 fn error(error: &Error, bytes: &[u8]) -> Verdict<String> {
     let error = error.downcast_ref::<ModuleError>();
     let error = error.ok_or_else(|| "an error of another kind".to_string())?;
@@ -120,17 +118,16 @@ fn error(error: &Error, bytes: &[u8]) -> Verdict<String> {
     }
 }
 
-/// Whether a limit of the compiler was reached.
 fn is_limit(message: &str) -> bool {
     message.starts_with("the module is too large: ")
 }
 
-/// Whether it is one on the module as a whole, which has no place.
+/// Whether it is a limit on the whole module, which has no position.
 fn is_limit_of_whole(message: &str) -> bool {
     message.starts_with("the module is too large: its ")
 }
 
-/// Whether there is a line and a column in a source.
+/// Whether a position exists in a source.
 fn is_within(source: &str, line: usize, column: usize) -> Verdict {
     let lines = lines(source);
     let text = line.checked_sub(1).and_then(|line| lines.get(line));
@@ -141,7 +138,7 @@ fn is_within(source: &str, line: usize, column: usize) -> Verdict {
     }
 }
 
-/// The lines of a source: a carriage return ends one too.
+/// The lines of a source. A carriage return ends a line, too.
 fn lines(source: &str) -> Vec<String> {
     source.replace("\r\n", "\n").split(['\n', '\r']).map(str::to_string).collect()
 }

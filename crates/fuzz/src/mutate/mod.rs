@@ -1,13 +1,12 @@
-//! Modules and scripts of this repository, mutilated: as text, as binaries, and
-//! two of them in one.
+//! Target `mutate`: mutated modules and scripts of this repository, as text and as binaries.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `corpus` | what there is to mutilate |
-//! | `token` | the tokens and forms of a text |
-//! | `text` | changes of text |
-//! | `binary` | changes of bytes |
-//! | `judge` | every entry point, and what is wrong with a result |
+//! | `corpus` | the inputs to mutate |
+//! | `token` | finds tokens and forms in a text |
+//! | `text` | mutates text |
+//! | `binary` | mutates binaries |
+//! | `judge` | runs every entry point, and checks its result |
 
 mod binary;
 mod corpus;
@@ -15,43 +14,28 @@ mod judge;
 mod text;
 mod token;
 
-use crate::Target;
+use crate::CaseTarget;
 use arbitrary::{Result, Unstructured};
 
-/// The target.
-pub struct Mutate;
+pub(crate) const TARGET: CaseTarget<Input> = CaseTarget {
+    name: "mutate",
+    make: input,
+    check: |input| judge::check(&input),
+    render: |input| match input {
+        Input::Module(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) if !text.starts_with('\0') => text.to_string(),
+            _ => binary::as_text(bytes),
+        },
+        Input::Script(text) => text.clone(),
+    },
+};
 
-/// What is put into the engine.
+/// An input for the engine.
 pub enum Input {
-    /// A module in either format, or what is left of one.
+    /// A module in either format, or a damaged one.
     Module(Vec<u8>),
-    /// A script, in which nothing can run for long.
+    /// A script without code that runs for long.
     Script(String),
-}
-
-impl Target for Mutate {
-    fn name(&self) -> &'static str {
-        "mutate"
-    }
-
-    fn check(&self, entropy: &[u8]) -> std::result::Result<(), String> {
-        match input(&mut Unstructured::new(entropy)) {
-            Ok(input) => judge::check(&input),
-            Err(_) => Ok(()),
-        }
-    }
-
-    fn render(&self, entropy: &[u8]) -> String {
-        match input(&mut Unstructured::new(entropy)) {
-            Ok(Input::Module(bytes)) => match String::from_utf8(bytes) {
-                Ok(text) if !text.starts_with('\0') => text,
-                Ok(text) => binary::as_text(text.as_bytes()),
-                Err(error) => binary::as_text(error.as_bytes()),
-            },
-            Ok(Input::Script(text)) => text,
-            Err(_) => String::new(),
-        }
-    }
 }
 
 /// Makes an input.

@@ -1,10 +1,10 @@
-//! Changes of text.
+//! Mutates text.
 
 use super::corpus;
 use super::token;
 use arbitrary::{Result, Unstructured};
 
-/// Changes a text in a few places.
+/// Mutates a text in a few places.
 pub fn changed(mut text: String, u: &mut Unstructured<'_>) -> Result<String> {
     for _ in 0..u.int_in_range(1..=5)? {
         if text.len() > LONGEST {
@@ -22,10 +22,10 @@ pub fn changed(mut text: String, u: &mut Unstructured<'_>) -> Result<String> {
     Ok(text)
 }
 
-/// What is longer is not changed further.
+/// Longer texts are not mutated further.
 const LONGEST: usize = 300_000;
 
-/// Words that stand for what is at a limit, or in another design.
+/// Words at a limit, or of another design.
 const WORDS: &[&str] = &[
     "0",
     "-1",
@@ -157,7 +157,7 @@ fn change_form(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
         0 => String::new(),
         1 => format!("{form} {form}"),
         2 => text[u.choose(&forms)?.1.clone()].to_string(),
-        // What is in it, without it.
+        // Replaces a form by its contents.
         3 => form.trim_start_matches('(').trim_end_matches(')').to_string(),
         _ => {
             let other = corpus::module(u)?;
@@ -188,7 +188,7 @@ fn change_character(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
     Ok(format!("{}{new}{}", &text[..at], &text[at..]))
 }
 
-/// Opens many forms in one place, and perhaps closes them.
+/// Opens many forms in one place, and may close them.
 fn nest(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
     let opening = *u.choose(&[
         "(block ",
@@ -219,7 +219,7 @@ fn nest(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
     Ok(format!("{before}{opening}{form}{closing}{after}"))
 }
 
-/// Makes a token long, or repeats a form.
+/// Lengthens a token, or repeats a form.
 fn lengthen(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
     let count = *u.choose(&[40, 1000, 20_000])?;
     let tokens = token::tokens(text);

@@ -1,9 +1,8 @@
-//! The tokens and forms of a text, found without understanding it: what comes
-//! here may be no text of WebAssembly any more.
+//! Finds tokens and forms in any text, which may not be valid WebAssembly text.
 
 use std::ops::Range;
 
-/// Where each token of a text is: parentheses, strings, comments, and words.
+/// The ranges of tokens: parentheses, strings, comments and words.
 pub fn tokens(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::new();
@@ -35,7 +34,7 @@ fn end_of_string(bytes: &[u8], begin: usize) -> usize {
         at += if bytes[at] == b'\\' { 2 } else { 1 };
     }
     let mut end = (at + 1).min(bytes.len());
-    // An escape at the end may have led into a character.
+    // An escape at the end may point into a character.
     while end < bytes.len() && bytes[end] & 0xc0 == 0x80 {
         end += 1;
     }
@@ -47,14 +46,14 @@ fn end_of_comment(bytes: &[u8], begin: usize) -> usize {
     end.map_or(bytes.len(), |end| begin + end + 2)
 }
 
-/// Where each form of a text is that is in no other.
+/// The ranges of the outermost forms.
 pub fn forms(text: &str) -> Vec<Range<usize>> {
     let all = nested(text);
     let is_outer = |form: &&(usize, Range<usize>)| form.0 == 0;
     all.iter().filter(is_outer).map(|(_, range)| range.clone()).collect()
 }
 
-/// Every form of a text, and how deep it is.
+/// All forms of a text, with their nesting.
 pub fn nested(text: &str) -> Vec<(usize, Range<usize>)> {
     let mut open = Vec::new();
     let mut forms = Vec::new();

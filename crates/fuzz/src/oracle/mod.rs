@@ -1,4 +1,4 @@
-//! What cases are judged by: the engine in other modes, and another engine.
+//! Oracles: other modes of the engine, and another engine.
 
 pub mod modes;
 pub mod observation;

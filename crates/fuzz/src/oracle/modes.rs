@@ -1,14 +1,14 @@
-//! The modes of the engine, in all of which a program does the same.
+//! The modes of the engine. A program must do the same in all of them.
 
 use ropewalk::stress::{self, GENERATIONS_LEFT, POOL_OF_ONE};
 use ropewalk::{Config, Engine};
 use std::sync::LazyLock;
 
-/// A way to run programs.
+/// A mode to run programs in.
 pub struct Mode {
-    /// What it is called in reports.
+    /// The name in reports.
     pub name: &'static str,
-    /// An engine that runs so. Its pools are shared by all cases.
+    /// An engine in this mode. All cases share its pools.
     pub engine: Engine,
 }
 
@@ -38,14 +38,13 @@ const OTHERS: [stress::Mode; 9] = [
     stress::PARK,
 ];
 
-/// What no case may exceed.
+/// The limits of all cases.
 fn limits() -> Config {
     let mut config = Config::new();
     config.max_heap(64 << 20).max_wasm_stack(1 << 20).max_stacks(10_000).max_activations(100);
     config
 }
 
-/// A mode with other settings.
 fn mode(mode: stress::Mode, mut config: Config) -> Mode {
     let engine = Engine::new(mode.apply(&mut config)).expect("a mode is a valid configuration");
     Mode { name: mode.name, engine }

@@ -1,9 +1,8 @@
-//! What is seen of a module while it runs, in the words of no engine.
+//! Observations of a module while it runs, independent of the engine.
 
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A value, as far as engines agree about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "their names are those of the types")]
 pub enum Value {
@@ -14,11 +13,11 @@ pub enum Value {
     V128(u128),
     I31(u32),
     Null,
-    /// Of any kind.
+    /// A reference of any kind.
     Reference,
 }
 
-/// Why something trapped.
+/// The cause of a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "their names are those of the traps")]
 pub enum Cause {
@@ -33,11 +32,11 @@ pub enum Cause {
     NullReference,
     ArrayOutOfBounds,
     CastFailure,
-    /// A stack or a heap is full, which happens earlier or later.
+    /// A stack or a heap is full. Engines differ in when this happens.
     Exhausted,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// With results.
@@ -48,24 +47,24 @@ pub enum Ending {
     Threw(Vec<Value>),
 }
 
-/// All that is seen.
+/// All observations of a run.
 #[derive(Debug, Default)]
 pub struct Observation {
     calls: Vec<(String, Ending)>,
     state: Vec<(String, String)>,
-    /// What the host was told.
+    /// The values that the host received.
     pub notes: Vec<Value>,
 }
 
 impl Observation {
-    /// Notes how a call ended; says whether what follows can be compared.
+    /// Records the outcome of a call. Returns whether later observations can be compared.
     pub fn end(&mut self, name: &str, ending: Ending) -> bool {
         let goes_on = ending != Ending::Trapped(Cause::Exhausted);
         self.calls.push((name.to_string(), ending));
         goes_on
     }
 
-    /// Notes what a memory holds.
+    /// Records the contents of a memory.
     pub fn memory(&mut self, name: &str, bytes: &[u8]) {
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
@@ -73,18 +72,17 @@ impl Observation {
         self.state.push((format!("memory {name}"), summary));
     }
 
-    /// Notes what a global holds.
+    /// Records the value of a global.
     pub fn global(&mut self, name: &str, value: Vec<Value>) {
         self.state.push((format!("global {name}"), format!("{value:?}")));
     }
 
-    /// Notes what a table holds.
+    /// Records the contents of a table.
     pub fn table(&mut self, name: &str, held: Vec<Value>) {
         self.state.push((format!("table {name}"), format!("{held:?}")));
     }
 
-    /// Compares it with what was seen elsewhere, up to where a stack or heap was
-    /// full in one of the two.
+    /// Compares two runs, up to the point where a stack or heap was full in one of them.
     pub fn same_as(&self, other: &Observation, here: &str, there: &str) -> Result<(), String> {
         let is_exhausted =
             |(_, ending): &(String, Ending)| *ending == Ending::Trapped(Cause::Exhausted);

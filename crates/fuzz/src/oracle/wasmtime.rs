@@ -1,4 +1,4 @@
-//! What a module does in Wasmtime.
+//! Runs a module in Wasmtime.
 
 use super::observation::{Cause, Ending, Observation, Value};
 use crate::smith::{f32_bits, f64_bits};
@@ -15,19 +15,18 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     config.wasm_function_references(true).wasm_gc(true).wasm_exceptions(true);
     config.wasm_tail_call(true).wasm_multi_memory(true).wasm_memory64(true);
     config.wasm_wide_arithmetic(true).wasm_extended_const(true);
-    // As large as the stack of a call on the other side.
+    // The same size as in the engine under test.
     config.max_wasm_stack(1 << 20).async_stack_size(4 << 20);
     Engine::new(&config).expect("a valid configuration")
 });
 
-/// What the host was told, and how much a store may have.
+/// The values that the host received, and the limits of a store.
 struct Host {
     notes: Vec<Value>,
     limits: StoreLimits,
 }
 
-/// Runs everything that a module exports; nothing is seen of what Wasmtime
-/// cannot do.
+/// Runs all exports of a module. Returns `None` if Wasmtime does not support it.
 pub fn observe(wasm: &[u8], numbers: &[u64]) -> Result<Option<Observation>, String> {
     let Ok(module) = Module::new(&ENGINE, wasm) else { return Ok(None) };
     let limits = StoreLimitsBuilder::new().memory_size(256 << 20).build();
@@ -175,7 +174,7 @@ fn ending(store: &mut Store<Host>, error: &::wasmtime::Error) -> Result<Ending, 
         let thrown: Vec<Val> = thrown.collect();
         return Ok(Ending::Threw(values(store, &thrown)?));
     }
-    // What is no trap is that something is full.
+    // Other errors mean that something is full.
     let Some(trap) = error.downcast_ref::<Trap>() else {
         return Ok(Ending::Trapped(Cause::Exhausted));
     };

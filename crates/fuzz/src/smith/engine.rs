@@ -1,4 +1,4 @@
-//! What a module does in a mode of the engine.
+//! Runs a module in a mode of the engine.
 
 use super::generate::Case;
 use crate::oracle::modes::Mode;
@@ -8,10 +8,10 @@ use ropewalk::{
     TrapCode, Val, ValType,
 };
 
-/// What the host was told.
+/// The values that the host received.
 type Notes = Vec<Value>;
 
-/// Runs everything that a module exports.
+/// Runs all exports of a module.
 pub fn observe(mode: &Mode, case: &Case) -> Result<Observation, String> {
     let module = Module::from_binary(&mode.engine, &case.wasm)
         .map_err(|error| format!("{}: refused: {error}", mode.name))?;
@@ -52,7 +52,7 @@ fn linker(store: &mut Store<Notes>) -> ropewalk::Result<Linker<Notes>> {
     Ok(linker)
 }
 
-/// Calls each function that can be called with numbers and null.
+/// Calls each function whose parameters are numbers and nullable references.
 fn call_all(
     store: &mut Store<Notes>,
     instance: Instance,
@@ -91,19 +91,19 @@ fn argument(ty: ValType, numbers: &mut impl Iterator<Item = u64>) -> Option<Val>
     })
 }
 
-/// The bits of a float that is the same in every engine.
+/// The bits of a float, with a canonical NaN.
 pub fn f32_bits(number: u64) -> u32 {
     let float = f32::from_bits(number as u32);
     if float.is_nan() { 0x7fc0_0000 } else { float.to_bits() }
 }
 
-/// The same for the longer ones.
+/// The bits of a double, with a canonical NaN.
 pub fn f64_bits(number: u64) -> u64 {
     let float = f64::from_bits(number);
     if float.is_nan() { 0x7ff8_0000_0000_0000 } else { float.to_bits() }
 }
 
-/// Notes what memories, globals and tables hold in the end.
+/// Records the final contents of memories, globals and tables.
 fn look_at_all(
     store: &mut Store<Notes>,
     instance: Instance,
@@ -157,7 +157,7 @@ fn values(store: &mut Store<Notes>, values: &[Val]) -> Result<Vec<Value>, String
     values.iter().map(value).collect()
 }
 
-/// How a call that did not return ended.
+/// The outcome of a call that did not return.
 fn ending(store: &mut Store<Notes>, error: &ropewalk::Error) -> Result<Ending, String> {
     if let Some(trap) = error.downcast_ref::<Trap>() {
         let cause = cause(trap.code());

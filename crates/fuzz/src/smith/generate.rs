@@ -1,34 +1,32 @@
-//! Modules, and arguments for what they export.
+//! Generates modules, and arguments for their exports.
 
 use arbitrary::{Result, Unstructured};
 use std::sync::LazyLock;
 use wasm_smith::{Config, Module};
 
-/// A module, how it is called, and where.
+/// A module, its arguments, and a mode.
 pub struct Case {
-    /// The module.
     pub wasm: Vec<u8>,
-    /// Arguments are taken from here, in turns.
+    /// The numbers for arguments, used in turn.
     pub numbers: Vec<u64>,
-    /// The mode in which it runs beside the default one.
+    /// The mode in which it runs besides the default.
     pub mode: usize,
 }
 
-/// What each loop and each call uses up.
+/// The fuel of a module: each loop iteration and each call uses some.
 const FUEL: u32 = 1500;
 
-/// Makes a case.
 pub fn case(u: &mut Unstructured<'_>, modes: usize) -> Result<Case> {
     let mode = u.int_in_range(1..=modes - 1)?;
     let numbers = (0..8).map(|_| number(u)).collect::<Result<_>>()?;
     let mut module = Module::new(config(u)?, u)?;
-    // It fails only for bodies that are arbitrary bytes, which are not made.
+    // This fails only for bodies of arbitrary bytes, which are not generated.
     let fuel = module.ensure_termination(FUEL);
     fuel.map_err(|_| arbitrary::Error::IncorrectFormat)?;
     Ok(Case { wasm: module.to_bytes(), numbers, mode })
 }
 
-/// A number that is at a limit, or small, or any.
+/// A number: at a limit, small, or any.
 fn number(u: &mut Unstructured<'_>) -> Result<u64> {
     let bits = [0, 1, u64::MAX, 1 << 31, 1 << 63, 0x7fff_ffff, 0x3ff0_0000_0000_0000, 0xffff];
     match u.int_in_range(0..=2)? {
@@ -38,8 +36,7 @@ fn number(u: &mut Unstructured<'_>) -> Result<u64> {
     }
 }
 
-/// What the engine implements, without what a machine may decide, and in sizes
-/// that a test can afford.
+/// The features of the engine, without nondeterminism, in sizes that a test can afford.
 fn config(u: &mut Unstructured<'_>) -> Result<Config> {
     Ok(Config {
         available_imports: Some(IMPORTS.clone()),
@@ -74,7 +71,7 @@ fn config(u: &mut Unstructured<'_>) -> Result<Config> {
     })
 }
 
-/// What the host gives.
+/// The imports from the host.
 static IMPORTS: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let text = ropewalk_text::Text::parse(
         r#"(module

@@ -1,10 +1,10 @@
-//! Modules of WebAssembly 3.0 by `wasm-smith`, which end since they have fuel.
-//! They do the same in every mode of the engine, and in another engine.
+//! Target `smith`: modules of WebAssembly 3.0 by `wasm-smith`, which end because they have fuel. They
+//! must do the same in every mode of the engine, and in another engine.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
-//! | `generate` | modules, and arguments for what they export |
-//! | `engine` | what a module does in a mode of the engine |
+//! | `generate` | modules, and arguments for their exports |
+//! | `engine` | runs a module in a mode of the engine |
 
 mod engine;
 mod generate;
@@ -12,40 +12,22 @@ mod generate;
 #[cfg(feature = "wasmtime")]
 pub(crate) use engine::{f32_bits, f64_bits};
 
-use crate::Target;
+use crate::CaseTarget;
 use crate::oracle::modes;
 use crate::oracle::observation::Observation;
-use arbitrary::Unstructured;
 use generate::Case;
 
-/// The target.
-pub struct Smith;
-
-impl Target for Smith {
-    fn name(&self) -> &'static str {
-        "smith"
-    }
-
-    fn check(&self, entropy: &[u8]) -> Result<(), String> {
-        match case(entropy) {
-            Some(case) => check(&case),
-            None => Ok(()),
-        }
-    }
-
-    fn render(&self, entropy: &[u8]) -> String {
-        case(entropy).map_or_else(String::new, |case| {
-            let text = wasmprinter::print_bytes(&case.wasm);
-            let text = text.unwrap_or_else(|error| format!(";; not printed: {error}"));
-            let mode = modes::all()[case.mode].name;
-            format!(";; beside the default: {mode}\n;; arguments: {:?}\n{text}", case.numbers)
-        })
-    }
-}
-
-fn case(entropy: &[u8]) -> Option<Case> {
-    generate::case(&mut Unstructured::new(entropy), modes::all().len()).ok()
-}
+pub(crate) const TARGET: CaseTarget<Case> = CaseTarget {
+    name: "smith",
+    make: |u| generate::case(u, modes::all().len()),
+    check: |case| check(&case),
+    render: |case| {
+        let text = wasmprinter::print_bytes(&case.wasm);
+        let text = text.unwrap_or_else(|error| format!(";; not printed: {error}"));
+        let mode = modes::all()[case.mode].name;
+        format!(";; beside the default: {mode}\n;; arguments: {:?}\n{text}", case.numbers)
+    },
+};
 
 fn check(case: &Case) -> Result<(), String> {
     let [default, ..] = modes::all() else { return Err("there is no mode".to_string()) };

@@ -1,26 +1,22 @@
-//! What a design does: the verbs that every folder of a design implements.
+//! [`Design`]: what each design implements.
 
 use std::fmt;
 
-use super::instruction::Instruction;
-use super::lowering::Lowering;
-use super::module::{Module, TypeDef};
-use super::output::Pieces;
-use super::tree::{Node, Tree};
-use super::types::Signature;
-use super::word::Word;
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::{Module, TypeDef};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, Node, Signature, Tree, Word};
+use crate::error::{Error, Result};
 
-/// The designs, in the order in which they are asked.
+/// The designs, in the order in which a word is shown to them.
 pub(crate) const DESIGNS: &[&dyn Design] = &[
     &super::continuation::Continuations,
-    &super::stack::BagOfStacks,
+    &super::bag::BagOfStacks,
     &super::task::Tasks,
     &super::fiber::Fibers,
     &super::first_class::FirstClass,
 ];
 
-/// What a word of a design stands for, and with it the verb that lowers it.
+/// The role of a word, which selects the method that lowers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The head of a definition of a type: `(type $x (stack ..))`.
@@ -29,57 +25,50 @@ pub(crate) enum Role {
     HeapType,
     /// A value type in one word: `fiberref`.
     ValueType,
-    /// An instruction.
     Instruction,
-    /// A field of the module, or what an import or export says it is.
+    /// A field of the module, or its description in an import or export.
     Field,
     /// A field of the module that is a function, except for its keyword.
     Function,
 }
 
-/// A design: a set of words with their types and instructions, and how they
-/// are said in the standard text.
+/// A design: its words, types and instructions, and how each becomes standard text.
 ///
-/// A module is lowered in this order: each word is recognised; definitions are
-/// read, the module over, before anything is lowered, so that they may stand
-/// in any order; then the module is walked once from front to back, and types
-/// are defined, fields and instructions lowered, and heap and value types
-/// printed where they stand. The walk is made twice, for the standard text
-/// and for the [shadow](super::shadow); a design asks the lowering which.
+/// A module is lowered in this order. Each word is recognized. All definitions are read before
+/// anything is lowered, so they may appear in any order. Then a walk from front to back defines
+/// types, lowers fields and instructions, and prints heap and value types. The walk happens twice,
+/// for the standard text and for the [shadow](super::check::shadow); a design asks the lowering
+/// which one it is.
 pub(crate) trait Design: Sync + fmt::Debug {
-    /// The name of the design, unlike that of any other.
+    /// The name of the design, which is unique.
     fn name(&self) -> &'static str;
 
-    /// What the design calls its types: `a stack type`.
+    /// How messages describe its types: `a stack type`.
     fn describe_type(&self) -> &'static str;
 
-    /// Parts of words, one of which is in every text with a form of this
-    /// design. Other texts may have them too.
+    /// Substrings, at least one of which occurs in every text that uses this design. Other texts
+    /// may have them too.
     fn hints(&self) -> &'static [&'static str];
 
-    /// The words that are instructions of this design wherever an instruction
-    /// can stand.
+    /// The words that are instructions of this design wherever an instruction is allowed.
     fn instructions(&self) -> &'static [&'static str];
 
-    /// Names that instructions had in an earlier draft of the design, and those
-    /// that they have.
+    /// Pairs of an instruction's name in an earlier draft and its current name.
     fn renamed(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// What a word stands for, if it is one of this design, unless that is one
-    /// of its instructions.
-    fn recognise(&self, word: &Word<'_, '_>) -> Option<Role>;
+    /// The role of a word of this design that is not one of its `instructions`.
+    fn recognize(&self, word: &Word<'_, '_>) -> Option<Role>;
 
-    /// What a word stands for, if it is one of this design.
+    /// The role of a word, if it belongs to this design.
     fn role(&self, word: &Word<'_, '_>) -> Option<Role> {
         let is_known = || self.instructions().contains(&word.text) || self.new_name(word).is_some();
         let is_instruction = || word.is_instruction() && is_known();
-        self.recognise(word).or_else(|| is_instruction().then_some(Role::Instruction))
+        self.recognize(word).or_else(|| is_instruction().then_some(Role::Instruction))
     }
 
-    /// The name that an instruction has, if a word is what an earlier draft
-    /// called it.
+    /// The current name of an instruction that an earlier draft named differently.
     fn new_name(&self, word: &Word<'_, '_>) -> Option<&'static str> {
         let found = self.renamed().iter().find(|(old, _)| *old == word.text);
         found.filter(|_| word.is_instruction()).map(|(_, new)| *new)
@@ -90,78 +79,73 @@ pub(crate) trait Design: Sync + fmt::Debug {
         Err(unexpected(tree, list))
     }
 
-    /// Reads a field of the module, or what an import says it is, and adds to
-    /// the module what it defines.
+    /// Reads a field of the module or the description in an import, and adds its definition to the
+    /// module.
     fn read_field<'a>(&self, tree: &Tree<'a>, list: Node, module: &mut Module<'a>) -> Result<()> {
         let _ = module;
         Err(unexpected(tree, list))
     }
 
-    /// Makes what the whole module needs, such as a type that stands for all
-    /// references. Called once, before anything is lowered, if the module has
-    /// a word of this design.
+    /// Adds what the whole module needs, such as a type that stands for all references. Called
+    /// once, before anything is lowered, if the module has a word of this design.
     fn prepare<'a>(&self, lowering: &mut Lowering<'a, '_>) -> Result<()> {
         let _ = lowering;
         Ok(())
     }
 
-    /// The standard types for a type, each `(type ..)`, in the order in which
-    /// they stand in one recursion group.
+    /// The standard types that a type becomes, each `(type ..)`, in their order in one recursion
+    /// group.
     fn define<'a>(
         &self,
         lowering: &mut Lowering<'a, '_>,
         definition: &TypeDef<'a>,
     ) -> Result<Vec<Pieces>>;
 
-    /// The standard heap type for a word, if it is a heap type of this design.
     fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
         let _ = (lowering, word);
         None
     }
 
-    /// The standard value type for a word, if it is one of this design.
     fn value_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
         let _ = (lowering, word);
         None
     }
 
-    /// Lowers a field of the module, or what an import or export says it is.
-    /// The walk continues inside it.
+    /// Lowers a field of the module, or its description in an import or export. The walk then
+    /// continues inside it.
     fn lower_field<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
         let _ = (lowering, list);
         Ok(())
     }
 
-    /// Looks at a whole function before the walk goes through it, if the module
-    /// has a word of this design.
+    /// Called for a whole function before the walk enters it, if the module has a word of this
+    /// design.
     fn enter_function<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
         let _ = (lowering, list);
         Ok(())
     }
 
-    /// Lowers an instruction. It has read its immediates then; its operands,
-    /// if it is folded, are lowered by the walk.
+    /// Lowers an instruction and reads its immediates. The walk lowers its folded operands.
     fn lower<'a>(
         &self,
         lowering: &mut Lowering<'a, '_>,
         instruction: &mut Instruction<'a>,
     ) -> Result<()>;
 
-    /// What is wrong in the binary of the standard text, and at which offset, if
-    /// only its types show that.
+    /// An error that only the types in the binary of the standard text reveal: its offset in the
+    /// binary, and the message.
     fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
         let _ = binary;
         None
     }
 
-    /// How the source says types of the text that is written: what to replace
-    /// in errors, by what.
+    /// Pairs of a type in the lowered text and the same type in the source, for messages.
     fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
         let _ = lowering;
         Vec::new()
     }
 }
 
-fn unexpected(tree: &Tree<'_>, list: Node) -> Fault {
-    Fault::malformed(tree.start(list), format!("unexpected {}", tree.describe(list)))
+fn unexpected(tree: &Tree<'_>, list: Node) -> Error {
+    Error::malformed(tree.start(list), format!("unexpected {}", tree.describe(list)))
 }

@@ -1,133 +1,99 @@
-//! The dialects: text with forms of the other designs becomes standard text.
+//! Lowers the dialects: text of the other designs becomes standard text.
 //!
-//! Bag of stacks, tasks, fibers and first-class stacks are text dialects, and so
-//! are continuations with `cont.clone`. A module that has a word of one of them is lowered to WebAssembly 3.0 with
-//! stack switching, where every primitive that the standard does not have is
-//! a call of an imported function of a reserved module. A module that has none
-//! is not touched.
+//! Bag of stacks, tasks, fibers and first-class stacks are dialects of the text format, and so are
+//! continuations with `cont.clone`. A module with a word of one of them is lowered to WebAssembly
+//! 3.0 with stack switching. Each primitive that the standard lacks becomes a call of an imported
+//! function of a reserved module. A module without such words stays as it is.
 //!
-//! The lowering is a row of passes:
+//! The passes, in order:
 //!
-//! 1. `tree`: the text becomes a flat tree of words and lists.
-//! 2. `word`: each keyword is shown to the designs; if none knows one, the
-//!    module is no dialect module, and nothing else happens.
-//! 3. `index`: numeric indices of types, functions, tags and labels are
-//!    refused, since lowering adds some.
-//! 4. `read`: the types, functions and tags of the module are read.
-//! 5. `walk`: each word of a design is lowered by an edit of the source.
-//! 6. `output`: the source is written with the edits, and with a map back.
-//! 7. `shadow`: passes 5 and 6 again, with types that keep the kinds apart;
-//!    the result is validated, and thrown away.
+//! 1. `source::tree` parses the text into a flat tree of words and lists.
+//! 2. `source::word` shows each keyword to the designs. If none recognizes one, the lowering ends.
+//! 3. `check::indices` rejects numeric indices of types, functions, tags and labels, since lowering
+//!    adds items of these kinds.
+//! 4. `definitions::read` reads the types, functions and tags of the module.
+//! 5. `lower::walk` lowers each word of a design by an edit of the source.
+//! 6. `lower::output` writes the edited source, with a map back to the original.
+//! 7. `check::shadow` repeats passes 5 and 6 with types that keep the kinds apart. The result is
+//!    validated and discarded.
 //!
-//! | file | what it holds |
+//! | folder or file | contents |
 //! | --- | --- |
-//! | `design` | the verbs that a design implements, and the list of designs |
-//! | `tree` | the words and lists of a text |
-//! | `advice` | words that look like those of a design |
-//! | `word` | where a keyword stands, and which design it belongs to |
-//! | `name` | names of the source, and new ones |
-//! | `types` | value types and signatures |
-//! | `type_definition` | the definitions of types in the standard text |
-//! | `module` | what a module defines |
-//! | `read` | how that is read |
-//! | `index` | which indices are refused |
-//! | `form` | the form of a primitive with a tag operand |
-//! | `instruction` | an instruction of a design and its immediates |
-//! | `closure` | parts of a function that become functions of their own |
-//! | `lowering` | what designs change and add, and how types are printed |
-//! | `walk` | the walk through the module |
-//! | `output` | edits, and the map from what is written to the source |
-//! | `shadow` | the check that kinds do not match each other |
+//! | `source` | words and lists, names, value types, instructions |
+//! | `definitions` | what a module defines |
+//! | `lower` | edits, added fields, and the walk that makes them |
+//! | `check` | advice about misplaced words, numeric indices, and kinds |
+//! | `design` | the trait that a design implements, and the list of designs |
+//! | `continuation`, `bag`, `task`, `fiber`, `first_class` | the designs |
 //! | `script` | the dialect modules of a script |
-//! | `continuation` | what the standard's continuations do not have |
-//! | `stack` | bag of stacks |
-//! | `task` | tasks |
-//! | `fiber` | fibers |
-//! | `first_class` | first-class stacks |
 //!
-//! A further design is a folder like `stack` that implements
-//! [`Design`](design::Design), and an entry in its list. What it may rely on:
+//! To add a design, add a folder like `bag` that implements [`Design`](design::Design), and an
+//! entry in the list of designs. A design relies on these:
 //!
-//! * [`Lowering::emit`] replaces an instruction, plain or folded, and leaves
-//!   its operands where they are.
-//! * [`Lowering::primitive`], [`Lowering::function_type`],
-//!   [`Lowering::declare`], [`Lowering::local`] and [`Lowering::label`] add
-//!   what the new instructions need, with names that clash with none.
-//! * [`Lowering::require`] states that types match; validators check it.
-//! * Numbers (how many parameters there are) and kinds (whether `$c` is a
-//!   stack type) are for the design to check, with an error that says what was
-//!   expected, what was found, and what to do.
-//! * What it prints through [`Lowering::ty`] and [`Lowering::signature`] is
-//!   right in the standard text and in the shadow.
+//! * [`Lowering::emit`] replaces an instruction, plain or folded, and keeps its operands in place.
+//! * [`Lowering::primitive`], [`Lowering::function_type`], [`Lowering::declare`],
+//!   [`Lowering::local`] and [`Lowering::label`] add what the new instructions need, with names
+//!   that clash with no other.
+//! * [`Lowering::require`] states that types match. A validator checks it.
+//! * [`Lowering::ty`] and [`Lowering::signature`] print types that are right in the standard text
+//!   and in the shadow.
+//! * Counts (of parameters, say) and kinds (whether `$c` is a stack type) are checked by the design.
+//!   Its errors say what was expected, what was found, and what to do.
 
-mod advice;
-mod closure;
+mod bag;
+mod check;
 mod continuation;
+mod definitions;
 mod design;
 mod fiber;
 mod first_class;
-mod form;
-mod index;
-mod instruction;
-mod lowering;
-mod module;
-mod name;
-mod output;
-mod read;
+mod lower;
 mod script;
-mod shadow;
-mod stack;
+mod source;
 mod task;
-mod tree;
-mod type_definition;
-mod types;
-mod walk;
-mod word;
-
-pub use script::Script;
-
-pub(crate) use output::SpanMap;
-pub(crate) use types::TypeWords;
 
 use std::ops::Range;
 
-use crate::fault::Result;
+use check::{indices, shadow, suggestions};
+use definitions::Module;
 use design::DESIGNS;
-use lowering::{Lowering, Rendering};
-use module::Module;
-use output::{Output, Pieces};
-use tree::{Node, Nodes, Tree};
-use word::Words;
+use lower::{Lowering, Output, Pieces, Rendering};
+use source::{Node, Nodes, Tree, Words};
 
-/// A dialect module in the standard text.
+use crate::error::Result;
+
+pub use script::Script;
+
+pub(crate) use lower::SpanMap;
+pub(crate) use source::TypeWords;
+
+/// A dialect module, lowered to standard text.
 #[derive(Debug)]
 pub(crate) struct Lowered {
     pub text: String,
-    /// From the standard text to the source.
     pub map: SpanMap,
-    /// Where the module stands in the source.
+    /// The offset of the module in the source.
     pub module: usize,
-    /// How the source says types of the standard text.
+    /// How messages print types in terms of the source.
     pub type_words: TypeWords,
-    /// The same module, only to be validated.
+    /// The same module with kinds kept apart, only for validation.
     shadow: Rendered,
 }
 
-/// Lowers the module in a part of a source. Nothing, if it is no dialect
-/// module.
+/// Lowers the module in a part of a source. Returns `None` if it is not a dialect module.
 pub(crate) fn lower(source: &str, range: Range<usize>) -> Result<Option<Lowered>> {
     if !may_have_dialects(&source[range.clone()]) {
         return Ok(None);
     }
     let tree = Tree::parse(source, range);
-    let Some(form) = Form::of(&tree) else { return Ok(None) };
+    let Some(form) = ModuleForm::of(&tree) else { return Ok(None) };
     let words = Words::new(&tree, form.list);
     if !words.are_there() {
         return Ok(None);
     }
-    // Only now: the standard parser says what is wrong with standard text.
-    match tree.fault() {
-        Some(fault) => Err(fault.clone()),
+    // Standard text returned above: its parser reports its errors better.
+    match tree.error() {
+        Some(error) => Err(error.clone()),
         None => form.lower(&words).map(Some),
     }
 }
@@ -135,63 +101,60 @@ pub(crate) fn lower(source: &str, range: Range<usize>) -> Result<Option<Lowered>
 /// Whether a text with one module uses a dialect.
 pub(crate) fn is_dialect(text: &str) -> bool {
     let tree = Tree::parse(text, 0..text.len());
-    let form = Form::of(&tree).filter(|_| may_have_dialects(text));
+    let form = ModuleForm::of(&tree).filter(|_| may_have_dialects(text));
     form.is_some_and(|form| Words::new(&tree, form.list).are_there())
 }
 
-/// Whether a text has what any dialect module has; a quick look that spares
-/// most texts the rest.
+/// A quick test that is true for every dialect module and false for most other texts.
 fn may_have_dialects(text: &str) -> bool {
     DESIGNS.iter().flat_map(|design| design.hints()).any(|hint| text.contains(hint))
 }
 
 impl Lowered {
-    /// What a design finds in the binary of the standard text, and at which
-    /// offset of that.
+    /// An error that a design finds in the binary of the standard text, with its offset there.
     pub fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
         DESIGNS.iter().find_map(|design| design.check_binary(binary))
     }
 
-    /// Checks that kinds of different designs do not match each other, given
-    /// the binary of the standard text.
+    /// Checks that kinds of different designs do not match each other, given the binary of the
+    /// standard text.
     pub fn check(&self, binary: &[u8]) -> Result<()> {
         shadow::check(&self.shadow, binary)
     }
 }
 
-/// A module that was written, and how the source says its types.
+/// A lowered module, and how messages print its types in terms of the source.
 #[derive(Debug)]
 struct Rendered {
     output: Output,
     type_words: TypeWords,
 }
 
-/// How a module is written: `(module $x? ..)`, or as its fields alone.
-struct Form<'t, 'a> {
+/// The form of a module: `(module $x? ..)`, or its fields alone.
+struct ModuleForm<'t, 'a> {
     tree: &'t Tree<'a>,
     list: Option<Node>,
-    /// `definition`, which only a script has, and which is left out.
+    /// The word `definition`, which only a script has. It is removed.
     definition: Option<Node>,
-    /// The first field.
     first: Node,
-    /// Behind the last field.
+    /// The node after the last field.
     end: Node,
 }
 
-impl<'t, 'a> Form<'t, 'a> {
-    /// Nothing, if it is a component, or not written as fields.
-    fn of(tree: &'t Tree<'a>) -> Option<Form<'t, 'a>> {
+impl<'t, 'a> ModuleForm<'t, 'a> {
+    /// `None` for a component, or a module that is not written as fields.
+    fn of(tree: &'t Tree<'a>) -> Option<ModuleForm<'t, 'a>> {
         match tree.top().next().and_then(|top| tree.head(top)) {
             Some("component") => None,
-            Some("module") => Form::module(tree),
+            Some("module") => ModuleForm::module(tree),
             _ => {
                 let end = tree.len();
-                Some(Form { tree, list: None, definition: None, first: 0, end })
+                Some(ModuleForm { tree, list: None, definition: None, first: 0, end })
             }
         }
     }
 
-    fn module(tree: &'t Tree<'a>) -> Option<Form<'t, 'a>> {
+    fn module(tree: &'t Tree<'a>) -> Option<ModuleForm<'t, 'a>> {
         let list = tree.top().next()?;
         let mut parts = tree.children(list).skip(1).peekable();
         let definition = parts.next_if(|&node| tree.word(node) == Some("definition"));
@@ -200,7 +163,7 @@ impl<'t, 'a> Form<'t, 'a> {
         let first = parts.next().unwrap_or(end);
         match tree.word(first) {
             Some("quote" | "binary" | "instance") => None,
-            _ => Some(Form { tree, list: Some(list), definition, first, end }),
+            _ => Some(ModuleForm { tree, list: Some(list), definition, first, end }),
         }
     }
 
@@ -209,9 +172,9 @@ impl<'t, 'a> Form<'t, 'a> {
     }
 
     fn lower(&self, words: &Words<'_, 'a>) -> Result<Lowered> {
-        advice::check_renamed(words)?;
-        index::check(self.tree)?;
-        let module = read::read(self.tree, words, self.fields())?;
+        suggestions::check_renamed(words)?;
+        indices::check(self.tree)?;
+        let module = definitions::read(self.tree, words, self.fields())?;
         let standard = self.render(words, &module, Rendering::Standard)?;
         let shadow = self.render(words, &module, Rendering::Shadow)?;
         let start = self.list.map_or(self.tree.range().start, |list| self.tree.start(list + 1));
@@ -227,7 +190,7 @@ impl<'t, 'a> Form<'t, 'a> {
     ) -> Result<Rendered> {
         let tree = self.tree;
         let mut lowering = Lowering::new(tree, module, rendering);
-        walk::walk(&mut lowering, words, self.fields())?;
+        lower::walk(&mut lowering, words, self.fields())?;
         let designs = words.designs();
         let mut type_words = lowering.type_words();
         type_words.extend(designs.iter().flat_map(|design| design.type_words(&lowering)));
@@ -242,8 +205,8 @@ impl<'t, 'a> Form<'t, 'a> {
         Ok(Rendered { output, type_words })
     }
 
-    /// Where fields can be put in front of the others: before the first, or
-    /// before the parenthesis that closes the module.
+    /// Where fields can be inserted before all others: before the first, or before the closing
+    /// parenthesis of the module.
     fn front(&self) -> usize {
         self.tree.start(self.first)
     }

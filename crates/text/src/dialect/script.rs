@@ -6,21 +6,18 @@ use std::sync::Arc;
 
 use wast::QuoteWat;
 
-use super::tree::{Node, Tree};
-use super::word::Words;
+use crate::dialect::source::{Node, Tree, Words};
+use crate::error::{Error, TextError};
+use crate::syntax::Literals;
+
 use super::{is_dialect, may_have_dialects};
-use crate::error::TextError;
-use crate::fault::Fault;
-use crate::literal::Literals;
 
 /// A script (`.wast`) whose modules may use dialects.
 ///
-/// The parser of scripts does not know the dialects. So it is given a copy of
-/// the script, of the same length, in which the fields of dialect modules are
-/// blank; every place in it is that of the script. Where it finds a module,
-/// [`Text::from_script`](crate::Text::from_script) reads the original. If the
-/// script cannot be read whole, that parser meets the place, and nothing that it
-/// does not know before.
+/// The parser of scripts does not know the dialects. It gets a copy of the script, of the same
+/// length, in which the fields of dialect modules are blank, so all its positions are those of the
+/// script. Where it finds a module, [`Text::from_script`](crate::Text::from_script) reads the
+/// original. If a script has unreadable parts, the parser reports the first one.
 ///
 /// ```
 /// use ropewalk_text::{Script, Text};
@@ -41,7 +38,7 @@ use crate::literal::Literals;
 pub struct Script {
     source: Arc<str>,
     text: Arc<str>,
-    /// The dialect modules, by where their keyword `module` stands.
+    /// The ranges of the dialect modules, by the offset of their keyword `module`.
     modules: HashMap<usize, Range<usize>>,
 }
 
@@ -54,7 +51,7 @@ impl Script {
         Script { source, text, modules }
     }
 
-    /// The script as it was written.
+    /// The original script.
     pub fn source(&self) -> &Arc<str> {
         &self.source
     }
@@ -77,7 +74,7 @@ impl Script {
         }
     }
 
-    /// The error for what the parser of scripts says about [`Script::text`].
+    /// The error that the parser of scripts reports for [`Script::text`].
     ///
     /// ```
     /// use ropewalk_text::Script;
@@ -91,23 +88,23 @@ impl Script {
     /// # Ok::<(), wast::Error>(())
     /// ```
     pub fn error(&self, error: &wast::Error) -> TextError {
-        TextError::new(&self.source, Fault::malformed(error.span().offset(), error.message()))
+        TextError::new(&self.source, Error::malformed(error.span().offset(), error.message()))
     }
 
-    /// Where the dialect module whose keyword stands at a byte is written.
+    /// The range of the dialect module whose keyword is at the offset `module`.
     pub(crate) fn range(&self, module: usize) -> Option<Range<usize>> {
         self.modules.get(&module).cloned()
     }
 }
 
-/// The dialect modules by their keywords, and what has to be blank.
+/// The dialect modules by the offsets of their keywords, and the ranges to blank.
 fn find(source: &str) -> (HashMap<usize, Range<usize>>, Vec<Range<usize>>) {
     let mut modules = HashMap::new();
     let mut blank = Vec::new();
     if !may_have_dialects(source) {
         return (modules, blank);
     }
-    // What cannot be read stays: the parser of scripts says why.
+    // Unreadable parts stay, so that the parser of scripts reports them.
     let tree = Tree::parse(source, 0..source.len());
     for module in outer_modules(&tree) {
         if Words::new(&tree, Some(module)).are_there() {
@@ -118,8 +115,8 @@ fn find(source: &str) -> (HashMap<usize, Range<usize>>, Vec<Range<usize>>) {
     (modules, blank)
 }
 
-/// The lists `(module ..)` that are in no other, however deep in directives: a
-/// `(thread ..)` has directives of its own.
+/// The outermost `(module ..)` lists, however deep in directives: a `(thread ..)` has directives of
+/// its own.
 fn outer_modules(tree: &Tree<'_>) -> Vec<Node> {
     let mut modules = Vec::new();
     let mut node = 0;
@@ -148,7 +145,7 @@ fn fields(tree: &Tree<'_>, module: Node) -> Range<usize> {
     first.map_or(end, |first| tree.start(first).min(end))..end
 }
 
-/// A copy of a text in which some parts are blank. Lines keep their ends.
+/// A copy of a text with blank parts. Line endings stay.
 fn blanked(source: &str, parts: &[Range<usize>]) -> Arc<str> {
     let mut text = String::with_capacity(source.len());
     let mut next = 0;

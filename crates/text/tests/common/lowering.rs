@@ -1,10 +1,10 @@
-//! Lowers modules, and checks that what comes out is standard.
+//! Lowers modules, and checks that the result is standard.
 
-use super::erring::{SWITCHING, validate};
+use super::errors::{SWITCHING, validate};
 use ropewalk_text::Text;
 
-/// Lowers a module, checks that it is valid and can be printed and read, and
-/// returns its standard text.
+/// Lowers a module, checks that the result is valid and survives printing and parsing, and returns
+/// it.
 #[track_caller]
 pub fn lower(source: &str) -> String {
     let text = Text::parse(source).unwrap_or_else(|error| panic!("{error}"));
@@ -15,7 +15,7 @@ pub fn lower(source: &str) -> String {
     lowered
 }
 
-/// Lowers a module with a head, and returns what its last field became.
+/// Lowers a module that starts with `head`, and returns its lowered last field.
 #[track_caller]
 pub fn field_of(head: &str, source: &str) -> String {
     let lowered = lower(&format!("(module {head}\n  ;; here\n  {source}\n  ;; there\n)"));

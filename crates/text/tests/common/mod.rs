@@ -1,7 +1,7 @@
-//! What the tests of the front end share.
+//! Helpers of the front end's tests.
 #![allow(dead_code, reason = "each test uses some of it")]
 
-pub mod breaking;
-pub mod erring;
+pub mod broken_sources;
+pub mod errors;
 pub mod lowering;
 pub mod operators;

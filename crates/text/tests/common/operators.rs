@@ -1,4 +1,4 @@
-//! Checks that operators are found where their keywords stand.
+//! Checks the positions of operators.
 
 use ropewalk_text::{Position, Text};
 use wasmparser::{
@@ -6,8 +6,7 @@ use wasmparser::{
     Parser, Payload, Table, TableInit,
 };
 
-/// Checks operators of a module, at most about `limit` of them and evenly
-/// chosen, and returns how many it checked.
+/// Checks about `limit` operators of a module, evenly chosen, and returns their number.
 #[track_caller]
 pub fn check_operators(text: &Text, source: &str, limit: usize) -> usize {
     let source = source.replace("\r\n", "\n").replace('\r', "\n");
@@ -21,10 +20,9 @@ pub fn check_operators(text: &Text, source: &str, limit: usize) -> usize {
     operators.len().div_ceil(stride)
 }
 
-/// Whether a word of the source is the keyword of an operator.
 fn stands_for(word: &str, name: &str) -> bool {
     match name {
-        // It may be the parenthesis that closes a folded block or the function.
+        // Or the closing parenthesis of a folded block or of the function.
         "end" => word == "end" || word == ")",
         "typed_select" | "typed_select_multi" => word == "select",
         _ => is_keyword(word, name) || is_sugar(word, name),
@@ -37,9 +35,8 @@ fn is_keyword(word: &str, name: &str) -> bool {
     ["", "_nullable", "_non_null"].iter().any(|end| name.strip_suffix(end) == Some(&word))
 }
 
-/// Whether a word stands for an operator that is not written: the offset of
-/// what a memory or a table is filled with, and a function in an element
-/// segment.
+/// Whether a word stands for an implicit operator: the offset of inline data or elements, or a
+/// function index in an element segment.
 fn is_sugar(word: &str, name: &str) -> bool {
     match name {
         "i32_const" | "i64_const" => word == "data" || word == "table",
@@ -63,7 +60,6 @@ fn word_at(source: &str, position: Position) -> &str {
 /// Names and offsets of operators.
 type Operators = Vec<(&'static str, usize)>;
 
-/// The operators of a binary and their offsets.
 fn operators(binary: &[u8]) -> Operators {
     let mut found = Vec::new();
     for payload in Parser::new(0).parse_all(binary) {
@@ -112,7 +108,7 @@ fn data(segment: Data, found: &mut Operators) {
     }
 }
 
-/// The operators of a constant expression; its `end` has no keyword.
+/// The operators of a constant expression, without its `end`, which has no keyword.
 fn constant(expression: &ConstExpr, found: &mut Operators) {
     read(expression.get_operators_reader(), found);
     found.pop();

@@ -1,8 +1,8 @@
-//! Blocks of a file: what kind each is, and whether it is whole and undamaged.
+//! The blocks of a file: their kinds and checksums.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What is in a block.
+/// The kind of a block's items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Name,
@@ -32,10 +32,10 @@ impl Kind {
     }
 }
 
-/// How many bytes stand before a payload.
+/// The size of a block's head.
 pub(super) const HEAD: usize = 13;
 
-/// What stands before a payload.
+/// The head of a block, before its payload.
 pub(super) struct Head {
     pub(super) kind: u8,
     pub(super) length: usize,
@@ -61,7 +61,7 @@ impl Head {
         }
     }
 
-    /// Whether a payload is the one that was written.
+    /// Whether a payload has the checksum of the head.
     pub(super) fn fits(&self, payload: &[u8]) -> bool {
         self.checksum == checksum(self.kind, payload)
     }

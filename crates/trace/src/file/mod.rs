@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Numbers are little-endian. A payload is a sequence of items of one table, or of events, in
-//! [postcard](https://docs.rs/postcard)'s format; nothing in it refers to what comes later in the
-//! file. The last block is the end. So a file that is cut off still has all events but those that
-//! had not been written whole, and [`Trace::read`](crate::Trace::read) says that it was cut off.
+//! [postcard](https://docs.rs/postcard)'s format, and refers only to earlier items of the file. The
+//! last block marks the end. So a truncated file has all events except incomplete ones, and
+//! [`Trace::read`](crate::Trace::read) reports the truncation.
 //!
 //! The time of an event is stored as the difference to the event before it in its block.
 
@@ -20,8 +20,8 @@ mod write;
 pub use read::{BadTrace, Reading};
 pub use write::Writer;
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: &[u8; 8] = b"\0rwtrace";
 
-/// The version of the format. Every change of a type that is stored is a new one.
+/// The version of the format. A change of any stored type needs a new version.
 const VERSION: u32 = 2;

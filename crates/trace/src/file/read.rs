@@ -1,4 +1,4 @@
-//! Reading a file that may be cut off, or no trace at all.
+//! Reads a file, which may be truncated or not a trace at all.
 
 use serde::Deserialize;
 
@@ -6,12 +6,12 @@ use super::block::{HEAD, Head, Kind};
 use super::{MAGIC, VERSION};
 use crate::{Event, FramesId, FunctionId, StackId, TagId, Trace, What};
 
-/// A file that was read.
+/// The contents of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reading {
-    /// All that was written whole.
+    /// The trace, without incomplete items.
     pub trace: Trace,
-    /// Whether the file has its end. One that was cut off lacks its last events.
+    /// Whether the file is complete. A truncated file lacks the last events.
     pub is_whole: bool,
 }
 
@@ -19,24 +19,24 @@ pub struct Reading {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadTrace {
-    /// It begins differently.
+    /// The file does not start with the magic bytes of a trace.
     #[error("this is not a trace: expected a file that `ropewalk run --trace` wrote")]
     NotATrace,
-    /// It was written by another version.
+    /// The file has another version of the format.
     #[error(
-        "this trace has version {found} of the format, and expected was version {VERSION}: \
+        "this trace has version {found} of the format, but version {VERSION} was expected: \
          record it again, or show it with the `ropewalk` that recorded it"
     )]
     OtherVersion {
         /// The version of the file.
         found: u32,
     },
-    /// Its bytes are not those that were written.
+    /// A block is damaged.
     #[error("this trace is damaged at byte {offset}: {what}")]
     Damaged {
-        /// Where the block begins that is damaged.
+        /// The offset of the damaged block.
         offset: usize,
-        /// What is wrong with it.
+        /// A description of the damage.
         what: &'static str,
     },
 }
@@ -44,7 +44,7 @@ pub enum BadTrace {
 impl Trace {
     /// Reads a trace.
     ///
-    /// All numbers in it are checked: each refers to something that the trace has.
+    /// All indices in it are checked: each refers to an item of the trace.
     pub fn read(bytes: &[u8]) -> Result<Reading, BadTrace> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(BadTrace::NotATrace)?;
         let (version, _) = rest.split_first_chunk().ok_or(BadTrace::NotATrace)?;
@@ -60,17 +60,18 @@ impl Trace {
 
 struct Reader<'a> {
     bytes: &'a [u8],
-    /// Where the next block begins.
+    /// The offset of the next block.
     at: usize,
     trace: Trace,
 }
 
 impl Reader<'_> {
-    /// Reads all blocks, and says whether the last of them is the end.
+    /// Reads all blocks, and returns whether the last one is the end.
     fn blocks(&mut self) -> Result<bool, BadTrace> {
         while let Some((head, rest)) = self.bytes[self.at..].split_first_chunk::<HEAD>() {
             let head = Head::from_bytes(head);
-            let kind = Kind::of(head.kind).ok_or(self.damaged("there is no block of this kind"))?;
+            let kind =
+                Kind::of(head.kind).ok_or(self.damaged("the kind of the block is unknown"))?;
             let Some(payload) = rest.get(..head.length) else {
                 self.payload(kind, rest, true)?;
                 return Ok(false);
@@ -87,7 +88,7 @@ impl Reader<'_> {
         Ok(false)
     }
 
-    /// Reads a payload; of one that is cut off, what is whole.
+    /// Reads a payload, or the complete items of a truncated one.
     fn payload(&mut self, kind: Kind, payload: &[u8], is_cut: bool) -> Result<(), BadTrace> {
         let mut items = Items { rest: payload, is_cut };
         let known = Known::of(&self.trace);
@@ -109,12 +110,12 @@ impl Reader<'_> {
             Kind::End => items.each(|dropped| trace.dropped = dropped),
         };
         if !is_read {
-            return Err(self.damaged("it does not have the items that it says"));
+            return Err(self.damaged("the block does not have the announced items"));
         }
         self.check(kind, known)
     }
 
-    /// Checks the numbers in what was read. What they refer to has to be there already.
+    /// Checks the indices in the items of a block. They must refer to earlier items.
     fn check(&self, kind: Kind, known: Known) -> Result<(), BadTrace> {
         let trace = &self.trace;
         let mut stacks = trace.stacks[known.stacks..].iter();
@@ -125,7 +126,7 @@ impl Reader<'_> {
             Kind::Events => events.all(|event| trace.has_all_of(event)),
             _ => true,
         };
-        if fits { Ok(()) } else { Err(self.damaged("it refers to what the trace does not have")) }
+        if fits { Ok(()) } else { Err(self.damaged("an index refers to no item of the trace")) }
     }
 
     fn damaged(&self, what: &'static str) -> BadTrace {
@@ -133,7 +134,7 @@ impl Reader<'_> {
     }
 }
 
-/// How much was read and checked before a block.
+/// The sizes of the tables before a block, which were checked.
 struct Known {
     stacks: usize,
     frames: usize,
@@ -153,7 +154,7 @@ struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// Reads one after the other. Says whether there is nothing but items.
+    /// Reads all items, and returns whether the payload has nothing else.
     fn each<T: Deserialize<'a>>(&mut self, mut take: impl FnMut(T)) -> bool {
         while !self.rest.is_empty() {
             match postcard::take_from_bytes(self.rest) {

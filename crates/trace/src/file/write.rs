@@ -1,4 +1,4 @@
-//! Writing a file, at once or while a program runs.
+//! Writes a file, at once or while a program runs.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use super::block::{Head, Kind};
 use super::{MAGIC, VERSION};
 use crate::{Event, Trace};
 
-/// A block is written once it has so many bytes.
+/// The size at which a block is written.
 const FULL: usize = 64 << 10;
 
 /// Writes a trace piece by piece.
@@ -36,7 +36,7 @@ const FULL: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Writer<W> {
     to: W,
-    /// The payload of the block that is being filled.
+    /// The payload of the current block.
     payload: Vec<u8>,
 }
 
@@ -50,8 +50,8 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Adds what is new in each table, and the events. The name, and the number of events that
-    /// were dropped, are not looked at.
+    /// Adds the new items of each table, and the events. Ignores the name and the number of dropped
+    /// events.
     pub fn append(&mut self, part: &Trace) -> io::Result<()> {
         self.items(Kind::Functions, &part.functions)?;
         self.items(Kind::Positions, &part.positions)?;
@@ -61,12 +61,12 @@ impl<W: Write> Writer<W> {
         self.events(&part.events)
     }
 
-    /// Has everything that was added be where a reader finds it, also if there is no end.
+    /// Writes everything that was added to the file, so that it can be read without an end.
     pub fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
 
-    /// Ends the file, and says how many events were dropped.
+    /// Ends the file with the number of dropped events.
     pub fn finish(mut self, dropped: u64) -> io::Result<()> {
         self.items(Kind::End, [dropped])?;
         self.to.flush()
@@ -102,7 +102,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes the block if it has that many bytes, and says whether it did.
+    /// Writes the block if it has at least `at_least` bytes, and returns whether it did.
     fn end_block(&mut self, kind: Kind, at_least: usize) -> io::Result<bool> {
         if self.payload.len() < at_least {
             return Ok(false);

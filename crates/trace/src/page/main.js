@@ -6,10 +6,10 @@ class Page {
     this.model = model;
     this.selected = -1;
     this.view = new View(model);
-    this.colours = new Colours(model);
+    this.colors = new Colors(model);
     this.lanes = byId("lanes");
-    this.painter = new Painter(this.lanes, byId("overview"), this.view, this.colours);
-    this.panel = new Panel(model, this.colours, (event) => this.select(event));
+    this.painter = new Painter(this.lanes, byId("overview"), this.view, this.colors);
+    this.panel = new Panel(model, this.colors, (event) => this.select(event));
     this.panel.search = (text) => this.search(text);
     this.input = byId("search");
     this.facts();
@@ -17,7 +17,7 @@ class Page {
     this.mouse(byId("overview"), byId("tip"));
     document.addEventListener("keydown", (key) => this.key(key));
     new ResizeObserver(() => this.resize()).observe(this.lanes);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolor());
     addEventListener("beforeprint", () => this.print(true));
     addEventListener("afterprint", () => this.print(false));
     this.panel.show(-1);
@@ -43,9 +43,9 @@ class Page {
     on("next", () => this.move(1));
     on("previous", () => this.move(-1));
     on("help", () => byId("keys").showModal());
-    byId("colour").addEventListener("change", (change) => {
-      this.colours.by = change.target.value;
-      this.recolour();
+    byId("color").addEventListener("change", (change) => {
+      this.colors.by = change.target.value;
+      this.recolor();
     });
     byId("axis").addEventListener("change", (change) => {
       this.view.setAxis(change.target.value);
@@ -72,18 +72,18 @@ class Page {
     this.painter.paint(this.selected);
   }
 
-  recolour() {
-    this.colours.read();
+  recolor() {
+    this.colors.read();
     this.painter.strip = null;
     this.panel.legend();
     this.panel.show(this.selected);
     this.draw();
   }
 
-  /** On paper: light colours, and as many stacks as fit on a page. */
+  /** On paper: light colors, and as many stacks as fit on a page. */
   print(printing) {
     document.documentElement.classList.toggle("printing", printing);
-    this.colours.read();
+    this.colors.read();
     const lanes = Math.min(this.model.stackCount, 28) * LANE + RULER + 8;
     this.lanes.style.height = printing ? `${lanes}px` : "";
     if (printing) {
@@ -184,7 +184,7 @@ class Page {
       ".": () => this.move(1), ",": () => this.move(-1), "]": () => this.moveOnStack(1), "[": () => this.moveOnStack(-1),
       Home: () => this.select(0), End: () => this.select(this.model.count - 1),
       "/": () => this.input.select(), "?": () => document.getElementById("keys").showModal(),
-      c: click("colour"), o: click("axis"),
+      c: click("color"), o: click("axis"),
       1: () => this.panel.open("event"), 2: () => this.panel.open("tree"), 3: () => this.panel.open("totals"),
     };
   }

@@ -6,8 +6,8 @@ const CELL = 2; // pixels that are drawn together beyond that
 const BOX = 20; // the height of a run
 
 class Painter {
-  constructor(canvas, overview, view, colours) {
-    Object.assign(this, { canvas, overview, view, colours, model: view.model });
+  constructor(canvas, overview, view, colors) {
+    Object.assign(this, { canvas, overview, view, colors, model: view.model });
     this.matches = [];
   }
 
@@ -26,12 +26,12 @@ class Painter {
   }
 
   paint(selected) {
-    const { view, colours } = this;
+    const { view, colors } = this;
     const ctx = this.canvas.getContext("2d");
-    this.font = `12px ${colours.sans}`;
+    this.font = `12px ${colors.sans}`;
     ctx.font = this.font;
     ctx.textBaseline = "middle";
-    ctx.fillStyle = colours.back;
+    ctx.fillStyle = colors.back;
     ctx.fillRect(0, 0, view.width, view.height);
     const firstLane = Math.max(0, Math.floor(view.top / LANE));
     const lastLane = Math.min(this.model.stackCount, firstLane + Math.ceil(view.height / LANE) + 1);
@@ -53,16 +53,16 @@ class Painter {
 
   /** The runs of a stack, and its life as a line. */
   lane(ctx, stack) {
-    const { view, model, colours } = this;
+    const { view, model, colors } = this;
     const y = view.laneTop(stack);
     if (stack % 2 === 0) {
-      ctx.fillStyle = colours.lane;
+      ctx.fillStyle = colors.lane;
       ctx.fillRect(LABELS, y, view.width, LANE);
     }
     const middle = y + LANE / 2;
     const born = Math.max(LABELS, view.toPixel(view.x[model.birth[stack]]));
     const died = Math.min(view.width, view.toPixel(view.x[model.death[stack]]));
-    ctx.fillStyle = colours.line;
+    ctx.fillStyle = colors.line;
     if (died > born) ctx.fillRect(born, middle - 0.5, died - born, 1);
     const { begin, items } = model.runsOf;
     const end = begin[stack + 1];
@@ -71,7 +71,7 @@ class Painter {
       const x0 = view.toPixel(view.runBegin(items[i]));
       if (x0 > view.width) break;
       const x1 = view.toPixel(view.runEnd(items[i]));
-      ctx.fillStyle = colours.ofRun(items[i]);
+      ctx.fillStyle = colors.ofRun(items[i]);
       if (x1 - x0 >= CELL) {
         this.box(ctx, items[i], Math.max(x0, LABELS - 5), Math.min(x1, view.width + 5), middle);
         i++;
@@ -89,13 +89,13 @@ class Painter {
   }
 
   box(ctx, run, x0, x1, middle) {
-    const { model, colours } = this;
+    const { model, colors } = this;
     ctx.beginPath();
     ctx.roundRect(x0, middle - BOX / 2, x1 - x0, BOX, Math.min(4, (x1 - x0) / 2));
     ctx.fill();
     const begun = model.runs.function[run];
     if (begun < 0 || x1 - x0 < 34) return;
-    ctx.fillStyle = colours["run-ink"];
+    ctx.fillStyle = colors["run-ink"];
     this.text(ctx, model.functions[begun], x0 + 6, middle + 0.5, x1 - x0 - 10);
   }
 
@@ -112,7 +112,7 @@ class Painter {
 
   /** Each event for itself: arrows of switches with their labels, marks of the others. */
   events(ctx, from, to) {
-    const { view, model, colours } = this;
+    const { view, model, colors } = this;
     const labelled = [];
     for (let event = from; event < to; event++) {
       const x = view.toPixel(view.x[event]);
@@ -123,21 +123,21 @@ class Painter {
       else if (model.target[event] >= 0) this.arrow(ctx, event, x, y, labelled);
       else this.mark(ctx, event, x, y);
     }
-    ctx.font = `11px ${colours.sans}`;
+    ctx.font = `11px ${colors.sans}`;
     for (const [text, x, y, width] of labelled) {
-      ctx.fillStyle = colours.back;
+      ctx.fillStyle = colors.back;
       ctx.fillRect(x - 2, y - 6.5, width + 3, 13);
-      ctx.fillStyle = colours.ink;
+      ctx.fillStyle = colors.ink;
       ctx.fillText(text, x, y + 0.5);
     }
     ctx.font = this.font;
   }
 
   arrow(ctx, event, x, y, labelled) {
-    const { view, model, colours } = this;
+    const { view, model, colors } = this;
     const to = view.laneTop(model.target[event]) + LANE / 2;
     const down = Math.sign(to - y);
-    ctx.strokeStyle = ctx.fillStyle = model.is(event, "throw") ? colours.warn : colours.arrow;
+    ctx.strokeStyle = ctx.fillStyle = model.is(event, "throw") ? colors.warn : colors.arrow;
     ctx.setLineDash(model.isSwitch(event) ? [] : [2, 3]);
     ctx.beginPath();
     ctx.moveTo(x, y);
@@ -161,9 +161,9 @@ class Painter {
   }
 
   mark(ctx, event, x, y) {
-    const { model, colours } = this;
+    const { model, colors } = this;
     const bad = model.is(event, "trap") || model.is(event, "throw");
-    ctx.fillStyle = bad ? colours.warn : colours.arrow;
+    ctx.fillStyle = bad ? colors.warn : colors.arrow;
     ctx.beginPath();
     if (bad || model.is(event, "drop")) {
       ctx.lineWidth = 2;
@@ -182,12 +182,12 @@ class Painter {
 
   /** The time that the host takes, as a bar under the run. */
   hostCall(ctx, event, x, y) {
-    const { view, model, colours } = this;
+    const { view, model, colors } = this;
     const { begin, items } = model.eventsOf;
     const stack = model.stack[event];
     const i = first(begin[stack], begin[stack + 1], (i) => items[i] > event);
     const end = i < begin[stack + 1] ? view.toPixel(view.x[items[i]]) : view.width;
-    ctx.fillStyle = colours.ink;
+    ctx.fillStyle = colors.ink;
     ctx.globalAlpha = 0.55;
     ctx.fillRect(x, y + BOX / 2 - 3, Math.max(1, end - x), 3);
     ctx.globalAlpha = 1;
@@ -195,7 +195,7 @@ class Painter {
 
   /** Switches that are too many for arrows: how far they reach, for each column. */
   crowd(ctx, from, to) {
-    const { view, model, colours } = this;
+    const { view, model, colors } = this;
     const columns = Math.ceil(view.width / CELL);
     const low = new Float64Array(columns).fill(Infinity);
     const high = new Float64Array(columns).fill(-Infinity);
@@ -211,7 +211,7 @@ class Painter {
       low[column] = Math.min(low[column], a, b);
       high[column] = Math.max(high[column], a, b);
     }
-    ctx.fillStyle = colours.arrow;
+    ctx.fillStyle = colors.arrow;
     ctx.globalAlpha = 0.16;
     for (let column = 0; column < columns; column++) {
       if (low[column] === Infinity) continue;
@@ -222,11 +222,11 @@ class Painter {
   }
 
   selected(ctx, event) {
-    const { view, model, colours } = this;
+    const { view, model, colors } = this;
     const x = view.toPixel(view.x[event]);
-    ctx.fillStyle = colours.accent;
+    ctx.fillStyle = colors.accent;
     ctx.fillRect(x - 0.5, RULER, 1, view.height);
-    ctx.strokeStyle = colours.accent;
+    ctx.strokeStyle = colors.accent;
     ctx.lineWidth = 2;
     ctx.beginPath();
     ctx.arc(x, view.laneTop(model.stack[event]) + LANE / 2, 6, 0, 7);
@@ -235,50 +235,50 @@ class Painter {
   }
 
   labels(ctx, from, to, selected) {
-    const { view, model, colours } = this;
-    ctx.fillStyle = colours.back;
+    const { view, model, colors } = this;
+    ctx.fillStyle = colors.back;
     ctx.fillRect(0, 0, LABELS, view.height);
     for (let stack = from; stack < to; stack++) {
       const y = view.laneTop(stack);
-      ctx.fillStyle = colours.ofStack(stack);
+      ctx.fillStyle = colors.ofStack(stack);
       ctx.beginPath();
       ctx.roundRect(10, y + LANE / 2 - 5, 10, 10, 3);
       ctx.fill();
       const chosen = selected >= 0 && model.stack[selected] === stack;
       ctx.font = chosen ? `600 ${this.font}` : this.font;
-      ctx.fillStyle = chosen ? colours.accent : colours.ink;
+      ctx.fillStyle = chosen ? colors.accent : colors.ink;
       this.text(ctx, model.stackName(stack), 27, y + LANE / 2 + 0.5, LABELS - 34);
     }
     ctx.font = this.font;
-    ctx.fillStyle = colours.line;
+    ctx.fillStyle = colors.line;
     ctx.fillRect(LABELS - 1, 0, 1, view.height);
   }
 
   /** Times, or numbers of events, above the lanes; and what the search found. */
   ruler(ctx) {
-    const { view, colours } = this;
-    ctx.fillStyle = colours.back;
+    const { view, colors } = this;
+    ctx.fillStyle = colors.back;
     ctx.fillRect(LABELS, 0, view.width, RULER);
     const rough = 90 * view.pixel;
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough);
     const least = view.axis === "order" ? Math.max(1, step) : step;
-    ctx.font = `11px ${colours.sans}`;
+    ctx.font = `11px ${colors.sans}`;
     for (let x = Math.max(0, Math.ceil(view.from / least)) * least; x <= Math.min(view.to, view.end); x += least) {
       const pixel = view.toPixel(x);
-      ctx.fillStyle = colours.line;
+      ctx.fillStyle = colors.line;
       ctx.fillRect(pixel, RULER - 6, 1, 6);
-      ctx.fillStyle = colours.soft;
+      ctx.fillStyle = colors.soft;
       ctx.fillText(view.axis === "time" ? duration(x) : number(Math.round(x)), pixel + 4, RULER / 2 - 1);
     }
     ctx.font = this.font;
-    ctx.fillStyle = colours.line;
+    ctx.fillStyle = colors.line;
     ctx.fillRect(0, RULER - 1, view.width, 1);
     this.found(ctx, (x) => view.toPixel(x), LABELS, view.width, RULER - 5, 5);
   }
 
   found(ctx, toPixel, left, right, y, height) {
-    ctx.fillStyle = this.colours.accent;
+    ctx.fillStyle = this.colors.accent;
     let last = -1;
     for (const event of this.matches) {
       const x = Math.round(toPixel(this.view.x[event]));
@@ -289,39 +289,39 @@ class Painter {
   }
 
   paintOverview(selected) {
-    const { view, colours } = this;
+    const { view, colors } = this;
     const ctx = this.overview.getContext("2d");
     const width = view.width - LABELS;
     const toPixel = (x) => LABELS + (x / view.end) * width;
     this.strip ??= this.paintStrip(width);
     ctx.clearRect(0, 0, view.width, 34);
-    ctx.fillStyle = colours.raised;
+    ctx.fillStyle = colors.raised;
     ctx.fillRect(0, 0, view.width, 34);
     ctx.drawImage(this.strip, LABELS, 6, width, 22);
     this.found(ctx, toPixel, LABELS, view.width, 0, 5);
-    ctx.fillStyle = colours.soft;
-    ctx.font = `12px ${colours.sans}`;
+    ctx.fillStyle = colors.soft;
+    ctx.font = `12px ${colors.sans}`;
     ctx.textBaseline = "middle";
     const shown = view.axis === "time" ? duration(Math.min(view.to - view.from, view.end)) : "order";
     ctx.fillText(shown, 10, 17);
     const from = Math.max(LABELS, toPixel(view.from));
     const to = Math.min(view.width - 1, toPixel(view.to));
-    ctx.fillStyle = colours.back;
+    ctx.fillStyle = colors.back;
     ctx.globalAlpha = 0.65;
     ctx.fillRect(LABELS, 6, from - LABELS, 22);
     ctx.fillRect(to, 6, view.width - to, 22);
     ctx.globalAlpha = 1;
-    ctx.strokeStyle = colours.accent;
+    ctx.strokeStyle = colors.accent;
     ctx.strokeRect(from + 0.5, 4.5, Math.max(2, to - from - 1), 25);
     if (selected >= 0) {
-      ctx.fillStyle = colours.accent;
+      ctx.fillStyle = colors.accent;
       ctx.fillRect(toPixel(view.x[selected]) - 0.5, 2, 1, 30);
     }
   }
 
   /** Who ran, over the whole trace. */
   paintStrip(width) {
-    const { view, model, colours } = this;
+    const { view, model, colors } = this;
     const strip = document.createElement("canvas");
     strip.width = Math.max(1, Math.floor(width));
     strip.height = 22;
@@ -331,7 +331,7 @@ class Painter {
       const at = ((x + 0.5) / strip.width) * view.end;
       const run = first(0, runs, (i) => view.runEnd(i) > at);
       if (run === runs || view.runBegin(run) > at) continue;
-      ctx.fillStyle = colours.ofRun(run);
+      ctx.fillStyle = colors.ofRun(run);
       ctx.fillRect(x, 0, 1, 22);
     }
     return strip;

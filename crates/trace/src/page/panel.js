@@ -16,8 +16,8 @@ function element(tag, attributes, ...children) {
 }
 
 class Panel {
-  constructor(model, colours, select) {
-    Object.assign(this, { model, colours, select });
+  constructor(model, colors, select) {
+    Object.assign(this, { model, colors, select });
     this.sorted = { functions: ["time", -1], tags: ["number", -1], stacks: ["time", -1] };
     this.tabs = ["event", "tree", "totals"];
     for (const tab of this.tabs) {
@@ -77,7 +77,7 @@ class Panel {
 
   /** The frames of one stack of a backtrace. */
   frames({ stack, frames }, depth, event) {
-    const { model, colours } = this;
+    const { model, colors } = this;
     const title = element("h3", {}, depth === 0 ? "on " : "resumed by ", this.stackButton(stack, event));
     const lines = frames.map((frame) => {
       const position = model.frames.position[frame];
@@ -88,7 +88,7 @@ class Panel {
         source ? element("pre", {}, source) : "");
     });
     if (!lines.length) lines.push(element("li", { class: "soft" }, "no frames are known"));
-    return [title, element("ol", { class: "frames", style: `--swatch: ${colours.ofStack(stack)}` }, ...lines)];
+    return [title, element("ol", { class: "frames", style: `--swatch: ${colors.ofStack(stack)}` }, ...lines)];
   }
 
   stackButton(stack, event) {
@@ -144,7 +144,7 @@ class Panel {
     const shown = [...stacks.filter(isBusy), ...stacks.filter((stack) => !isBusy(stack))].slice(0, MOST);
     const lines = shown.map((stack) =>
       element("li", { class: state(stack) },
-        element("i", { style: `background: ${this.colours.ofStack(stack)}` }),
+        element("i", { style: `background: ${this.colors.ofStack(stack)}` }),
         this.stackButton(stack, event), " ",
         element("span", { class: "state" }, `${state(stack)} · ${this.model.design(stack)}`),
         this.branch(stack, children, event, state, depth + 1)));
@@ -200,11 +200,11 @@ class Panel {
   }
 
   legend() {
-    const { model, colours } = this;
-    const entries = colours.by === "design"
-      ? [...new Set(model.stacks.design)].sort().map((d) => [model.designs[d], colours.ofDesign(d)])
-      : colours.order.filter((f) => colours.time[f] > 0).slice(0, 24).map((f) => [model.functions[f], colours.ofFunction(f)]);
-    const legend = entries.map(([name, colour]) => element("span", {}, element("i", { style: `background: ${colour}` }), name));
+    const { model, colors } = this;
+    const entries = colors.by === "design"
+      ? [...new Set(model.stacks.design)].sort().map((d) => [model.designs[d], colors.ofDesign(d)])
+      : colors.order.filter((f) => colors.time[f] > 0).slice(0, 24).map((f) => [model.functions[f], colors.ofFunction(f)]);
+    const legend = entries.map(([name, color]) => element("span", {}, element("i", { style: `background: ${color}` }), name));
     document.getElementById("legend").replaceChildren(...legend);
   }
 }

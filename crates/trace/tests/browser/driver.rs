@@ -1,4 +1,4 @@
-//! A browser without a window, through the protocol of its driver: HTTP with JSON, on this machine.
+//! Drives a headless browser by the WebDriver protocol: HTTP with JSON, on this machine.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -20,19 +20,19 @@ const OPTIONS: [&str; 9] = [
     "--window-size=1400,900",
 ];
 
-/// A browser that shows one page. It ends with this.
+/// A browser that shows one page. Dropping it ends the browser.
 pub struct Browser {
     driver: Child,
     port: u16,
     session: String,
-    // They are removed after the browser ended.
+    // Removed after the browser has ended.
     _profile: TempDir,
     pages: TempDir,
 }
 
 impl Browser {
-    /// Starts the browser; nothing if this machine has none. In continuous integration on Debian it
-    /// has to, since `.ci/run` installs it there.
+    /// Starts the browser, or returns `None` if this machine has none. Continuous integration on
+    /// Debian must have one, since `.ci/run` installs it.
     pub fn start() -> Option<Browser> {
         if !is_installed("chromium") || !is_installed("chromedriver") {
             let message = "chromium and chromium-driver are not installed: pages are not tested";
@@ -63,7 +63,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// Opens a page, and waits until its scripts have read the trace.
+    /// Opens a page, and waits for its scripts to read the trace.
     pub fn open(&mut self, page: &str) {
         let path = self.pages.path().join("page.html");
         std::fs::write(&path, page).unwrap();
@@ -72,7 +72,7 @@ impl Browser {
         self.wait_for(|browser| !browser.run(ready).is_null());
     }
 
-    /// Waits until something holds, which has a minute.
+    /// Waits up to a minute until `holds` returns true.
     pub fn wait_for(&mut self, holds: impl Fn(&mut Browser) -> bool) {
         let begin = Instant::now();
         while !holds(self) {
@@ -81,7 +81,7 @@ impl Browser {
         }
     }
 
-    /// Runs a script in the page, and returns what it returns.
+    /// Runs a script in the page, and returns its result.
     pub fn run(&mut self, script: &str) -> Value {
         self.post("/execute/sync", json!({ "script": script, "args": [] }))
     }
@@ -92,7 +92,7 @@ impl Browser {
         self.run(&script).as_str().unwrap().to_owned()
     }
 
-    /// Types keys, each of which is pressed and released.
+    /// Presses and releases keys.
     pub fn keys(&mut self, keys: &str) {
         let press = |key: char| {
             let value = key.to_string();
@@ -105,7 +105,7 @@ impl Browser {
         self.act(json!({ "type": "key", "id": "keyboard", "actions": actions }));
     }
 
-    /// Clicks at a place of the window.
+    /// Clicks at a point of the window.
     pub fn click(&mut self, x: f64, y: f64) {
         self.act(json!({
             "type": "pointer",
@@ -119,7 +119,7 @@ impl Browser {
         }));
     }
 
-    /// Turns the wheel at a place of the window.
+    /// Turns the wheel at a point of the window.
     pub fn wheel(&mut self, x: f64, y: f64, by: i64) {
         let (x, y) = (x.round() as i64, y.round() as i64);
         let turn = json!({ "type": "scroll", "x": x, "y": y, "deltaX": 0, "deltaY": by });
@@ -130,7 +130,7 @@ impl Browser {
         self.post("/actions", json!({ "actions": [action] }));
     }
 
-    /// Has the page believe that the user prefers light or dark.
+    /// Emulates a user who prefers the scheme `light` or `dark`.
     pub fn prefer(&mut self, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         let command =
@@ -138,13 +138,13 @@ impl Browser {
         self.post("/goog/cdp/execute", command);
     }
 
-    /// The page as it would be printed: a PDF in base64.
+    /// Prints the page to a PDF, in base64.
     pub fn print(&mut self) -> String {
         let printed = self.post("/print", json!({ "background": true }));
         printed.as_str().expect("a PDF").to_owned()
     }
 
-    /// What the browser complained about.
+    /// The errors that the browser logged.
     pub fn complaints(&mut self) -> Vec<String> {
         let complaints = self.post("/se/log", json!({ "type": "browser" }));
         let complaints = complaints.as_array().cloned().unwrap_or_default();
@@ -177,32 +177,33 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The driver ends the browser with the session. A test that failed already fails as it did.
+        // The driver ends the browser with the session. Errors are ignored, since the test may
+        // already have failed.
         let _ = self.send("DELETE", &format!("/session/{}", self.session), &json!({}));
         let _ = self.driver.kill();
         let _ = self.driver.wait();
     }
 }
 
-/// Whether a program can be found.
+/// Whether a program is in the path.
 fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// The port that the driver chose, which it says when it is ready.
+/// The port that the driver prints when it is ready.
 fn port(driver: &mut Child) -> u16 {
     let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
     let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
         let (_, port) = line.split_once("successfully on port ")?;
         port.trim_end_matches('.').parse().ok()
     });
-    // What else it prints has to go somewhere.
+    // Further output must be read, or the driver blocks.
     std::thread::spawn(move || lines.for_each(drop));
     port.expect("chromedriver says its port")
 }
 
-/// The JSON of an answer, whose length its head says.
+/// Reads the JSON of a response, whose head has its length.
 fn answer(stream: TcpStream) -> io::Result<Value> {
     let mut reader = BufReader::new(stream);
     let mut length = 0;

@@ -10,15 +10,15 @@ use driver::Browser;
 use ropewalk_trace::Trace;
 use serde_json::json;
 
-/// Enter, in the protocol of the driver.
+/// The Enter key, in the protocol of the driver.
 const ENTER: &str = "\u{e007}";
-/// The key to the right.
+/// The right arrow key.
 const RIGHT: &str = "\u{e014}";
-/// The key downwards.
+/// The down arrow key.
 const DOWN: &str = "\u{e015}";
 
-/// Opens the page of a trace and tries something, if this machine has a browser. One at a time:
-/// browsers are large.
+/// Runs a test on the page of a trace, if this machine has a browser. Only one browser runs at a
+/// time, since browsers are large.
 fn with_page(trace: &Trace, attempt: impl FnOnce(&mut Browser)) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,7 +29,7 @@ fn with_page(trace: &Trace, attempt: impl FnOnce(&mut Browser)) {
     }
 }
 
-/// The place in the window of an event, on its lane, `before` pixels left of it.
+/// The point of an event on its lane, `before` pixels to its left.
 fn place(browser: &mut Browser, event: usize, before: f64) -> (f64, f64) {
     let place = browser.run(&format!(
         "const frame = page.lanes.getBoundingClientRect();
@@ -73,7 +73,7 @@ fn a_trace_without_events_is_a_page() {
 #[test]
 fn a_click_shows_the_backtrace_across_stacks() {
     with_page(&common::everything(), |browser| {
-        // In the first run of the innermost stack, which ends with event 8.
+        // A point in the first run of the innermost stack, which ends with event 8.
         let (x, y) = place(browser, 8, 30.0);
         browser.click(x, y);
         assert_eq!(selected(browser), 8);
@@ -143,7 +143,7 @@ fn everything_can_be_done_with_the_keyboard() {
         assert!(browser.run(span).as_f64().unwrap() > 3.0 * narrow);
         browser.keys("co3");
         assert_eq!(
-            browser.run("return [page.colours.by, page.view.axis]"),
+            browser.run("return [page.colors.by, page.view.axis]"),
             json!(["design", "order"])
         );
         assert_eq!(browser.run("return document.getElementById('totals').hidden"), false);
@@ -188,7 +188,7 @@ fn totals_count_what_ran() {
 #[test]
 fn light_and_dark_are_followed_at_once() {
     with_page(&common::everything(), |browser| {
-        // The corner of the timeline, in which nothing is drawn.
+        // The corner of the timeline, which is empty.
         let corner = "page.painter.paint(page.selected);
             const copy = document.createElement('canvas').getContext('2d');
             copy.drawImage(page.lanes, 3 - page.lanes.width, 3 - page.lanes.height);
@@ -204,16 +204,16 @@ fn light_and_dark_are_followed_at_once() {
 fn it_prints_and_is_as_before() {
     with_page(&common::everything(), |browser| {
         browser.prefer("dark");
-        browser.wait_for(|browser| browser.run("return page.colours.ink") == "#e6e8ec");
+        browser.wait_for(|browser| browser.run("return page.colors.ink") == "#e6e8ec");
         browser.run("page.select(8)");
         let size =
             "return [page.lanes.width, page.lanes.height, document.documentElement.className]";
         let before = browser.run(size);
         browser.run(
             "addEventListener('afterprint', () => (window.printed = 1));
-            addEventListener('beforeprint', () => (window.ink = page.colours.ink))",
+            addEventListener('beforeprint', () => (window.ink = page.colors.ink))",
         );
-        // The beginning of a PDF, in base64.
+        // The start of a PDF, in base64.
         assert!(browser.print().starts_with("JVBERi0"));
         assert_eq!(browser.run("return [window.printed, window.ink]"), json!([1, "#000"]));
         assert_eq!(browser.run(size), before);
@@ -234,7 +234,7 @@ fn a_hundred_thousand_events_are_drawn_together() {
         );
         println!("{size} bytes, ready after {ready} ms, {frame} ms for each frame");
         assert!(frame.as_f64().unwrap() < 250.0, "{frame} ms for each frame");
-        // A lane has as many boxes as it has room for, not as it has runs.
+        // The number of boxes depends on the width of a lane, not on its number of runs.
         let fills = browser.run(
             "let fills = 0;
              const ctx = page.lanes.getContext('2d');
@@ -250,7 +250,7 @@ fn a_hundred_thousand_events_are_drawn_together() {
     });
 }
 
-/// Each stack resumes the next one, and the last of them yields.
+/// Each stack resumes the next one, and the last one yields.
 #[test]
 fn a_chain_of_ten_thousand_stacks_can_be_looked_at() {
     let mut recorder = common::Recorder::new("chain");
@@ -301,7 +301,7 @@ fn a_copy_of_what_is_suspended_is_suspended_under_its_own_parent() {
         let facts = "return [...document.querySelectorAll('#event dt')].map((fact) => [fact.innerText, fact.nextSibling.innerText])";
         let facts = browser.run(facts);
         assert!(facts.as_array().unwrap().contains(&json!(["copy of", "2 inner"])), "{facts}");
-        // The outer copy has not run, and is where its origin was.
+        // The outer copy has not run, and shows the frames of its origin.
         browser.run("page.select(9)");
         let places = browser
             .run("return [...document.querySelectorAll('#event .place')].map((p) => p.innerText)");

@@ -1,9 +1,9 @@
-//! Traces that are made up, with everything that a trace can have.
+//! Made-up traces with every kind of event.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use ropewalk_trace::*;
 
-/// Fills in a trace event by event, as a recorder does.
+/// Builds a trace event by event, as a recorder does.
 #[derive(Default)]
 pub struct Recorder {
     pub trace: Trace,
@@ -51,7 +51,7 @@ impl Recorder {
     }
 }
 
-/// The root resumes some generators in turn, each of which yields now and then.
+/// The root resumes some generators in turn, each of which yields from time to time.
 pub fn generators(generators: u32, events: usize) -> Trace {
     let mut recorder = Recorder::new("generators.wat");
     let main = recorder.function("main");
@@ -97,7 +97,8 @@ pub fn generators(generators: u32, events: usize) -> Trace {
     recorder.trace
 }
 
-/// One event of each kind but copies, which [`copies`] has, with nested stacks that are suspended and resumed together.
+/// One event of each kind except copies, with nested stacks that are suspended and resumed
+/// together.
 pub fn everything() -> Trace {
     let mut recorder = Recorder::new("everything.wat");
     let functions = ["main", "outer", "inner", "peer", "log"].map(|name| recorder.function(name));
@@ -147,8 +148,8 @@ pub fn everything() -> Trace {
     recorder.trace
 }
 
-/// Two stacks are suspended together, copied, and the copies are resumed and suspended; a stack
-/// that has not begun is copied too.
+/// Two stacks are suspended together and copied, and the copies are resumed and suspended. A new
+/// stack is copied too.
 pub fn copies() -> Trace {
     let mut recorder = Recorder::new("copies.wat");
     let functions = ["main", "outer", "inner"].map(|name| recorder.function(name));

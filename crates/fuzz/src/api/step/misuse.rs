@@ -1,4 +1,4 @@
-//! What must fail.
+//! Operations that must fail.
 
 use super::object::maker;
 use super::value::compare_again;
@@ -6,12 +6,11 @@ use super::{Context, Verdict};
 use crate::api::model::*;
 use ropewalk::*;
 
-/// Uses something of another store here.
+/// Uses an item of another store here.
 pub(in crate::api) fn use_foreign(store: &mut Context<'_>, which: u8, how: u8) -> Verdict {
     let Some(thing) = store.data().borrowed(which) else { return Ok(()) };
     let worked = match thing {
-        // Null and numbers belong to no store.
-        Thing::Value(value) => match value {
+        Item::Value(value) => match value {
             Val::AnyRef(Some(found)) => match how % 3 {
                 0 => found.as_i31(&*store).is_ok(),
                 1 => found.as_struct(&*store).is_ok(),
@@ -22,38 +21,38 @@ pub(in crate::api) fn use_foreign(store: &mut Context<'_>, which: u8, how: u8) -
             Val::FuncRef(Some(found)) => found.ty(&*store).is_ok(),
             _ => false,
         },
-        Thing::Global(global) => match how % 3 {
+        Item::Global(global) => match how % 3 {
             0 => global.get(&mut *store).is_ok(),
             1 => global.set(&mut *store, Val::I32(1)).is_ok(),
             _ => global.ty(&*store).is_ok(),
         },
-        Thing::Table(table) => match how % 3 {
+        Item::Table(table) => match how % 3 {
             0 => table.get(&mut *store, 0).is_ok(),
             1 => table.grow(&mut *store, 1, Val::AnyRef(None)).is_ok(),
             _ => table.size(&*store).is_ok(),
         },
-        Thing::Memory(memory) => match how % 3 {
+        Item::Memory(memory) => match how % 3 {
             0 => memory.data(store).is_ok(),
             1 => memory.grow(&mut *store, 1).is_ok(),
             _ => memory.write(&mut *store, 0, &[1]).is_ok(),
         },
-        Thing::Func(func) => match how % 2 {
+        Item::Func(func) => match how % 2 {
             0 => func.call(&mut *store, &[], &mut [Val::I32(0)]).is_ok(),
             _ => func.typed::<(), i32>(&*store).is_ok(),
         },
-        Thing::Tag(tag) => ExnRef::new(&mut *store, tag, &[Val::I32(1), Val::AnyRef(None)]).is_ok(),
-        Thing::Instance(instance) => match how % 2 {
+        Item::Tag(tag) => ExnRef::new(&mut *store, tag, &[Val::I32(1), Val::AnyRef(None)]).is_ok(),
+        Item::Instance(instance) => match how % 2 {
             0 => instance.get_func(&mut *store, "wrapped").is_some(),
             _ => instance.exports(&mut *store).is_ok(),
         },
     };
     match worked {
-        true => Err("something of another store was accepted".to_string()),
+        true => Err("an item of another store was accepted".to_string()),
         false => Ok(()),
     }
 }
 
-/// Uses every handle: those whose scope has not ended must be what they were.
+/// Uses all handles. Those whose scope is open must have their expected values.
 pub(in crate::api) fn use_handles(store: &mut Context<'_>) -> Verdict {
     let handles = store.data().handles.clone();
     for handle in handles {
@@ -62,7 +61,6 @@ pub(in crate::api) fn use_handles(store: &mut Context<'_>) -> Verdict {
             Val::AnyRef(Some(found)) => found.as_i31(&*store).is_ok(),
             Val::ExternRef(Some(found)) => found.data(store).is_ok(),
             Val::ExnRef(Some(found)) => found.tag(&*store).is_ok(),
-            // Functions live as long as their store.
             _ => continue,
         };
         match (is_live, works) {
@@ -75,7 +73,7 @@ pub(in crate::api) fn use_handles(store: &mut Context<'_>) -> Verdict {
     Ok(())
 }
 
-/// Something that fails whatever the store has.
+/// Misuse that fails in every state.
 pub(in crate::api) fn do_wrong(store: &mut Context<'_>, which: u8) -> Verdict {
     let instance = store.data().instances.first().copied();
     let Some(instance) = instance else { return Ok(()) };
@@ -114,7 +112,7 @@ pub(in crate::api) fn do_wrong(store: &mut Context<'_>, which: u8) -> Verdict {
         _ => Module::new(store.engine(), "(module (func (result i32)))").is_ok(),
     };
     match worked {
-        true => Err("what is wrong was accepted".to_string()),
+        true => Err("misuse was accepted".to_string()),
         false => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! One operation, done and compared with the model.
+//! Performs an operation, and compares its result with the model.
 
 mod misuse;
 mod object;
@@ -21,19 +21,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 pub(super) use value::{compare, make, value};
 pub(super) use verify::verify;
 
-/// The store in which something is done: as such, in a scope, or in a host
-/// function.
+/// A store, as such, in a scope, or in a host function.
 pub type Context<'a> = StoreContextMut<'a, Model>;
 
 pub type Verdict<T = ()> = std::result::Result<T, String>;
 
-/// Does operations one after the other.
+/// Performs a sequence of operations.
 pub fn steps(store: &mut Context<'_>, operations: &Operations) -> Verdict {
     for operation in &operations.0 {
         let before = store.data().position();
         let result = catch_unwind(AssertUnwindSafe(|| step(store, operation)));
-        // A value of the host may panic when it is found to be garbage, before
-        // anything else happens.
+        // A collection before the operation may drop a host value that panics.
         let result = result.or_else(|panic| match panic.downcast_ref() {
             Some(&DROPPED) => Ok(Ok(())),
             _ => Err(panic),
@@ -83,12 +81,12 @@ fn step(store: &mut Context<'_>, operation: &Operation) -> Verdict {
     }
 }
 
-/// Which of this many a number chooses.
+/// Chooses one of `count` items by a number.
 pub fn chosen(choice: u8, count: usize) -> Option<usize> {
     (choice as usize).checked_rem(count)
 }
 
-/// The error of something that must fail, or that must not.
+/// Checks that an operation failed exactly if it should.
 pub fn outcome<T>(result: Result<T>, should_work: bool, what: &str) -> Verdict<Option<T>> {
     match (result, should_work) {
         (Ok(value), true) => Ok(Some(value)),
@@ -108,7 +106,6 @@ fn in_scope(store: &mut Context<'_>, operations: &Operations) -> Verdict {
     result
 }
 
-/// The module, compiled for the engine of a store.
 pub fn module(store: &Context<'_>) -> Verdict<Module> {
     module::compiled(store.engine()).map_err(|error| format!("does not compile: {error:?}"))
 }

@@ -1,14 +1,14 @@
-//! Objects, values of the host, exceptions and functions.
+//! Operations on objects, host values, exceptions and functions.
 
 use super::value::{kept, make, value};
 use super::{Context, Verdict, chosen, outcome};
 use crate::api::model::*;
-use crate::api::operation::{Choice, Extra, Kind};
+use crate::api::operation::{Choice, Extra, ValueKind};
 use ropewalk::*;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 
-/// An exported function that makes objects, and the type of references to them.
+/// An exported function that creates objects, and the type of references to them.
 pub(in crate::api) fn maker(store: &mut Context<'_>, name: &str) -> Option<(Func, ValType)> {
     let instance = *store.data().instances.first()?;
     let func = instance.get_func(&mut *store, name)?;
@@ -23,9 +23,9 @@ pub(in crate::api) fn new_node(
     let Some((_, ty)) = maker(store, "node") else { return Ok(()) };
     let ty = StructType::of(store.engine(), ty).ok_or("nodes are structs")?;
     let index = store.data().objects.len();
-    let (any, first) = value(store, any, Kind::Any)?;
-    let (external, second) = value(store, external, Kind::Extern)?;
-    let (func, third) = value(store, func, Kind::Func)?;
+    let (any, first) = value(store, any, ValueKind::Any)?;
+    let (external, second) = value(store, external, ValueKind::Extern)?;
+    let (func, third) = value(store, func, ValueKind::Func)?;
     let fields = [Val::I32(index as i32), any, Val::I64(3), external, func];
     let made = StructRef::new(&mut *store, &ty, &fields);
     let fits = first.zip(second).zip(third);
@@ -44,7 +44,7 @@ pub(in crate::api) fn new_array(store: &mut Context<'_>, elements: &[Choice]) ->
     let mut values = Vec::new();
     let mut slots = Vec::new();
     for choice in elements.iter().take(40) {
-        let (value, expected) = value(store, *choice, Kind::Any)?;
+        let (value, expected) = value(store, *choice, ValueKind::Any)?;
         values.push(value);
         slots.push(expected);
     }
@@ -77,15 +77,17 @@ pub(in crate::api) fn set_field(
     slot: u8,
     choice: Choice,
 ) -> Verdict {
-    let Some(Expected::Object(index)) = kept(store.data(), Kind::Any, which) else { return Ok(()) };
+    let Some(Expected::Object(index)) = kept(store.data(), ValueKind::Any, which) else {
+        return Ok(());
+    };
     let object = &store.data().objects[index];
     let (is_array, len, slot) = (object.is_array, object.slots.len(), slot as usize % 8);
     let kind = match (is_array, slot) {
-        (true, _) | (_, 1) => Kind::Any,
-        (_, 0) => Kind::I32,
-        (_, 2) => Kind::I64,
-        (_, 3) => Kind::Extern,
-        _ => Kind::Func,
+        (true, _) | (_, 1) => ValueKind::Any,
+        (_, 0) => ValueKind::I32,
+        (_, 2) => ValueKind::I64,
+        (_, 3) => ValueKind::Extern,
+        _ => ValueKind::Func,
     };
     let (given, fits) = value(store, choice, kind)?;
     let Val::AnyRef(Some(object)) = make(store, Expected::Object(index))? else { return Ok(()) };
@@ -108,7 +110,7 @@ pub(in crate::api) fn set_field(
     Ok(())
 }
 
-/// Does something when it is dropped, beside being a value of the host.
+/// A host value with a `Drop` implementation.
 #[allow(dead_code, reason = "it is there to be dropped")]
 enum Dropped {
     Store(Box<Store<()>>),
@@ -116,7 +118,7 @@ enum Dropped {
     Panics(Bomb),
 }
 
-/// What a value panics with when it is dropped.
+/// The panic message of a host value that is dropped.
 pub(in crate::api) const DROPPED: &str = "a value panics when it is dropped";
 
 struct Bomb;
@@ -140,7 +142,7 @@ pub(in crate::api) fn new_extern(store: &mut Context<'_>, extra: Extra) -> Verdi
         }
         Extra::Panics => Some(Dropped::Panics(Bomb)),
     };
-    // What does something when it is dropped is dropped soon.
+    // A value with a `Drop` implementation is dropped soon.
     if let Some(dropped) = dropped {
         let mut scope = RootScope::new(&mut *store);
         let made = ExternRef::new(&mut scope, Mutex::new(dropped)).map(drop);
@@ -160,8 +162,8 @@ pub(in crate::api) fn new_exception(
     choice: Choice,
 ) -> Verdict {
     let Some(tag) = failure_tag(store) else { return Ok(()) };
-    let (number, first) = value(store, number, Kind::I32)?;
-    let (given, second) = value(store, choice, Kind::Any)?;
+    let (number, first) = value(store, number, ValueKind::I32)?;
+    let (given, second) = value(store, choice, ValueKind::Any)?;
     let fits = first.zip(second);
     let made = ExnRef::new(&mut *store, tag, &[number, given]);
     if let Some(made) = outcome(made, fits.is_some(), "ExnRef::new")?
@@ -175,18 +177,17 @@ pub(in crate::api) fn new_exception(
     Ok(())
 }
 
-/// The tag that the first instance exports.
 pub(in crate::api) fn failure_tag(store: &mut Context<'_>) -> Option<Tag> {
     let instance = *store.data().instances.first()?;
     let tag = instance.get_tag(&mut *store, "failure")?;
-    store.data().lend(Thing::Tag(tag));
+    store.data().lend(Item::Tag(tag));
     Some(tag)
 }
 
 pub(in crate::api) fn new_func(store: &mut Context<'_>) -> Verdict {
     let number = store.data().funcs.len() as i32;
     let func = Func::wrap(&mut *store, move || number);
-    store.data().lend(Thing::Func(func));
+    store.data().lend(Item::Func(func));
     store.data_mut().funcs.push(func);
     Ok(())
 }

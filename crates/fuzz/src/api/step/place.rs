@@ -1,14 +1,14 @@
-//! Globals, tables and memories.
+//! Operations on globals, tables and memories.
 
 use super::value::value;
 use super::{Context, Verdict, chosen, outcome};
 use crate::api::model::*;
-use crate::api::operation::{Choice, Kind};
+use crate::api::operation::{Choice, ValueKind};
 use ropewalk::*;
 
 pub(in crate::api) fn new_global(
     store: &mut Context<'_>,
-    kind: Kind,
+    kind: ValueKind,
     mutable: bool,
     choice: Choice,
 ) -> Verdict {
@@ -18,7 +18,7 @@ pub(in crate::api) fn new_global(
     if let Some(global) = outcome(global, fits.is_some(), "Global::new")?
         && let Some(value) = fits
     {
-        store.data().lend(Thing::Global(global));
+        store.data().lend(Item::Global(global));
         store.data_mut().globals.push(GlobalModel { global, kind, mutable, value });
     }
     Ok(())
@@ -39,7 +39,7 @@ pub(in crate::api) fn set_global(store: &mut Context<'_>, which: u8, choice: Cho
 
 pub(in crate::api) fn new_table(
     store: &mut Context<'_>,
-    kind: Kind,
+    kind: ValueKind,
     size: u8,
     maximum: Option<u8>,
     choice: Choice,
@@ -53,7 +53,7 @@ pub(in crate::api) fn new_table(
     if let Some(table) = outcome(table, should_work, "Table::new")?
         && let Some(value) = fits
     {
-        store.data().lend(Thing::Table(table));
+        store.data().lend(Item::Table(table));
         let elements = vec![value; minimum as usize];
         store.data_mut().tables.push(TableModel { table, kind, maximum, elements });
     }
@@ -102,7 +102,7 @@ pub(in crate::api) fn grow_table(
     Ok(())
 }
 
-/// How many bytes a page has.
+/// The size of a page.
 pub(in crate::api) const PAGE: u64 = 1 << 16;
 
 pub(in crate::api) fn new_memory(
@@ -118,7 +118,7 @@ pub(in crate::api) fn new_memory(
     let should_work = maximum.is_none_or(|maximum| minimum <= maximum);
     let memory = Memory::new(&mut *store, ty);
     if let Some(memory) = outcome(memory, should_work, "Memory::new")? {
-        store.data().lend(Thing::Memory(memory));
+        store.data().lend(Item::Memory(memory));
         let memory = MemoryModel { memory, pages: minimum, maximum, bytes: vec![] };
         store.data_mut().memories.push(memory);
     }
@@ -133,7 +133,7 @@ pub(in crate::api) fn write_memory(
 ) -> Verdict {
     let Some(index) = chosen(which, store.data().memories.len()) else { return Ok(()) };
     let MemoryModel { memory, pages, .. } = store.data().memories[index];
-    // Near the end, most often.
+    // Most accesses are near the end.
     let size = pages * PAGE;
     let at = if at.is_multiple_of(4) {
         u64::from(at)

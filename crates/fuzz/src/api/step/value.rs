@@ -1,15 +1,15 @@
-//! Values: what a choice stands for, and whether a value is what it must be.
+//! Turns choices into values, and compares values with the model.
 
 use super::{Context, Verdict, chosen};
 use crate::api::model::*;
-use crate::api::operation::{Choice, Kind};
+use crate::api::operation::{Choice, ValueKind};
 use ropewalk::*;
 
-/// A value for a place of a kind, and what it is, unless it does not fit there.
+/// A value for a place of a kind and its expected value, or `None` if it does not fit.
 pub(in crate::api) fn value(
     store: &mut Context<'_>,
     choice: Choice,
-    kind: Kind,
+    kind: ValueKind,
 ) -> Verdict<(Val, Option<Expected>)> {
     if let Choice::Handle(which) = choice {
         let handles = &store.data().handles;
@@ -22,7 +22,7 @@ pub(in crate::api) fn value(
         }
     }
     if let Choice::Foreign(which) = choice
-        && let Some(Thing::Value(value)) = store.data().borrowed(which)
+        && let Some(Item::Value(value)) = store.data().borrowed(which)
     {
         return Ok((value, None));
     }
@@ -31,24 +31,24 @@ pub(in crate::api) fn value(
     Ok((value, (expected.kind() == kind).then_some(expected)))
 }
 
-/// What a choice means for a place of a kind.
-pub(in crate::api) fn expected(model: &Model, choice: Choice, kind: Kind) -> Expected {
-    let number = |kind: Kind, bits: u64| match kind {
-        Kind::I32 => Expected::I32(bits as i32),
-        Kind::I64 => Expected::I64(bits as i64),
-        Kind::F32 => Expected::F32(bits as u32 & 0x7f00_0000),
-        Kind::F64 => Expected::F64(bits & 0x7ff0_0000_0000),
-        Kind::V128 => Expected::V128(u128::from(bits) << 32 | 5),
+/// The expected value of a choice for a place of a kind.
+pub(in crate::api) fn expected(model: &Model, choice: Choice, kind: ValueKind) -> Expected {
+    let number = |kind: ValueKind, bits: u64| match kind {
+        ValueKind::I32 => Expected::I32(bits as i32),
+        ValueKind::I64 => Expected::I64(bits as i64),
+        ValueKind::F32 => Expected::F32(bits as u32 & 0x7f00_0000),
+        ValueKind::F64 => Expected::F64(bits & 0x7ff0_0000_0000),
+        ValueKind::V128 => Expected::V128(u128::from(bits) << 32 | 5),
         reference => Expected::Null(reference),
     };
     match choice {
         Choice::Number(bits) => number(kind, bits),
-        Choice::I31(bits) if kind == Kind::Any => Expected::I31(bits.into()),
+        Choice::I31(bits) if kind == ValueKind::Any => Expected::I31(bits.into()),
         Choice::Kept(which) | Choice::Handle(which) | Choice::Foreign(which) => {
             kept(model, kind, which).unwrap_or(Expected::default_of(kind))
         }
         Choice::Any(which) => {
-            use Kind::*;
+            use ValueKind::*;
             let kinds = [I32, I64, F32, F64, V128, Func, Extern, Any, Exn];
             let kind = kinds[which as usize % kinds.len()];
             kept(model, kind, which / 16).unwrap_or(number(kind, which.into()))
@@ -57,22 +57,22 @@ pub(in crate::api) fn expected(model: &Model, choice: Choice, kind: Kind) -> Exp
     }
 }
 
-/// Something of a kind that the model keeps a reference to.
-pub(in crate::api) fn kept(model: &Model, kind: Kind, which: u8) -> Option<Expected> {
+/// An item of a kind to which the model has a reference.
+pub(in crate::api) fn kept(model: &Model, kind: ValueKind, which: u8) -> Option<Expected> {
     match kind {
-        Kind::Any => {
+        ValueKind::Any => {
             let owned = |index: &usize| model.objects[*index].owned.is_some();
             let objects: Vec<usize> = (0..model.objects.len()).filter(owned).collect();
             Some(Expected::Object(objects[chosen(which, objects.len())?]))
         }
-        Kind::Extern => Some(Expected::Extern(chosen(which, model.externs.len())?)),
-        Kind::Func => Some(Expected::Func(chosen(which, model.funcs.len())?)),
-        Kind::Exn => Some(Expected::Exn(chosen(which, model.exceptions.len())?)),
+        ValueKind::Extern => Some(Expected::Extern(chosen(which, model.externs.len())?)),
+        ValueKind::Func => Some(Expected::Func(chosen(which, model.funcs.len())?)),
+        ValueKind::Exn => Some(Expected::Exn(chosen(which, model.exceptions.len())?)),
         _ => None,
     }
 }
 
-/// Makes a value, in the present scope.
+/// Creates a value in the current scope.
 pub(in crate::api) fn make(store: &mut Context<'_>, expected: Expected) -> Verdict<Val> {
     let failed = |error: Error| format!("a reference that is kept is not there: {error:?}");
     let value = match expected {
@@ -101,13 +101,13 @@ pub(in crate::api) fn make(store: &mut Context<'_>, expected: Expected) -> Verdi
     Ok(value)
 }
 
-/// Whether a value that was just given is what it must be.
+/// Compares a value that the engine just returned.
 pub(in crate::api) fn compare(store: &mut Context<'_>, value: Val, expected: Expected) -> Verdict {
     store.data_mut().note(value, expected);
     compare_again(store, value, expected)
 }
 
-/// Whether a value that was given at some time is what it must be.
+/// Compares a value that the engine returned earlier.
 pub(in crate::api) fn compare_again(
     store: &mut Context<'_>,
     value: Val,
@@ -119,10 +119,10 @@ pub(in crate::api) fn compare_again(
         (Val::F32(found), Expected::F32(value)) => found == value,
         (Val::F64(found), Expected::F64(value)) => found == value,
         (Val::V128(found), Expected::V128(value)) => found == value,
-        (Val::FuncRef(None), Expected::Null(kind)) => kind == Kind::Func,
-        (Val::ExternRef(None), Expected::Null(kind)) => kind == Kind::Extern,
-        (Val::AnyRef(None), Expected::Null(kind)) => kind == Kind::Any,
-        (Val::ExnRef(None), Expected::Null(kind)) => kind == Kind::Exn,
+        (Val::FuncRef(None), Expected::Null(kind)) => kind == ValueKind::Func,
+        (Val::ExternRef(None), Expected::Null(kind)) => kind == ValueKind::Extern,
+        (Val::AnyRef(None), Expected::Null(kind)) => kind == ValueKind::Any,
+        (Val::ExnRef(None), Expected::Null(kind)) => kind == ValueKind::Exn,
         (Val::AnyRef(Some(found)), Expected::I31(value)) => {
             found.as_i31(&*store).map_err(|error| format!("{error:?}"))? == Some(value)
         }

@@ -1,4 +1,4 @@
-//! Everything, compared with the model.
+//! Compares everything with the model.
 
 use super::place::PAGE;
 use super::value::compare;
@@ -6,7 +6,6 @@ use super::{Context, Verdict};
 use crate::api::model::*;
 use ropewalk::*;
 
-/// Compares everything with the model.
 pub(in crate::api) fn verify(store: &mut Context<'_>) -> Verdict {
     for i in 0..store.data().globals.len() {
         let GlobalModel { global, value, .. } = store.data().globals[i];

@@ -1,10 +1,10 @@
-//! Bag of stacks.
+//! Generates operations of the bag of stacks.
 
-use super::scribe::Scribe;
-use crate::designs::model::{Kind, Machine, Then, Value};
+use super::block_writer::BlockWriter;
+use crate::designs::model::{Machine, OnReturn, StackKind, Value};
 use crate::designs::program::{Bag, Local, Op, Signature, Ty};
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn bag(&mut self) -> Option<()> {
         match self.choice.below(20) {
             0..=2 => self.new_stack(),
@@ -18,10 +18,10 @@ impl Scribe<'_> {
         }
     }
 
-    /// Whether the function is the first of a coroutine.
+    /// Whether the function is the outermost one of a coroutine.
     pub fn returns_to_nobody(&mut self) -> bool {
         let kind = self.machine.stacks[self.machine.running].kind;
-        matches!(self.machine.frame().then, Then::Bottom) && kind == Kind::Coroutine
+        matches!(self.machine.frame().then, OnReturn::Bottom) && kind == StackKind::Coroutine
     }
 
     fn stack_types(&self) -> Vec<Ty> {
@@ -32,7 +32,7 @@ impl Scribe<'_> {
         self.machine.program.types.stacks[ty].clone()
     }
 
-    /// The type of what comes back after a switch to a stack.
+    /// The type of the stack that a switch returns.
     fn returned(&self, ty: usize) -> usize {
         match self.machine.program.types.stacks[ty].last() {
             Some(Ty::Stack(returned)) => *returned,
@@ -65,7 +65,7 @@ impl Scribe<'_> {
         Some(())
     }
 
-    /// Copies what can be copied, mostly, and often goes on with both.
+    /// Copies a stack, mostly one that can be copied, and often continues with both.
     fn clone_stack(&mut self) -> Option<()> {
         let (ty, stack) = self.seek_copied(&self.stack_types())?;
         let Ty::Stack(number) = ty else { return None };
@@ -80,7 +80,7 @@ impl Scribe<'_> {
         Some(())
     }
 
-    /// A stack to switch to: its type, where it is, and the arguments.
+    /// A stack to switch to: its type, its local, and the arguments.
     fn target(&mut self) -> Option<(usize, Local, Vec<Local>)> {
         let (ty, stack) = self.seek(&self.stack_types(), can_switch)?;
         let Ty::Stack(ty) = ty else { return None };
@@ -140,7 +140,7 @@ impl Scribe<'_> {
         Some(())
     }
 
-    /// A function that takes the place of this one.
+    /// A function to replace this one.
     fn replacement(&mut self, params: &[Ty]) -> usize {
         let function = &self.machine.program.functions[self.machine.function()];
         let signature = Signature::new(params, &function.signature.results);
@@ -148,7 +148,7 @@ impl Scribe<'_> {
     }
 }
 
-/// Whether a reference is valid, and control can go there.
+/// Whether a reference is valid, and control can go to its stack.
 pub fn can_switch(machine: &Machine, value: Value) -> bool {
     machine.valid(value).is_some_and(|stack| machine.can_go_to(stack))
 }

@@ -1,9 +1,9 @@
-//! Numbers, objects and variables.
+//! Generates operations on numbers, objects and variables.
 
-use super::scribe::Scribe;
+use super::block_writer::BlockWriter;
 use crate::designs::program::{Op, TABLE_LENGTH, Ty};
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn basic(&mut self) {
         match self.choice.below(12) {
             0 => {
@@ -27,7 +27,6 @@ impl Scribe<'_> {
         }
     }
 
-    /// The types of locals of this function.
     fn types(&self) -> Vec<Ty> {
         self.machine.program.functions[self.machine.function()].locals.clone()
     }
@@ -69,7 +68,7 @@ impl Scribe<'_> {
         }
     }
 
-    /// Puts a reference into a struct, or takes one out.
+    /// Wraps a reference in a struct, or reads it from one.
     fn wrap(&mut self) {
         let references = self.machine.program.types.wrapped();
         let Some(ty) = self.choice.one(&references) else { return };
@@ -94,7 +93,7 @@ impl Scribe<'_> {
         }
     }
 
-    /// Takes a first-class stack out of a struct, puts one there, or asks.
+    /// Moves a first-class stack out of a struct or into one, or tests for one.
     fn use_linear(&mut self, object: usize) {
         match self.choice.below(4) {
             0 | 1 => {
@@ -113,7 +112,7 @@ impl Scribe<'_> {
         }
     }
 
-    /// Keeps a reference in a variable; where it does not replace one, mostly.
+    /// Stores a reference in a variable, mostly one that is empty.
     fn store(&mut self) {
         let types = self.types();
         let held: Vec<usize> = (0..types.len())

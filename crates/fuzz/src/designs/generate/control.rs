@@ -1,9 +1,9 @@
-//! Control inside a stack, exceptions, and the host.
+//! Generates control flow inside a stack, exceptions, and calls of the host.
 
-use super::scribe::Scribe;
+use super::block_writer::BlockWriter;
 use crate::designs::program::{Op, Signature, Ty};
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn control(&mut self) {
         match self.choice.below(20) {
             0 | 1 => {
@@ -41,7 +41,7 @@ impl Scribe<'_> {
         self.add(Op::Try { body, catches });
     }
 
-    /// Throws something, mostly something that is caught in this function.
+    /// Throws an exception, mostly one that this function catches.
     fn throw(&mut self) {
         if self.choice.percent(25)
             && let Some((_, exn)) = self.seek(&[Ty::Exn], |_, value| !value.is_null())
@@ -85,7 +85,7 @@ impl Scribe<'_> {
         self.show(&to);
     }
 
-    /// Has the host call a function.
+    /// Calls the host, which calls a function.
     fn enter(&mut self) {
         if self.machine.nesting() > 3 {
             return self.basic();

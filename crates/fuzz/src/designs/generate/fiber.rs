@@ -1,11 +1,11 @@
-//! Fibers.
+//! Generates operations of fibers.
 
-use super::scribe::Scribe;
+use super::block_writer::BlockWriter;
 use super::task::{is_running, is_suspended};
 use crate::designs::model::{StackId, Value};
 use crate::designs::program::{Clause, Fiber, Op, Signature, TagId, Ty};
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn fiber(&mut self) -> Option<()> {
         match self.choice.below(18) {
             0..=2 => self.new_fiber(),
@@ -29,7 +29,7 @@ impl Scribe<'_> {
         tags.into_iter().map(|tag| self.clause(tag, before, &[])).collect()
     }
 
-    /// An event that a stack accepts where it waits, mostly; and its payload.
+    /// An event with its payload, mostly one that the stack accepts where it waits.
     fn message_for(&mut self, stack: Option<StackId>) -> Option<(TagId, Vec<usize>)> {
         let events = self.events();
         let accepted = stack.map(|stack| self.machine.accepts(stack)).unwrap_or_default();

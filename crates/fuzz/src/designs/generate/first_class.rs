@@ -1,12 +1,12 @@
-//! First-class stacks.
+//! Generates operations of first-class stacks.
 
 use super::bag::can_switch;
-use super::scribe::Scribe;
-use crate::designs::model::{StackId, Then};
+use super::block_writer::BlockWriter;
+use crate::designs::model::{OnReturn, StackId};
 use crate::designs::program::{BlockId, Catch, FirstClass, Local, Op, Signature, TagId, Ty};
 use std::rc::Rc;
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn first_class(&mut self) -> Option<()> {
         match self.choice.below(29) {
             0 => self.blank(),
@@ -21,9 +21,9 @@ impl Scribe<'_> {
         }
     }
 
-    /// Whether the function lies on top of a stack, and returning would trap.
+    /// Whether the function is on top of a stack, so that returning would trap.
     pub fn is_on_top(&mut self) -> bool {
-        matches!(self.machine.frame().then, Then::Event(None, _))
+        matches!(self.machine.frame().then, OnReturn::Event(None, _))
     }
 
     fn blank(&mut self) -> Option<()> {
@@ -32,7 +32,7 @@ impl Scribe<'_> {
         Some(())
     }
 
-    /// Copies what can be copied, mostly, and often goes on with both.
+    /// Copies a stack, mostly one that can be copied, and often continues with both.
     fn clone_linear(&mut self) -> Option<()> {
         let (_, stack) = self.seek_copied(&[Ty::Linear])?;
         let given = if self.choice.percent(70) { stack } else { self.place(Ty::Linear) };
@@ -47,7 +47,7 @@ impl Scribe<'_> {
         Some(())
     }
 
-    /// A stack to go to: one that is there, or a new one.
+    /// A stack to switch to: an existing or a new one.
     fn stack(&mut self, blank: usize) -> Option<(Local, Option<StackId>)> {
         if !self.choice.percent(blank)
             && let Some((_, stack)) = self.seek(&[Ty::Linear], can_switch)
@@ -59,7 +59,7 @@ impl Scribe<'_> {
         Some((to, None))
     }
 
-    /// Catches for what may arrive at a switch: mostly events with a stack.
+    /// Catches for events that may arrive at a switch, mostly events with a stack.
     fn catches(&mut self) -> Vec<Catch> {
         let with_stack = self.tags(|tag| tag.params.last() == Some(&Ty::Linear));
         let others = self.tags(|tag| tag.results.is_empty());
@@ -68,7 +68,7 @@ impl Scribe<'_> {
             let from = if self.choice.percent(75) { &with_stack } else { &others };
             let tag = self.tag(from);
             let mut catch = self.catch(tag);
-            // A plain catch is where the engine takes a short cut.
+            // The engine has a fast path for plain catches.
             if catch.with_ref && self.choice.percent(70) {
                 catch.with_ref = false;
                 catch.to.pop();
@@ -82,7 +82,7 @@ impl Scribe<'_> {
         catches
     }
 
-    /// Adds something after which nothing is reached, with catches around it.
+    /// Adds an operation that does not return, with catches around it.
     fn add_caught(&mut self, op: Op) {
         if self.choice.percent(8) {
             return self.add_last(op);
@@ -95,8 +95,8 @@ impl Scribe<'_> {
         self.add(Op::Try { body, catches });
     }
 
-    /// An event that is caught where a stack waits, mostly; without the last
-    /// value if that is the stack that is left.
+    /// An event, mostly one that is caught where a stack waits. Omits the last value if that is the
+    /// suspended stack.
     fn event_for(
         &mut self,
         stack: Option<StackId>,
@@ -131,7 +131,7 @@ impl Scribe<'_> {
         Some(())
     }
 
-    /// Goes to another stack, and is freed.
+    /// Switches to another stack and frees this one.
     pub fn switch_away(&mut self) -> Option<()> {
         let (stack, target) = self.stack(1)?;
         let (event, args) = self.event_for(target, false)?;
@@ -171,7 +171,7 @@ impl Scribe<'_> {
         Some(())
     }
 
-    /// A rout of this module: one that is there, or a new one.
+    /// A rout of this module: an existing or a new one.
     fn rout(&mut self, signature: &Signature) -> usize {
         let module = self.module();
         let functions = self.machine.program.functions.iter().enumerate();
@@ -185,7 +185,7 @@ impl Scribe<'_> {
         }
     }
 
-    /// Writes the openings of a new rout, and its `stack.start`.
+    /// Generates the openings of a new rout, and its `stack.start`.
     fn new_rout(&mut self, signature: &Signature) -> usize {
         let module = self.module();
         let rout = self.new_function(module, signature, true);
@@ -212,13 +212,13 @@ impl Scribe<'_> {
         rout
     }
 
-    /// An opening whose body has nothing in it.
+    /// An opening with an empty body.
     fn opening(&mut self, rout: usize) -> Op {
         let body = self.machine.program.new_block();
         let params = self.machine.program.functions[rout].signature.params.clone();
         let linear = params.iter().position(|&ty| ty == Ty::Linear);
-        let new = |scribe: &mut Self, types: &[Ty]| -> Vec<Local> {
-            types.iter().map(|&ty| scribe.machine.program.new_local(rout, ty)).collect()
+        let new = |block_writer: &mut Self, types: &[Ty]| -> Vec<Local> {
+            types.iter().map(|&ty| block_writer.machine.program.new_local(rout, ty)).collect()
         };
         match self.choice.below(8) {
             0 | 1 => {
@@ -256,8 +256,6 @@ impl Scribe<'_> {
         }
     }
 
-    // ---- marks
-
     fn redirect(&mut self) -> Option<()> {
         let body = self.new_block();
         if self.choice.percent(60) {
@@ -284,7 +282,7 @@ impl Scribe<'_> {
         Some(())
     }
 
-    /// Asks for something that is answered somewhere, mostly.
+    /// Calls a call tag, mostly one that some stack answers.
     fn call_stack(&mut self) -> Option<()> {
         let mut tags: Vec<_> = (0..self.machine.program.call_tags.len()).collect();
         if !self.choice.percent(4) {

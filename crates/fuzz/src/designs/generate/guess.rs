@@ -1,18 +1,17 @@
-//! What can be guessed about the state of the model, to choose operations that
-//! will work.
+//! Predicates on the state of the model, to choose operations that will work.
 
-use crate::designs::model::{CursorKind, Kind, Machine, MarkKind, Shape, StackId, Value};
+use crate::designs::model::{CursorKind, Machine, MarkKind, Shape, StackId, StackKind, Value};
 use crate::designs::program::{FirstClass, Op, TABLE_LENGTH, TagId, Ty};
 
 impl Machine {
-    /// The globals of a type, with what is in them.
+    /// The globals of a type, with their values.
     pub fn globals_of(&self, ty: Ty) -> Vec<(usize, Value)> {
         let globals = self.program.globals.iter().enumerate();
         let globals = globals.filter(|(_, global)| **global == ty);
         globals.map(|(id, _)| (id, self.globals.get(id).copied().unwrap_or_default())).collect()
     }
 
-    /// The elements of tables of a type, with what is in them.
+    /// The table elements of a type, with their values.
     pub fn elements_of(&self, ty: Ty) -> Vec<(usize, i64, Value)> {
         let tables = self.program.tables.iter().enumerate();
         let tables = tables.filter(|(_, table)| **table == ty);
@@ -26,28 +25,24 @@ impl Machine {
             .collect()
     }
 
-    /// Structs that wrap a reference of a type.
     pub fn wrapped(&self, ty: Ty) -> Vec<Value> {
         let objects = self.objects.iter().enumerate();
         let objects = objects.filter(|(_, object)| object.shape == Shape::Wrap(ty));
         objects.map(|(id, _)| Value::Object(id)).collect()
     }
 
-    /// Whether control can go to a suspended stack from here.
     pub fn can_go_to(&self, stack: StackId) -> bool {
         match self.stacks[stack].kind {
-            Kind::Root(call) => call == self.newest(),
+            StackKind::Root(call) => call == self.newest(),
             _ => true,
         }
     }
 
-    /// The tags that are caught around the running operation.
     pub fn caught_here(&self) -> Vec<TagId> {
         let chain = self.chain();
         chain.into_iter().flat_map(|stack| self.caught_on(stack)).collect()
     }
 
-    /// The tags that are caught where a suspended stack waits.
     pub fn catches_at(&self, stack: StackId) -> Vec<TagId> {
         self.caught_on(self.stacks[stack].innermost)
     }
@@ -65,7 +60,7 @@ impl Machine {
         catches.filter_map(|catch| catch.tag).collect()
     }
 
-    /// Call tags that are answered on some stack that runs or may be walked to.
+    /// The call tags that some running or reachable stack answers.
     pub fn answered(&self) -> Vec<usize> {
         let mut tags = Vec::new();
         let mut stacks = self.chain();

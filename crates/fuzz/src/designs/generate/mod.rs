@@ -1,41 +1,40 @@
-//! Random programs that mostly make progress.
+//! Generates random programs that mostly make progress.
 //!
-//! A program is written while the [model](super::model) runs it: wherever code
-//! ends that is not closed, the next operation is chosen by what is there at
-//! that moment: a handler that can be found, a reference that is valid. Some
-//! choices are wrong on purpose. Code that is run again, by another call or on
-//! another stack, is run as it was written, whatever the state is then.
+//! A program is written while the [model](super::model) runs it. Where code ends that is not
+//! closed, the generator chooses the next operation by the model's state: a handler that exists, a
+//! reference that is valid. Some choices are wrong on purpose. Code that runs again, in another
+//! call or on another stack, runs unchanged in whatever state it meets.
 
+mod arms;
+mod arms_first_class;
 mod bag;
 mod basic;
+mod block_writer;
 mod control;
 mod entropy;
 mod fiber;
 mod first_class;
 mod guess;
-mod play;
-mod puppet;
-mod scribe;
+mod script;
+mod scripted_program;
 mod setup;
-mod strings;
-mod strings_first_class;
 mod task;
 mod typed;
 
 pub use entropy::RECORD;
-pub use play::play;
-pub use puppet::{PUPPETS, puppet};
+pub use script::write_script;
+pub use scripted_program::{SCRIPTED_PROGRAMS, scripted_program};
 
 use super::model::{Author, Machine};
 use super::program::{BlockId, Call, Signature};
+use block_writer::BlockWriter;
 use entropy::Entropy;
-use scribe::Scribe;
 use setup::Setup;
 
-/// How many calls the host makes at most.
+/// The maximum number of calls from the host.
 const CALLS: usize = 12;
 
-/// How many operations a program has at most.
+/// The maximum number of operations of a program.
 const OPERATIONS: usize = 600;
 
 struct Writer<'e> {
@@ -44,7 +43,7 @@ struct Writer<'e> {
     written: usize,
 }
 
-/// Writes a program, and runs it meanwhile.
+/// Writes a program while the model runs it.
 pub fn generate(bytes: &[u8]) -> Machine {
     let mut entropy = Entropy::new(bytes);
     let (setup, program) = setup::setup(&mut entropy.record());
@@ -65,7 +64,7 @@ pub fn generate(bytes: &[u8]) -> Machine {
 }
 
 impl Writer<'_> {
-    /// The next call of the host: a new function, or one that is there.
+    /// The next call of the host, to a new or an existing function.
     fn next_call(&mut self, machine: &mut Machine) -> Call {
         let mut choice = self.entropy.record();
         let functions = machine.program.functions.iter().enumerate();
@@ -92,7 +91,7 @@ impl Author for Writer<'_> {
         }
         self.written += 1;
         let choice = self.entropy.record();
-        Scribe::new(machine, &self.setup, choice, block).write();
+        BlockWriter::new(machine, &self.setup, choice, block).write();
     }
 
     fn choose(&mut self, _: &mut Machine) -> i64 {

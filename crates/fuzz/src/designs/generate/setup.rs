@@ -1,12 +1,12 @@
-//! What a program has to work with: designs, types, tags, variables.
+//! The setup of a program: designs, types, tags, variables.
 
 use super::entropy::Choice;
 use crate::designs::program::{Program, Signature, Tag, TagId, Ty, Types};
 
-/// How often functions are entered, and loops go round, in one call of the host.
+/// The limit of function entries and loop iterations in one call of the host.
 const FUEL: i64 = 160;
 
-/// What is decided before anything is written.
+/// The choices made before any code is written.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// Whether typed continuations are used.
@@ -19,23 +19,21 @@ pub struct Setup {
     pub fibers: bool,
     /// Whether first-class stacks are used.
     pub first_class: bool,
-    /// What all continuations result in.
+    /// The result types of all continuations.
     pub results: Vec<Ty>,
-    /// The type whose continuations can be switched to, and that with its first
-    /// argument bound.
+    /// The continuation type for `switch`, and the same type with its first argument bound.
     pub switched: [usize; 2],
-    /// Tags that are chosen more often than others, so that programs handle the
-    /// same tag in several places.
+    /// Tags that are preferred, so that programs handle the same tag in several places.
     pub favourites: Vec<TagId>,
 }
 
-/// The first record says which designs, and the rest.
+/// Reads the setup from the first record.
 pub fn setup(choice: &mut Choice) -> (Setup, Program) {
     let designs = designs(choice);
     with_designs(designs, choice)
 }
 
-/// The same, with designs that were chosen.
+/// Like `setup`, with given designs.
 pub fn with_designs(mut setup: Setup, choice: &mut Choice) -> (Setup, Program) {
     setup.results = match choice.below(4) {
         0 => vec![],
@@ -104,7 +102,7 @@ fn types(setup: &Setup) -> Types {
             vec![Stack(1)],
             vec![Stack(0)],
         ];
-        // So that functions of stacks have types with names.
+        // Gives names to the types of functions of stacks.
         let named = types.stacks[..3].iter().map(|params| Signature::new(params, &[]));
         types.conts.extend(named);
     }
@@ -123,7 +121,7 @@ fn types(setup: &Setup) -> Types {
 
 fn tags(setup: &Setup, choice: &mut Choice, modules: usize, types: &Types) -> Vec<Tag> {
     use Ty::{Any, I64, Linear, V128};
-    // Tag 0 is the one that the host throws.
+    // The host throws tag 0.
     let mut signatures = vec![
         Signature::new(&[I64], &[]),
         Signature::new(&[], &[]),

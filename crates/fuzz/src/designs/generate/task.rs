@@ -1,10 +1,10 @@
-//! Tasks.
+//! Generates operations of tasks.
 
-use super::scribe::Scribe;
+use super::block_writer::BlockWriter;
 use crate::designs::model::{Machine, Value};
 use crate::designs::program::{Op, Signature, Task, Ty};
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn task(&mut self) -> Option<()> {
         match self.choice.below(16) {
             0..=2 => self.new_task(),
@@ -100,7 +100,7 @@ pub fn is_suspended(machine: &Machine, value: Value) -> bool {
     matches!(value, Value::Named(stack) if machine.stacks[stack].suspended)
 }
 
-/// Whether a task or fiber runs, or is an ancestor of what does.
+/// Whether a task or fiber is the running one or one of its ancestors.
 pub fn is_running(machine: &Machine, value: Value) -> bool {
     matches!(value, Value::Named(stack) if machine.chain().contains(&stack))
 }

@@ -1,10 +1,10 @@
-//! Typed continuations.
+//! Generates operations of typed continuations.
 
-use super::scribe::Scribe;
+use super::block_writer::BlockWriter;
 use crate::designs::model::Sought;
 use crate::designs::program::{Handler, Local, Op, Signature, TagId, Ty, Typed, With};
 
-impl Scribe<'_> {
+impl BlockWriter<'_> {
     pub fn typed(&mut self) -> Option<()> {
         match self.choice.below(20) {
             0..=2 => self.new_cont(),
@@ -16,8 +16,7 @@ impl Scribe<'_> {
         }
     }
 
-    /// The continuation types of the program, without those that only name
-    /// function types.
+    /// The continuation types of the program, without those that exist only to name function types.
     fn cont_types(&self) -> Vec<Ty> {
         (0..7).map(Ty::Cont).collect()
     }
@@ -37,8 +36,7 @@ impl Scribe<'_> {
         Some(())
     }
 
-    /// Pairs of types of which the second has some of the first one's arguments
-    /// bound.
+    /// Pairs of types, where the second one is the first with some arguments bound.
     fn bind_cont(&mut self) -> Option<()> {
         let pairs =
             [(1, 0), (2, 3), (2, 0), (3, 0), (4, 2), (4, 0), (5, 6), (0, 0), (5, 0), (6, 0)];
@@ -52,7 +50,7 @@ impl Scribe<'_> {
         Some(())
     }
 
-    /// Copies what can be copied, mostly, and often goes on with both.
+    /// Copies a continuation, mostly one that can be copied, and often continues with both.
     fn clone_cont(&mut self) -> Option<()> {
         let (ty, cont) = self.seek_copied(&self.cont_types())?;
         let Ty::Cont(number) = ty else { return None };
@@ -87,7 +85,7 @@ impl Scribe<'_> {
             }
             let rest = Signature::new(&tag_type.results, &signature.results);
             let Some(rest) = self.machine.program.types.function_type(&rest) else { continue };
-            // Only those of which there are continuations.
+            // Only types that have continuations.
             if rest < 7 {
                 let clause = self.clause(tag, &[], &[Ty::Cont(rest)]);
                 handlers.push(Handler::Label(clause));
@@ -120,7 +118,7 @@ impl Scribe<'_> {
         }
     }
 
-    /// Suspends with a tag that is handled, mostly.
+    /// Suspends, mostly with a tag that is handled.
     fn suspend(&mut self) -> Option<()> {
         let mut tags = self.tags(|_| true);
         if !self.choice.percent(3) {
@@ -138,7 +136,7 @@ impl Scribe<'_> {
         Some(())
     }
 
-    /// Keeps the tags whose handlers are beyond the parent, if there are any.
+    /// Keeps only tags whose handlers are beyond the parent, if there are any.
     fn prefer_far(&self, tags: &mut Vec<TagId>) {
         let is_far = |tag: &TagId| {
             let found = self.machine.find_handler(*tag, Sought::Label);
@@ -159,7 +157,7 @@ impl Scribe<'_> {
         let switched = self.setup.switched;
         let found = self.seek(&switched.map(Ty::Cont), valid);
         let Some((Ty::Cont(ty), cont)) = found else {
-            // There will be something to switch to the next time.
+            // Leaves a continuation to switch to the next time.
             let ty = switched[0];
             let function = self.function(&self.signature(ty), true);
             let to = self.any(Ty::Cont(ty));

@@ -1,35 +1,33 @@
-//! Calls from the host, and calls of the host.
+//! Activations: calls from the host, and calls of the host.
 
-use super::stack::Kind;
+use super::stack::StackKind;
 use super::step::Author;
-use super::walk::Then;
+use super::walk::OnReturn;
 use super::{Machine, Seen, StackId, Step, Trap, Value};
 use crate::designs::program::{Call, Op, Ty};
 
-/// How a call from the host ends.
+/// The outcome of a call from the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// With a number.
     Returned(i64),
-    /// With a trap.
     Trapped(String),
-    /// With an exception: its tag, and the numbers in it.
+    /// With an exception: its tag, and its numbers.
     Thrown(usize, Vec<i64>),
 }
 
 /// A call from the host into WebAssembly.
 #[derive(Clone, Debug)]
 pub struct Activation {
-    /// Its number, which no other has.
+    /// Its unique number.
     number: usize,
     root: StackId,
     /// The stack from which the host was called.
     outer: StackId,
-    /// Whether the host's function returns even if this fails.
+    /// Whether the host function returns even if this call fails.
     swallow: bool,
 }
 
-/// How an activation ends, inside.
+/// The end of an activation, inside the model.
 enum End {
     Returned(Value),
     Trapped(Trap),
@@ -37,18 +35,17 @@ enum End {
 }
 
 impl Machine {
-    /// The number of the newest activation.
     pub fn newest(&self) -> usize {
         self.activations.last().map_or(0, |activation| activation.number)
     }
 
-    /// How many activations there are.
+    /// The number of activations.
     pub fn nesting(&self) -> usize {
         self.activations.len()
     }
 
-    /// The running stack, those from which outer activations called the host, and all
-    /// their parents.
+    /// The running stack, the stacks that called the host in outer activations, and all their
+    /// parents.
     pub(super) fn all_running(&self) -> Vec<StackId> {
         let outer = self.activations.iter().skip(1).map(|activation| activation.outer);
         let mut all = Vec::new();
@@ -80,29 +77,27 @@ impl Machine {
     }
 
     fn activate(&mut self, function: usize, argument: Value, swallow: bool) -> Step {
-        // Roots are never used again, so the number of one is that of its call.
+        // Roots are not reused, so each has the number of its call.
         let number = self.stacks.len();
-        let root = self.new_stack(Kind::Root(number), None);
+        let root = self.new_stack(StackKind::Root(number), None);
         self.stacks[root].suspended = false;
         self.activations.push(Activation { number, root, outer: self.running, swallow });
         self.running = root;
-        self.enter(function, vec![argument], Then::Bottom)
+        self.enter(function, vec![argument], OnReturn::Bottom)
     }
 
-    /// The function of a root has returned.
     pub(super) fn root_returned(&mut self, results: &[Value]) -> Step {
         self.end(self.running);
         self.end_activation(End::Returned(results[0]))
     }
 
-    /// An exception has left the function of a root.
     pub(super) fn root_threw(&mut self, exception: usize) -> Step {
         self.end(self.running);
         self.end_activation(End::Thrown(exception))
     }
 
-    /// A trap frees what runs, and the root with what is suspended with it; the
-    /// host's function continues.
+    /// Ends an activation. A trap frees the running stacks, and the root with its suspended group.
+    /// Then the host function continues.
     fn end_activation(&mut self, end: End) -> Step {
         let activation = self.activations.pop().expect("something runs");
         if let End::Trapped(_) = end {
@@ -111,7 +106,7 @@ impl Machine {
             if self.stacks[activation.root].suspended {
                 self.free(activation.root);
             }
-            // What the operation had on its way.
+            // Values that the operation was moving.
             for value in std::mem::take(&mut self.in_flight) {
                 self.drop_stack(value);
             }
@@ -145,7 +140,6 @@ impl Machine {
         }
     }
 
-    /// Calls of the host.
     pub(super) fn host(&mut self, op: &Op) -> Step {
         match op {
             Op::Enter { function, argument, swallow, .. } => {

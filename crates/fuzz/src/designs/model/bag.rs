@@ -1,6 +1,6 @@
-//! Bag of stacks.
+//! Operations of the bag of stacks.
 
-use super::stack::{Fresh, Kind};
+use super::stack::{Fresh, StackKind};
 use super::{Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{Bag, FunctionId, TagId};
 
@@ -8,7 +8,7 @@ impl Machine {
     pub(super) fn bag(&mut self, op: &Bag) -> Step {
         match op {
             Bag::New { to, function, .. } => {
-                let stack = self.new_stack(Kind::Coroutine, Some(Fresh::Function(*function)));
+                let stack = self.new_stack(StackKind::Coroutine, Some(Fresh::Function(*function)));
                 self.set(*to, self.once(stack))
             }
             Bag::Bind { to, args, stack, .. } => {
@@ -52,8 +52,8 @@ impl Machine {
         }
     }
 
-    /// Leaves the running stack, and the function if another runs in its place
-    /// later; the target gets the stack that was left as its last value.
+    /// Leaves the running stack, or the function too if another will replace it. The target gets
+    /// the suspended stack as its last value.
     fn go_to(
         &mut self,
         stack: Value,
@@ -77,7 +77,7 @@ impl Machine {
         self.deliver(target, values)
     }
 
-    /// The target gets an exception whose last value is the stack that was left.
+    /// Throws an exception in the target, with the suspended stack as its last value.
     fn switch_throw(
         &mut self,
         tag: TagId,
@@ -94,15 +94,15 @@ impl Machine {
         self.throw(exception)
     }
 
-    /// Suspends everything up to the base; returns its reference.
+    /// Suspends everything up to the base, and returns a reference to it.
     pub(super) fn suspend_base(&mut self) -> Value {
         let base = self.base();
         self.suspend(base);
         self.once(base)
     }
 
-    /// For `return_switch`: the function is left now, and another takes its place
-    /// when control is back.
+    /// For `return_switch`: leaves the function now, and replaces it by another when control
+    /// returns.
     fn leave_function(&mut self, replaced_by: Option<FunctionId>) {
         if replaced_by.is_some() {
             self.drop_linear_locals();

@@ -1,7 +1,7 @@
-//! What has nothing to do with stacks: numbers, objects, variables, control.
+//! Operations on numbers, objects, variables and control flow.
 
 use super::value::Shape;
-use super::walk::Then;
+use super::walk::OnReturn;
 use super::{CursorKind, Machine, Step, Trap, Value};
 use crate::designs::program::{Op, TABLE_LENGTH, Ty};
 use std::rc::Rc;
@@ -100,7 +100,7 @@ impl Machine {
             Op::Unreachable => return Err(Trap("unreachable")),
             Op::Call { function, args, .. } => {
                 let args = self.take_all(args);
-                return self.enter(*function, args, Then::Call);
+                return self.enter(*function, args, OnReturn::Call);
             }
             Op::ReturnCall { function, args } => {
                 let args = self.take_all(args);
@@ -113,7 +113,7 @@ impl Machine {
         Ok(())
     }
 
-    /// What is in a variable; a linear one is null then.
+    /// Reads a variable, and clears a linear one.
     fn read(place: &mut Value, ty: Ty) -> Value {
         if ty == Ty::Linear { std::mem::take(place) } else { *place }
     }

@@ -1,14 +1,14 @@
-//! Copies of what is suspended.
+//! Copies of suspended groups.
 //!
-//! The copy has stacks, frames and locals of its own, all others are shared: parts of a
-//! function whose frame is not copied go on with its locals. Objects and exceptions are the
-//! same, and references in frames are what they were.
+//! The copy has its own stacks, frames and locals. All other state is shared: parts of a function
+//! whose frame is not copied use its original locals. Objects and exceptions are shared, and
+//! references in frames keep their meaning.
 
-use super::stack::Kind;
-use super::walk::Then;
+use super::stack::StackKind;
+use super::walk::OnReturn;
 use super::{Frame, Machine, StackId, Trap, Value};
 
-/// What has been copied, with what stands for it in the copy.
+/// The copied stacks and locals, with their copies.
 #[derive(Default)]
 pub struct Copied {
     stacks: Vec<(StackId, StackId)>,
@@ -16,12 +16,12 @@ pub struct Copied {
 }
 
 impl Copied {
-    /// What a stack is in the copy: its copy, or itself.
+    /// The copy of a stack, or the stack itself if it was not copied.
     pub fn stack(&self, stack: StackId) -> StackId {
         stand_in(&self.stacks, stack)
     }
 
-    /// The same for the locals of a frame.
+    /// The copy of a frame's locals, or the same locals.
     pub fn locals(&self, locals: usize) -> usize {
         stand_in(&self.locals, locals)
     }
@@ -32,23 +32,21 @@ fn stand_in(pairs: &[(usize, usize)], id: usize) -> usize {
 }
 
 impl Machine {
-    /// Whether what is suspended under its outermost stack can be copied: nothing in it has
-    /// one owner only.
+    /// Whether a suspended group can be copied: it must hold nothing that has a single owner.
     pub fn can_copy(&self, outermost: StackId) -> bool {
         self.group(outermost).into_iter().all(|stack| {
             let kind = self.stacks[stack].kind;
-            matches!(kind, Kind::Continuation | Kind::Coroutine | Kind::FirstClass)
+            matches!(kind, StackKind::Continuation | StackKind::Coroutine | StackKind::FirstClass)
                 && !self.holds_stacks(stack)
         })
     }
 
-    /// Whether something has run on what is suspended under its outermost stack, so that a
-    /// copy has more than arguments.
+    /// Whether a suspended group has run, so that it consists of more than arguments.
     pub fn has_begun(&self, outermost: StackId) -> bool {
         self.group(outermost).into_iter().any(|stack| !self.stacks[stack].frames.is_empty())
     }
 
-    /// Copies it; answers with the outermost stack of the copy.
+    /// Copies a suspended group, and returns the outermost stack of the copy.
     pub(super) fn copy(&mut self, outermost: StackId) -> Result<StackId, Trap> {
         if !self.can_copy(outermost) {
             return Err(Trap("stack cannot be copied"));
@@ -71,20 +69,19 @@ impl Machine {
         Ok(copied.stack(outermost))
     }
 
-    /// Copies the locals of the functions whose frames a stack has.
     fn copy_locals(&mut self, stack: StackId, copied: &mut Copied) {
         let frames = self.stacks[stack].frames.iter();
-        let whole = frames.filter(|frame| !matches!(frame.then, Then::Part(_)));
+        let whole = frames.filter(|frame| !matches!(frame.then, OnReturn::Part(_)));
         for locals in whole.map(|frame| frame.locals) {
             copied.locals.push((locals, self.locals.len()));
             self.locals.push(self.locals[locals].clone());
         }
     }
 
-    /// Whether a first-class stack is in the frames of a stack, or bound to it.
+    /// Whether the frames of a stack, or its bound arguments, hold a first-class stack.
     fn holds_stacks(&self, stack: StackId) -> bool {
         let taken = self.stacks[stack].frames.iter().flat_map(|frame| match &frame.then {
-            Then::Part(part) => part.taken(),
+            OnReturn::Part(part) => part.taken(),
             _ => Vec::new(),
         });
         let mut held = self.owned(stack).into_iter().chain(taken);
@@ -95,7 +92,7 @@ impl Machine {
 impl Frame {
     fn become_copy(&mut self, copied: &Copied) {
         self.locals = copied.locals(self.locals);
-        if let Then::Part(part) = &mut self.then {
+        if let OnReturn::Part(part) = &mut self.then {
             part.become_copy(copied);
         }
     }

@@ -1,17 +1,15 @@
-//! Exceptions, standard ones and those that are events.
+//! Exceptions, including those that are events.
 //!
-//! An exception looks for a catch in the blocks of the running frame, then in
-//! the frame below, then in the parent, and so on up to the base. On its way it
-//! may meet redirections, which send it to another stack.
+//! An exception looks for a catch in the blocks of the running frame, then in the frame below, then
+//! in the parent, and so on up to the base. A redirection on the way sends it to another stack.
 
-use super::stack::Kind;
-use super::walk::{After, MarkKind, Part, Then};
+use super::stack::StackKind;
+use super::walk::{After, FunctionPart, MarkKind, OnReturn};
 use super::{CursorKind, Machine, Step, Trap, Value};
 use crate::designs::program::{Catch, Op, Ty};
 
 impl Machine {
-    /// Throws an exception in the running frame, or, if the running stack has
-    /// none, at its ground.
+    /// Throws an exception in the running frame, or at the bottom of a stack without frames.
     pub(super) fn throw(&mut self, exception: usize) -> Step {
         loop {
             let Some(frame) = self.stacks[self.running].frames.last_mut() else {
@@ -23,15 +21,15 @@ impl Machine {
             let Some(cursor) = frame.cursors.pop() else {
                 let frame = self.stacks[self.running].frames.pop().expect("just seen");
                 match frame.then {
-                    Then::Part(part) => match *part {
-                        Part::AskForException { .. } => {}
-                        Part::Answer { walk, .. }
-                        | Part::Ask { walk, .. }
-                        | Part::Give { walk, .. } => {
+                    OnReturn::Part(part) => match *part {
+                        FunctionPart::AskForException { .. } => {}
+                        FunctionPart::Answer { walk, .. }
+                        | FunctionPart::Ask { walk, .. }
+                        | FunctionPart::Give { walk, .. } => {
                             return self.end_walk(walk, After::Throw(exception));
                         }
                     },
-                    Then::Call | Then::Event(..) | Then::Bottom => {
+                    OnReturn::Call | OnReturn::Event(..) | OnReturn::Bottom => {
                         self.drop_locals_of(frame.function, frame.locals);
                     }
                 }
@@ -64,8 +62,8 @@ impl Machine {
         catches.iter().find(|catch| catch.tag.is_none_or(|caught| caught == tag)).cloned()
     }
 
-    /// Gives the values to a catch. A stack among them gets a new reference, so
-    /// that the one in the exception is stale.
+    /// Passes the values to a catch. A stack among them gets a new reference, which makes the one
+    /// in the exception stale.
     fn land(&mut self, catch: &Catch, exception: usize) -> Step {
         let mut values = Vec::new();
         if let Some(tag) = catch.tag {
@@ -89,14 +87,14 @@ impl Machine {
         Ok(())
     }
 
-    /// The exception has left all frames of the running stack. Goes on in the
-    /// parent, or returns how it ends.
+    /// The exception has left all frames of the running stack. Continues in the parent, or ends the
+    /// activation.
     fn leave_stack(&mut self, exception: usize) -> Option<Step> {
         match self.stacks[self.running].kind {
-            Kind::Root(_) => Some(self.root_threw(exception)),
-            Kind::Coroutine => Some(Err(Trap("exception escaped a coroutine"))),
-            Kind::FirstClass => Some(Err(Trap("uncaught exception on a stack"))),
-            Kind::Continuation | Kind::Task | Kind::Fiber(_) => {
+            StackKind::Root(_) => Some(self.root_threw(exception)),
+            StackKind::Coroutine => Some(Err(Trap("exception escaped a coroutine"))),
+            StackKind::FirstClass => Some(Err(Trap("uncaught exception on a stack"))),
+            StackKind::Continuation | StackKind::Task | StackKind::Fiber(_) => {
                 let parent = self.stacks[self.running].parent.expect("only bases have no parent");
                 self.end(self.running);
                 self.running = parent;
@@ -105,7 +103,7 @@ impl Machine {
         }
     }
 
-    /// Frees what runs, and throws the exception where another stack waits.
+    /// Frees the running stacks, and throws the exception where another stack waits.
     pub(super) fn redirect(&mut self, exception: usize, target: Value) -> Step {
         let target = self.check_target(target)?;
         let base = self.base();

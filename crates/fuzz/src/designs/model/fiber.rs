@@ -1,17 +1,17 @@
-//! Fibers, and the events that they send each other.
+//! Operations of fibers, and the events that they send each other.
 
-use super::stack::{Fresh, Kind};
-use super::walk::Then;
+use super::stack::{Fresh, StackKind};
+use super::walk::OnReturn;
 use super::{CursorKind, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{Clause, Fiber, Op, TagId};
 
-/// Where an event goes.
+/// The destination of an event.
 enum Receiver {
-    /// The clause with a number of the instruction at which the receiver waits.
+    /// A clause of the instruction at which the receiver waits.
     Clause(usize),
-    /// Behind a `fiber.mount_new` or `fiber.switch_new`, whose return event it is.
+    /// After a `fiber.mount_new` or `fiber.switch_new` whose return event it is.
     Behind,
-    /// The function with a number among those of a fiber that has not started.
+    /// A function of a fiber that has not started.
     Function(usize),
 }
 
@@ -21,7 +21,7 @@ impl Machine {
             Fiber::New { to, returns, clauses, args } => {
                 let args = self.take_all(args);
                 let fresh = Some(Fresh::Fiber(clauses.clone(), args));
-                let fiber = self.new_stack(Kind::Fiber(*returns), fresh);
+                let fiber = self.new_stack(StackKind::Fiber(*returns), fresh);
                 self.set(*to, Value::Named(fiber))
             }
             Fiber::Mount { event, args, fiber, .. } => {
@@ -49,7 +49,7 @@ impl Machine {
             Fiber::Start { returns, function, args, from, .. } => {
                 let mut args = self.take_all(args);
                 let from = from.map(|from| self.running_fiber(self.peek(from))).transpose()?;
-                let fiber = self.new_stack(Kind::Fiber(Some(*returns)), None);
+                let fiber = self.new_stack(StackKind::Fiber(Some(*returns)), None);
                 args.push(Value::Named(fiber));
                 self.frame().created = Value::Named(fiber);
                 let parent = match from {
@@ -57,7 +57,7 @@ impl Machine {
                     None => Some(self.running),
                 };
                 self.resume(fiber, parent);
-                self.enter(*function, args, Then::Bottom)
+                self.enter(*function, args, OnReturn::Bottom)
             }
         }
     }
@@ -110,7 +110,6 @@ impl Machine {
         Ok(())
     }
 
-    /// The fiber to suspend: the current one, or a control ancestor.
     fn running_fiber(&self, reference: Value) -> Result<StackId, Trap> {
         match reference {
             Value::Named(fiber) if self.chain().contains(&fiber) => Ok(fiber),
@@ -119,7 +118,7 @@ impl Machine {
         }
     }
 
-    /// The fiber to resume, unless it is the one that is suspended by that.
+    /// The fiber to resume, unless this operation suspends it.
     fn target_fiber(&mut self, reference: Value, from: Option<StackId>) -> Result<StackId, Trap> {
         match reference {
             Value::Named(fiber) if Some(fiber) == from => Ok(fiber),
@@ -133,13 +132,11 @@ impl Machine {
         }
     }
 
-    /// The events that a stack accepts where it waits.
     pub fn accepts(&self, stack: StackId) -> Vec<TagId> {
         let tags = 0..self.program.tags.len();
         tags.filter(|&tag| self.look_up(stack, tag).is_some()).collect()
     }
 
-    /// Looks an event up where a stack waits.
     fn look_up(&self, stack: StackId, event: TagId) -> Option<Receiver> {
         if let Some(Fresh::Fiber(clauses, _)) = &self.stacks[stack].fresh {
             return clauses.iter().position(|clause| clause.0 == event).map(Receiver::Function);
@@ -153,7 +150,7 @@ impl Machine {
         clauses(op).iter().position(|clause| clause.tag == event).map(Receiver::Clause)
     }
 
-    /// The running stack gets an event that was looked up there.
+    /// Delivers an event to the running stack, at the destination found before.
     fn receive(&mut self, receiver: Receiver, payload: Vec<Value>) -> Step {
         match receiver {
             Receiver::Behind => {
@@ -179,13 +176,12 @@ impl Machine {
                 };
                 args.push(Value::Named(fiber));
                 args.extend(payload);
-                self.enter(clauses[number].1, args, Then::Bottom)
+                self.enter(clauses[number].1, args, OnReturn::Bottom)
             }
         }
     }
 
-    /// The function of the running fiber has returned: its control parent gets
-    /// the return event.
+    /// The function of the running fiber has returned: its control parent gets the return event.
     pub(super) fn fiber_returned(&mut self, returns: Option<TagId>, values: Vec<Value>) -> Step {
         let returns = returns.ok_or(Trap("fiber function returned"))?;
         let fiber = self.running;

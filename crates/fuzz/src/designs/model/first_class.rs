@@ -1,7 +1,7 @@
-//! First-class stacks: events, functions and routs on top of stacks.
+//! Operations of first-class stacks: events, functions and routs on top of stacks.
 
-use super::stack::Kind;
-use super::walk::{Mark, MarkKind, Then};
+use super::stack::StackKind;
+use super::walk::{Mark, MarkKind, OnReturn};
 use super::{CursorKind, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{FirstClass, Op, TagId};
 use std::rc::Rc;
@@ -10,7 +10,7 @@ impl Machine {
     pub(super) fn first_class(&mut self, op: &FirstClass) -> Step {
         match op {
             FirstClass::NewStack { to } => {
-                let stack = self.new_stack(Kind::FirstClass, None);
+                let stack = self.new_stack(StackKind::FirstClass, None);
                 self.set(*to, self.once(stack))
             }
             FirstClass::Clone { to, stack } => {
@@ -46,7 +46,7 @@ impl Machine {
                 values.push(self.suspend_base());
                 self.resume(target, None);
                 let missing = "function returned to a suspended stack";
-                self.enter(*function, values, Then::Event(*event, missing))
+                self.enter(*function, values, OnReturn::Event(*event, missing))
             }
             FirstClass::Extend { to, rout, event, args, stack } => {
                 self.burn()?;
@@ -67,7 +67,6 @@ impl Machine {
         }
     }
 
-    /// Opens the body of the running operation with its mark.
     fn open_marked(&mut self) -> Step {
         let op = self.frame().op.clone().expect("an operation that runs");
         let Op::FirstClass(first_class) = &*op else { unreachable!("marks are first-class") };
@@ -81,7 +80,7 @@ impl Machine {
         Ok(())
     }
 
-    /// A blank stack takes no event: that traps where it is sent.
+    /// A blank stack accepts no event, so sending one traps.
     fn check_event_target(&mut self, reference: Value) -> Result<StackId, Trap> {
         let target = self.check_target(reference)?;
         let innermost = self.stacks[target].innermost;
@@ -91,7 +90,7 @@ impl Machine {
         Ok(target)
     }
 
-    /// The running frame sees an event, as an exception that is thrown where it is.
+    /// Throws an event as an exception in the running frame.
     pub(super) fn send(&mut self, event: TagId, values: Vec<Value>) -> Step {
         if self.stacks[self.running].frames.is_empty() {
             return Err(Trap("event reached the ground of a stack"));
@@ -100,8 +99,8 @@ impl Machine {
         self.throw(exception)
     }
 
-    /// Adds the frame of a rout to a stack that stays suspended. Its openings are
-    /// in place then, and it is in its `stack.start`.
+    /// Adds the frame of a rout to a stack that stays suspended. The rout's openings take effect,
+    /// and it waits in its `stack.start`.
     fn extend(
         &mut self,
         target: StackId,
@@ -111,7 +110,7 @@ impl Machine {
     ) -> Step {
         let extender = self.running;
         self.resume(target, None);
-        self.enter(rout, values, Then::Event(event, "rout returned"))?;
+        self.enter(rout, values, OnReturn::Event(event, "rout returned"))?;
         while !matches!(self.next_opening().as_deref(), Some(Op::FirstClass(FirstClass::Start))) {
             let op = self.frame().op.clone().expect("just set");
             match &*op {
@@ -124,7 +123,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Goes to the next opening of a rout, or to its `stack.start`.
+    /// Enters the next opening of a rout, or its `stack.start`.
     fn next_opening(&mut self) -> Option<Rc<Op>> {
         self.steps += 1;
         let cursor = self.frame().cursors.last_mut().expect("a block");
@@ -135,7 +134,6 @@ impl Machine {
         op
     }
 
-    /// Frees a stack, unless the reference is null or used.
     pub(super) fn drop_stack(&mut self, reference: Value) {
         if let Some(stack) = self.valid(reference) {
             self.free(stack);

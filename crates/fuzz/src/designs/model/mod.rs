@@ -1,13 +1,12 @@
-//! The five designs as a small interpreter.
+//! A small interpreter of the five designs.
 //!
-//! It is independent of the engine: no code is shared, and nothing is clever.
-//! A stack is a list of frames, a frame has its locals and places in blocks of
-//! code, and every operation changes these lists as `docs/DESIGNS.md` says. One
-//! file for each design; [`stack`] has what they share, the chains.
+//! It shares no code with the engine, and it is simple. A stack is a list of frames. A frame has
+//! locals and positions in blocks of code. Each operation changes these lists as `docs/DESIGNS.md`
+//! describes. Each design has a file; [`stack`] has what they share, the chains of stacks.
 //!
-//! There is no collector. What cannot be reached any more stays as it was, and
-//! no program may notice the difference, but for one: the tasks and fibers on a
-//! first-class stack that is collected are moribund, and nobody says when.
+//! There is no collector. Unreachable stacks stay, and no program may observe this, with one
+//! exception: the tasks and fibers on a first-class stack become moribund when it is collected, at
+//! an unspecified time.
 
 mod activation;
 mod bag;
@@ -25,11 +24,11 @@ mod value;
 mod walk;
 
 pub use activation::Outcome;
-pub use stack::{Kind, Stack};
+pub use stack::{Stack, StackKind};
 pub use step::Author;
 pub use typed::Sought;
 pub use value::{Shape, Value};
-pub use walk::{MarkKind, Then};
+pub use walk::{MarkKind, OnReturn};
 
 use super::program::{BlockId, FunctionId, Local, Op, Program, Ty};
 use activation::Activation;
@@ -37,104 +36,91 @@ use std::rc::Rc;
 use value::{Exception, Object};
 use walk::Mark;
 
-/// The number of a stack. Stacks of the model are never reused.
+/// The number of a stack. Numbers are never reused.
 pub type StackId = usize;
 
 /// A trap, by its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trap(pub &'static str);
 
-/// What one operation does.
+/// The result of one operation.
 pub type Step = Result<(), Trap>;
 
-/// Something that the host can see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// A number that the program told the host.
+    /// A number that the program passed to the host.
     Log(i64),
-    /// How a call from the host ended, and the digest then.
+    /// The outcome of a call from the host, and the digest at that time.
     End(Outcome, i64),
 }
 
-/// What a program was told to do by a number of its script.
+/// One step of a script: an operation that a scripted program was told to run.
 #[derive(Clone, Debug)]
-pub struct Told {
-    /// The stack that ran.
+pub struct ScriptStep {
     pub stack: StackId,
     /// The function that read the number.
     pub function: FunctionId,
-    /// The number.
     pub number: i64,
-    /// The operation, or the first of several.
     pub op: Option<Rc<Op>>,
 }
 
 /// A frame of a function, or of a part of one that runs for a walk.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Whose code it is.
+    /// The function.
     pub function: FunctionId,
-    /// Its locals, which parts of the same function share.
+    /// Its locals. Parts of the same function share them.
     pub locals: usize,
-    /// Where it is, the innermost block last.
+    /// Its positions in blocks, the innermost last.
     pub cursors: Vec<Cursor>,
-    /// The operation that it is in.
+    /// The current operation.
     pub op: Option<Rc<Op>>,
-    /// What becomes of its results.
-    pub then: Then,
-    /// The function that takes this frame's place when control comes back: it
-    /// was left by `return_switch`.
+    pub then: OnReturn,
+    /// The function that replaces this frame when control returns, after `return_switch`.
     pub replaced_by: Option<FunctionId>,
-    /// The fiber that its operation has made.
+    /// The fiber that its operation created.
     pub created: Value,
 }
 
-/// A place in a block.
+/// A position in a block.
 #[derive(Clone, Debug)]
 pub struct Cursor {
-    /// The block.
     pub block: BlockId,
-    /// The number of the next operation.
     pub next: usize,
-    /// What the block is to the function.
     pub kind: CursorKind,
 }
 
-/// What a block is to its function.
+/// The role of a block in its function.
 #[derive(Clone, Debug)]
 pub enum CursorKind {
-    /// It is run once.
+    /// Runs once.
     Plain,
-    /// It is run again while this counter says so.
+    /// Runs again while this counter is positive.
     Loop(Local),
-    /// It is the body of a `try_table`.
+    /// The body of a `try_table`.
     Try(Rc<Op>),
-    /// It is the body of an `answer` or a redirection.
+    /// The body of an `answer` or a redirection.
     Mark(Mark),
 }
 
-/// A store in which a program runs.
+/// A store, in which a program runs.
 pub struct Machine {
-    /// The program.
     pub program: Program,
-    /// All stacks that ever were.
+    /// All stacks, including dead ones.
     pub stacks: Vec<Stack>,
-    /// The stack that runs.
     pub running: StackId,
-    /// What the host and others can see.
     pub seen: Vec<Seen>,
-    /// The deepest that any stack has been, in frames.
+    /// The maximum depth of any stack, in frames.
     pub depth: usize,
-    /// How much was executed.
+    /// The number of executed operations.
     pub steps: usize,
-    /// What a program with a script was told to do, while that was written.
-    pub told: Vec<Told>,
-    /// Something happened of which nobody says what it does; see
-    /// [`walk`]. What is seen after that is not to be compared.
+    /// The steps of the script, recorded while it is written.
+    pub script_steps: Vec<ScriptStep>,
+    /// Whether unspecified behavior occurred; see [`walk`]. Later observations are not compared.
     pub unspecified: bool,
-    /// How many copies were made of what is suspended.
+    /// The number of copies of suspended groups.
     pub copies: usize,
-    /// The stacks that the operation has taken out of linear locals.
+    /// The stacks that the operation took from linear locals.
     in_flight: Vec<Value>,
     pub(super) globals: Vec<Value>,
     pub(super) tables: Vec<Vec<Value>>,
@@ -144,12 +130,11 @@ pub struct Machine {
     activations: Vec<Activation>,
     pub(super) fuel: i64,
     digest: i64,
-    /// How many numbers of the script were read.
     read: usize,
 }
 
 impl Machine {
-    /// A store with an instance of each module, in which nothing has run yet.
+    /// A new store with an instance of each module.
     pub fn new(program: Program) -> Machine {
         Machine {
             program,
@@ -158,7 +143,7 @@ impl Machine {
             seen: Vec::new(),
             depth: 0,
             steps: 0,
-            told: Vec::new(),
+            script_steps: Vec::new(),
             unspecified: false,
             copies: 0,
             in_flight: Vec::new(),
@@ -174,7 +159,7 @@ impl Machine {
         }
     }
 
-    /// Runs all of a program that is complete; returns what the host saw.
+    /// Runs a complete program.
     pub fn run(program: Program) -> Machine {
         let calls = program.calls.clone();
         let mut machine = Machine::new(program);
@@ -187,33 +172,29 @@ impl Machine {
         machine
     }
 
-    /// The running frame.
     pub fn frame(&mut self) -> &mut Frame {
         self.stacks[self.running].frames.last_mut().expect("a stack that runs has a frame")
     }
 
-    /// The function of the running frame.
     pub fn function(&self) -> FunctionId {
         self.stacks[self.running].frames.last().expect("a stack that runs has a frame").function
     }
 
-    /// The type of a local of the running frame.
     pub fn type_of(&self, local: Local) -> Ty {
         self.program.functions[self.function()].locals[local]
     }
 
-    /// The value of a local, as it is.
+    /// The value of a local, which stays there.
     pub fn peek(&self, local: Local) -> Value {
         let frame = self.stacks[self.running].frames.last().expect("a stack that runs has a frame");
         self.locals[frame.locals].get(local).copied().unwrap_or_default()
     }
 
-    /// A local of any frame.
     pub fn local_of(&self, frame: &Frame, local: Local) -> Value {
         self.locals[frame.locals].get(local).copied().unwrap_or_default()
     }
 
-    /// Reads a local; a linear one is null then.
+    /// Reads a local, and clears a linear one.
     fn take(&mut self, local: Local) -> Value {
         let value = self.peek(local);
         if self.type_of(local) == Ty::Linear {
@@ -228,7 +209,7 @@ impl Machine {
         locals.iter().map(|&local| self.take(local)).collect()
     }
 
-    /// Sets a local; a linear one must be null.
+    /// Sets a local. A linear one must be null.
     fn set(&mut self, local: Local, value: Value) -> Step {
         if self.type_of(local) == Ty::Linear && !self.peek(local).is_null() {
             return Err(Trap("linear slot is not empty"));
@@ -237,7 +218,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Sets locals, the last first, as values are taken off a stack.
+    /// Sets locals, the last one first, as they are popped from an operand stack.
     fn set_all(&mut self, locals: &[Local], values: &[Value]) -> Step {
         assert_eq!(locals.len(), values.len(), "as many values as places for them");
         let mut pairs = locals.iter().zip(values).rev();

@@ -1,20 +1,19 @@
-//! What a stack owns: the first-class stacks in the linear locals of its frames, those
-//! that its walks have taken, and those that it was made with or that are bound to it.
-//! They end with it.
+//! Ownership of stacks. A stack owns the first-class stacks in the linear locals of its frames,
+//! those that its walks have taken, and its initial and bound arguments. They end with it.
 
-use super::stack::{Fresh, Kind, Stack};
-use super::walk::Then;
+use super::stack::{Fresh, Stack, StackKind};
+use super::walk::OnReturn;
 use super::{Machine, StackId, Value};
 use crate::designs::program::Ty;
 
 impl Machine {
-    /// What a stack owns; some of it may be null or stale.
+    /// The stacks that a stack owns; some may be null or stale.
     pub(super) fn owned(&self, stack: StackId) -> Vec<Value> {
         let Stack { frames, fresh, bound, .. } = &self.stacks[stack];
         let mut owned = Vec::new();
         for frame in frames {
             match &frame.then {
-                Then::Part(part) => owned.extend(self.first_class_among(&part.held())),
+                OnReturn::Part(part) => owned.extend(self.first_class_among(&part.held())),
                 _ => owned.extend(self.linear_locals(frame.function, frame.locals)),
             }
         }
@@ -33,25 +32,25 @@ impl Machine {
 
     fn first_class_among(&self, values: &[Value]) -> Vec<Value> {
         let is_first_class = |value: &&Value| match value {
-            Value::Once { stack, .. } => self.stacks[*stack].kind == Kind::FirstClass,
+            Value::Once { stack, .. } => self.stacks[*stack].kind == StackKind::FirstClass,
             _ => false,
         };
         values.iter().filter(is_first_class).copied().collect()
     }
 
-    /// What is suspended under its outermost stack, the innermost first.
+    /// The stacks suspended under an outermost stack, the innermost first.
     pub(super) fn group(&self, outermost: StackId) -> Vec<StackId> {
         let mut group = vec![self.stacks[outermost].innermost];
         while let Some(&last) = group.last()
             && last != outermost
         {
             let parent = self.stacks[last].parent;
-            group.push(parent.expect("a chain goes on to its outermost stack"));
+            group.push(parent.expect("a chain leads to its outermost stack"));
         }
         group
     }
 
-    /// Ends stacks, what they own, and so on.
+    /// Ends stacks and all that they own, recursively.
     pub(super) fn end_all(&mut self, mut stacks: Vec<StackId>) {
         while let Some(stack) = stacks.pop() {
             let owned = self.owned(stack);
@@ -70,15 +69,14 @@ impl Machine {
         }
     }
 
-    /// Frees the stacks in the locals of a frame that an exception has left.
     pub(super) fn drop_locals_of(&mut self, function: usize, locals: usize) {
         for value in self.linear_locals(function, locals) {
             self.drop_stack(value);
         }
     }
 
-    /// Whether a task or fiber may have been collected: it is suspended on a
-    /// first-class stack that nothing owns for sure. Nobody says when.
+    /// Whether a task or fiber may have been collected: it is suspended on a first-class stack
+    /// without a certain owner. The time of a collection is unspecified.
     pub(super) fn may_be_collected(&self, stack: StackId) -> bool {
         let mut base = stack;
         while let Some(parent) = self.stacks[base].parent
@@ -87,11 +85,11 @@ impl Machine {
             base = parent;
         }
         let found = &self.stacks[base];
-        found.kind == Kind::FirstClass && found.suspended && !self.is_owned(base)
+        found.kind == StackKind::FirstClass && found.suspended && !self.is_owned(base)
     }
 
-    /// Whether what runs, a linear global or a linear table owns a stack, itself or
-    /// through other stacks.
+    /// Whether the running stacks, a linear global or a linear table own a stack, directly or
+    /// indirectly.
     fn is_owned(&self, wanted: StackId) -> bool {
         let globals = self.globals.iter().zip(&self.program.globals);
         let globals = globals.filter(|(_, ty)| **ty == Ty::Linear).map(|(value, _)| *value);

@@ -1,69 +1,62 @@
 //! Stacks, and the chains that they form.
 //!
 //! ```text
-//!   running -> parent -> ... -> base       what runs
-//!   innermost -> parent -> ... -> outermost    what is suspended together, named by the outermost
+//!   running -> parent -> ... -> base             the running stacks
+//!   innermost -> parent -> ... -> outermost      a suspended group, named by its outermost stack
 //! ```
 
-use super::walk::Then;
+use super::walk::OnReturn;
 use super::{Cursor, CursorKind, Frame, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{FunctionId, TagId};
 
-/// What a stack is. Roots, coroutines and first-class stacks are bases.
+/// The kind of a stack. Roots, coroutines and first-class stacks are bases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// That on which a call from the host begins, with the number of the call.
+pub enum StackKind {
+    /// The stack of a call from the host, with the number of the call.
     Root(usize),
-    /// Made by `cont.new`.
+    /// Created by `cont.new`.
     Continuation,
-    /// Made by `stack.new`.
+    /// Created by `stack.new`.
     Coroutine,
-    /// A task.
     Task,
     /// A fiber, with its return event.
     Fiber(Option<TagId>),
-    /// A first-class stack.
     FirstClass,
 }
 
-/// What a stack that has not started will do.
+/// The task of a stack that has not started.
 #[derive(Clone, Debug)]
 pub enum Fresh {
-    /// Call a function with what arrives.
+    /// Call a function with the values that arrive.
     Function(FunctionId),
-    /// Call a function with the task, what arrives, and these.
+    /// Call a function with the task, the values that arrive, and these values.
     Task(FunctionId, Vec<Value>),
-    /// Call the function of the event that arrives, with these, the fiber, and
-    /// the payload.
+    /// Call the function of the event that arrives, with these values, the fiber, and the payload.
     Fiber(Vec<(TagId, FunctionId)>, Vec<Value>),
 }
 
-/// A stack.
 #[derive(Clone, Debug)]
 pub struct Stack {
-    /// What it is.
-    pub kind: Kind,
-    /// Its frames, the innermost last.
+    pub kind: StackKind,
+    /// The frames, the innermost last.
     pub frames: Vec<Frame>,
-    /// Who resumed it.
+    /// The stack that resumed it.
     pub parent: Option<StackId>,
-    /// Whether it is the outermost of something suspended.
+    /// Whether it is the outermost stack of a suspended group.
     pub suspended: bool,
-    /// If so, the innermost.
+    /// If so, the innermost stack of the group.
     pub innermost: StackId,
-    /// How often it was suspended: tells valid references from stale ones.
+    /// The number of suspensions, which tells valid references from stale ones.
     pub epoch: u64,
-    /// It has ended: moribund, used up, or returned.
+    /// Whether it has ended: moribund, used up, or returned.
     pub dead: bool,
-    /// What it does when it starts.
     pub fresh: Option<Fresh>,
-    /// Arguments that were bound to it.
     pub bound: Vec<Value>,
 }
 
 impl Machine {
-    /// A new stack, suspended.
-    pub(super) fn new_stack(&mut self, kind: Kind, fresh: Option<Fresh>) -> StackId {
+    /// Creates a suspended stack.
+    pub(super) fn new_stack(&mut self, kind: StackKind, fresh: Option<Fresh>) -> StackId {
         let id = self.stacks.len();
         self.stacks.push(Stack {
             kind,
@@ -79,12 +72,12 @@ impl Machine {
         id
     }
 
-    /// The reference under which a suspended stack can be continued once.
+    /// A reference to a suspended stack, which works once.
     pub(super) fn once(&self, stack: StackId) -> Value {
         Value::Once { stack, epoch: self.stacks[stack].epoch }
     }
 
-    /// Whether a reference still works, and to what.
+    /// The stack of a reference, if the reference is still valid.
     pub fn valid(&self, reference: Value) -> Option<StackId> {
         match reference {
             Value::Once { stack, epoch } => {
@@ -95,17 +88,19 @@ impl Machine {
         }
     }
 
-    /// Whether looking for something outwards ends at a stack.
+    /// Whether searches in parents end at a stack.
     pub fn is_base(&self, stack: StackId) -> bool {
-        matches!(self.stacks[stack].kind, Kind::Root(_) | Kind::Coroutine | Kind::FirstClass)
+        matches!(
+            self.stacks[stack].kind,
+            StackKind::Root(_) | StackKind::Coroutine | StackKind::FirstClass
+        )
     }
 
-    /// The base of what runs.
+    /// The base of the running stack.
     pub fn base(&self) -> StackId {
         *self.chain().last().expect("a chain has a stack")
     }
 
-    /// The running stack, its parent, and so on up to the base.
     pub fn chain(&self) -> Vec<StackId> {
         let mut chain = vec![self.running];
         while let Some(&last) = chain.last()
@@ -116,8 +111,8 @@ impl Machine {
         chain
     }
 
-    /// Suspends everything from the running stack to `outermost`, an ancestor of
-    /// it or itself. Answers who was the parent.
+    /// Suspends the stacks from the running one to its ancestor `outermost`, and returns the parent
+    /// of that.
     pub(super) fn suspend(&mut self, outermost: StackId) -> Option<StackId> {
         let innermost = self.running;
         let stack = &mut self.stacks[outermost];
@@ -127,7 +122,7 @@ impl Machine {
         stack.parent.take()
     }
 
-    /// Makes a suspended chain run, as the child of a parent.
+    /// Resumes a suspended chain, as the child of a parent.
     pub(super) fn resume(&mut self, outermost: StackId, parent: Option<StackId>) {
         let stack = &mut self.stacks[outermost];
         stack.suspended = false;
@@ -135,25 +130,24 @@ impl Machine {
         self.running = stack.innermost;
     }
 
-    /// Gives values to what runs now: to the operation in which it waits, or, if
-    /// it has not started, to its function.
+    /// Delivers values to the running stack: to the operation in which it waits, or to its function
+    /// if it has not started.
     pub(super) fn deliver(&mut self, outermost: StackId, values: Vec<Value>) -> Step {
         let mut all = std::mem::take(&mut self.stacks[outermost].bound);
         all.extend(values);
         match self.stacks[self.running].fresh.take() {
             None => self.complete(all),
-            Some(Fresh::Function(function)) => self.enter(function, all, Then::Bottom),
+            Some(Fresh::Function(function)) => self.enter(function, all, OnReturn::Bottom),
             Some(Fresh::Task(function, arguments)) => {
                 all.insert(0, Value::Named(self.running));
                 all.extend(arguments);
-                self.enter(function, all, Then::Bottom)
+                self.enter(function, all, OnReturn::Bottom)
             }
             Some(Fresh::Fiber(..)) => unreachable!("fibers are started by events"),
         }
     }
 
-    /// Adds a frame to the running stack.
-    pub(super) fn enter(&mut self, function: FunctionId, args: Vec<Value>, then: Then) -> Step {
+    pub(super) fn enter(&mut self, function: FunctionId, args: Vec<Value>, then: OnReturn) -> Step {
         self.locals.push(args);
         let locals = self.locals.len() - 1;
         let body = self.program.functions[function].body;
@@ -167,7 +161,7 @@ impl Machine {
             replaced_by: None,
             created: Value::Zero,
         });
-        // A rout begins with its openings, and has no room for this.
+        // A rout starts with its openings, so it burns fuel later.
         if self.program.functions[function].rout { Ok(()) } else { self.burn() }
     }
 
@@ -177,32 +171,31 @@ impl Machine {
         self.depth = self.depth.max(frames.len());
     }
 
-    /// Uses some of the program's fuel.
     pub(super) fn burn(&mut self) -> Step {
         self.fuel -= 1;
         if self.fuel <= 0 { Err(Trap("unreachable")) } else { Ok(()) }
     }
 
-    /// Ends a stack: its tasks and fibers are moribund, references used up, and what it
-    /// owns ends too.
+    /// Ends a stack: its tasks and fibers become moribund, references stale, and what it owns ends
+    /// too.
     pub(super) fn end(&mut self, stack: StackId) {
         self.end_all(vec![stack]);
     }
 
-    /// Frees what is suspended under its outermost stack.
+    /// Frees a suspended group.
     pub(super) fn free(&mut self, outermost: StackId) {
         self.end_all(self.group(outermost));
     }
 
-    /// Frees what runs, up to an ancestor and with it. Answers who was the parent.
+    /// Frees the running stacks up to an ancestor, inclusive, and returns the parent of that.
     pub(super) fn free_running(&mut self, outermost: StackId) -> Option<StackId> {
         let parent = self.suspend(outermost);
         self.free(outermost);
         parent
     }
 
-    /// The stack of a reference that works once: the checks that bag of stacks
-    /// and first-class stacks share.
+    /// The stack of a reference that works once, with the checks that the bag of stacks and
+    /// first-class stacks share.
     pub(super) fn check_once(&self, reference: Value) -> Result<StackId, Trap> {
         if reference.is_null() {
             return Err(Trap("null stack reference"));
@@ -210,11 +203,13 @@ impl Machine {
         self.valid(reference).ok_or(Trap("stack reference already used"))
     }
 
-    /// Likewise, if control is to go there.
+    /// Like `check_once`, for a stack that will get control.
     pub(super) fn check_target(&self, reference: Value) -> Result<StackId, Trap> {
         let stack = self.check_once(reference)?;
         match self.stacks[stack].kind {
-            Kind::Root(call) if call != self.newest() => Err(Trap("switch across a host frame")),
+            StackKind::Root(call) if call != self.newest() => {
+                Err(Trap("switch across a host frame"))
+            }
             _ => Ok(stack),
         }
     }

@@ -1,24 +1,22 @@
-//! One operation after the other.
+//! Runs operations, one after another.
 
-use super::stack::Kind;
-use super::walk::Then;
+use super::stack::StackKind;
+use super::walk::OnReturn;
 use super::{Cursor, CursorKind, Machine, Step, Trap, Value};
 use crate::designs::program::{Bag, BlockId, Fiber, FirstClass, Op, Task, Ty, Typed};
 use std::rc::Rc;
 
-/// Writes a program while it runs: it is asked wherever code ends that is not
-/// closed.
+/// Writes a program while it runs. It is asked wherever code ends that is not closed.
 pub trait Author {
     /// Adds an operation to the block, or closes it.
     fn write(&mut self, machine: &mut Machine, block: BlockId);
 
-    /// The next number of the script, which so far has only been written up to
-    /// here.
+    /// The next number of a script that is written so far.
     fn choose(&mut self, machine: &mut Machine) -> i64;
 }
 
 impl Machine {
-    /// Does one operation, or leaves a block or function that has ended.
+    /// Runs one operation, or leaves a block or function that has ended.
     pub(super) fn step(&mut self, author: &mut Option<&mut dyn Author>) -> Step {
         self.steps += 1;
         self.in_flight.clear();
@@ -66,12 +64,11 @@ impl Machine {
         Ok(())
     }
 
-    /// Goes on in a block.
+    /// Enters a block.
     pub(super) fn open(&mut self, block: BlockId, kind: CursorKind) {
         self.frame().cursors.push(Cursor { block, next: 0, kind });
     }
 
-    /// The code of the running frame has ended.
     pub(super) fn leave_frame(&mut self) -> Step {
         let part = self.frame().then.part_results().map(<[usize]>::to_vec);
         let whole = part.is_none();
@@ -85,7 +82,7 @@ impl Machine {
         self.returned(frame.then, values)
     }
 
-    /// Returning from a function frees the stacks in its locals.
+    /// Frees the stacks in the locals of a function that returns.
     pub(super) fn drop_linear_locals(&mut self) {
         let types = self.program.functions[self.function()].locals.clone();
         for (local, ty) in types.into_iter().enumerate() {
@@ -96,25 +93,24 @@ impl Machine {
         }
     }
 
-    fn returned(&mut self, then: Then, values: Vec<Value>) -> Step {
+    fn returned(&mut self, then: OnReturn, values: Vec<Value>) -> Step {
         match then {
-            Then::Call => self.complete(values),
-            Then::Bottom => match self.stacks[self.running].kind {
-                Kind::Root(_) => self.root_returned(&values),
-                Kind::Continuation | Kind::Task => self.continue_parent(values),
-                Kind::Coroutine => Err(Trap("coroutine function returned")),
-                Kind::Fiber(returns) => self.fiber_returned(returns, values),
-                Kind::FirstClass => unreachable!("functions lie on top of first-class stacks"),
+            OnReturn::Call => self.complete(values),
+            OnReturn::Bottom => match self.stacks[self.running].kind {
+                StackKind::Root(_) => self.root_returned(&values),
+                StackKind::Continuation | StackKind::Task => self.continue_parent(values),
+                StackKind::Coroutine => Err(Trap("coroutine function returned")),
+                StackKind::Fiber(returns) => self.fiber_returned(returns, values),
+                StackKind::FirstClass => unreachable!("functions lie on top of first-class stacks"),
             },
-            Then::Event(event, missing) => match event {
+            OnReturn::Event(event, missing) => match event {
                 Some(event) => self.send(event, values),
                 None => Err(Trap(missing)),
             },
-            Then::Part(part) => self.part_returned(*part, values),
+            OnReturn::Part(part) => self.part_returned(*part, values),
         }
     }
 
-    /// The running stack has ended; its parent continues with values.
     fn continue_parent(&mut self, values: Vec<Value>) -> Step {
         let parent = self.stacks[self.running].parent.expect("only bases have no parent");
         self.end(self.running);
@@ -122,7 +118,7 @@ impl Machine {
         self.complete(values)
     }
 
-    /// The operation that the running frame is in gets its results.
+    /// Delivers results to the current operation of the running frame.
     pub(super) fn complete(&mut self, values: Vec<Value>) -> Step {
         if let Some(function) = self.frame().replaced_by {
             let frame = self.stacks[self.running].frames.pop().expect("a frame that was left");
@@ -147,7 +143,7 @@ impl Machine {
     }
 }
 
-/// Where the results of an operation go when it completes.
+/// The locals for the results of an operation.
 fn results(op: &Op) -> &[usize] {
     match op {
         Op::Call { to, .. } => to,

@@ -1,6 +1,6 @@
-//! Tasks.
+//! Operations of tasks.
 
-use super::stack::{Fresh, Kind};
+use super::stack::{Fresh, StackKind};
 use super::{Machine, StackId, Step, Trap, Value};
 use crate::designs::program::Task;
 
@@ -9,7 +9,7 @@ impl Machine {
         match op {
             Task::New { to, function, args, .. } => {
                 let args = self.take_all(args);
-                let task = self.new_stack(Kind::Task, Some(Fresh::Task(*function, args)));
+                let task = self.new_stack(StackKind::Task, Some(Fresh::Task(*function, args)));
                 self.set(*to, Value::Named(task))
             }
             Task::Resume { task, args, .. } => {
@@ -69,7 +69,7 @@ impl Machine {
         if self.stacks[task].suspended { Ok(task) } else { Err(Trap("task is not suspended")) }
     }
 
-    /// A task that is active or an ancestor of what is.
+    /// The task of a reference, which must be the running one or an ancestor.
     fn running_task(&mut self, reference: Value) -> Result<StackId, Trap> {
         let task = self.live_task(reference)?;
         if self.chain().contains(&task) { Ok(task) } else { Err(Trap("task is not running")) }

@@ -1,10 +1,10 @@
-//! Typed continuations.
+//! Operations of typed continuations.
 
-use super::stack::{Fresh, Kind};
+use super::stack::{Fresh, StackKind};
 use super::{CursorKind, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{Handler, Op, TagId, Typed, With};
 
-/// What is looked for among the handlers of parents.
+/// The sort of handler to search for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sought {
     /// `(on $tag $label)`
@@ -17,7 +17,8 @@ impl Machine {
     pub(super) fn typed(&mut self, op: &Typed) -> Step {
         match op {
             Typed::New { to, function, .. } => {
-                let stack = self.new_stack(Kind::Continuation, Some(Fresh::Function(*function)));
+                let stack =
+                    self.new_stack(StackKind::Continuation, Some(Fresh::Function(*function)));
                 self.set(*to, self.once(stack))
             }
             Typed::Bind { to, args, cont, .. } => {
@@ -52,8 +53,8 @@ impl Machine {
         self.valid(reference).ok_or(Trap("continuation already consumed"))
     }
 
-    /// The outermost stack to suspend so that the nearest handler runs, and
-    /// which handler that is of its parent's.
+    /// The outermost stack to suspend for the nearest handler, and the index of the handler in its
+    /// parent's operation.
     pub fn find_handler(&self, tag: TagId, sought: Sought) -> Option<(StackId, usize)> {
         self.chain().into_iter().find_map(|stack| {
             let parent = if self.is_base(stack) { None } else { self.stacks[stack].parent }?;
@@ -67,7 +68,7 @@ impl Machine {
         })
     }
 
-    /// The handler's label gets the payload and what was suspended.
+    /// Passes the payload and the suspended continuation to the handler's label.
     fn suspend_to_handler(&mut self, tag: TagId, mut values: Vec<Value>) -> Step {
         let found = self.find_handler(tag, Sought::Label);
         let (outermost, number) = found.ok_or(Trap("unhandled tag"))?;
@@ -110,8 +111,8 @@ impl Machine {
         }
     }
 
-    /// What is suspended takes the last place among the values; the handler's
-    /// stack is the parent of the other, and does not run.
+    /// The suspended continuation is the last value. The handler's stack becomes the parent of the
+    /// target, and does not run.
     fn switch_cont(&mut self, tag: TagId, mut values: Vec<Value>, cont: Value) -> Step {
         let target = self.check_cont(cont)?;
         let found = self.find_handler(tag, Sought::Switch);

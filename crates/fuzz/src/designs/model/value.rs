@@ -1,38 +1,33 @@
-//! Values.
+//! Values of the model.
 
 use super::{Machine, StackId, Step, Trap};
 use crate::designs::program::{TagId, Ty};
 
-/// A value. Null and the number 0 are the same.
+/// A value. Null and the number 0 are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Value {
-    /// Null, or 0.
     #[default]
     Zero,
-    /// A number.
     Number(i64),
     /// An object of the heap.
     Object(usize),
     /// An exception.
     Exception(usize),
-    /// What is suspended: works once. Valid while the stack's epoch is this one.
+    /// A suspended group. The reference works once: it is valid while the stack has this epoch.
     Once {
-        /// The outermost stack of what is suspended.
+        /// The outermost stack of the group.
         stack: StackId,
-        /// Its epoch when it was suspended.
         epoch: u64,
     },
-    /// A task or fiber: names it for life.
+    /// A task or fiber, for its whole life.
     Named(StackId),
 }
 
 impl Value {
-    /// Whether it is null.
     pub fn is_null(self) -> bool {
         self == Value::Zero
     }
 
-    /// It as a number.
     pub fn number(self) -> i64 {
         match self {
             Value::Number(number) => number,
@@ -40,22 +35,20 @@ impl Value {
         }
     }
 
-    /// A number as a value.
     pub fn from_number(number: i64) -> Value {
         if number == 0 { Value::Zero } else { Value::Number(number) }
     }
 }
 
-/// What an object is.
+/// The shape of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A struct of a number and an object.
     Struct,
-    /// An array of this many numbers.
+    /// An array with this length.
     Array(i64),
     /// An `i31`.
     I31,
-    /// A struct with a reference of a type.
+    /// A struct that wraps a reference of a type.
     Wrap(Ty),
 }
 
@@ -67,7 +60,7 @@ pub struct Object {
     pub reference: Value,
 }
 
-/// An exception. Copies of a reference to it share it.
+/// An exception. Copies of a reference share it.
 #[derive(Clone, Debug)]
 pub struct Exception {
     pub tag: TagId,
@@ -80,20 +73,18 @@ impl Machine {
         Value::Object(self.objects.len() - 1)
     }
 
-    /// The number in an object, by which a program tells objects apart.
+    /// The number in an object, by which programs tell objects apart.
     pub(super) fn number_in(&self, value: Value) -> i64 {
         let Value::Object(object) = value else { return -1 };
         let object = self.objects[object];
         match object.shape {
             Shape::Struct => object.number,
             Shape::Array(length) => object.number.wrapping_add(length),
-            // The lowest 31 bits, with their sign.
             Shape::I31 => i64::from((object.number as i32) << 1 >> 1),
             Shape::Wrap(_) => -2,
         }
     }
 
-    /// The reference in a struct that wraps one of a type.
     pub(super) fn wrapped_in(&mut self, value: Value, ty: Ty) -> Result<&mut Value, Trap> {
         let Value::Object(object) = value else { return Err(Trap("cast failure")) };
         match &mut self.objects[object] {

@@ -1,90 +1,94 @@
-//! Walks: how `call_stack` finds its answer, and how redirections send walks
-//! and exceptions to other stacks.
+//! Walks: how `call_stack` finds its answer, and how redirections send walks and exceptions to
+//! other stacks.
 //!
-//! The parts of `answer` and `stack.redirect_to` run in frames of their own on
-//! top of the running stack, with the locals of the function that contains
-//! them. Such a frame knows the walk for which it runs; a walk that begins in
-//! it continues outside of what that walk has passed.
+//! The parts of `answer` and `stack.redirect_to` run in frames of their own on top of the running
+//! stack, with the locals of their function. Such a frame knows its walk. A walk that starts in it
+//! continues outside of all that its walk has passed.
 
 use super::copy::Copied;
 use super::{CursorKind, Frame, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{BlockId, FirstClass, FunctionId, Local, Op, TagId};
 use std::rc::Rc;
 
-/// What becomes of the results of a frame.
+/// What happens to the results of a frame.
 #[derive(Clone, Debug)]
-pub enum Then {
-    /// The operation of the frame below gets them.
+pub enum OnReturn {
+    /// The operation of the frame below receives them.
     Call,
-    /// It is the outermost frame of its stack.
+    /// The frame is the outermost one of its stack.
     Bottom,
-    /// They become an event for the frame below; without one, it traps.
+    /// They become an event for the frame below; without an event, returning traps.
     Event(Option<TagId>, &'static str),
-    /// It is a part of a function.
-    Part(Box<Part>),
+    /// The frame runs a part of a function.
+    Part(Box<FunctionPart>),
 }
 
-impl Then {
-    /// Which locals are the results of a part; none for a whole function.
+impl OnReturn {
+    /// The locals with the results of a part; `None` for a whole function.
     pub fn part_results(&self) -> Option<&[Local]> {
-        let Then::Part(part) = self else { return None };
+        let OnReturn::Part(part) = self else { return None };
         Some(match &**part {
-            Part::Answer { results, .. } => results,
-            Part::Ask { results, .. } | Part::AskForException { results, .. } => results,
-            Part::Give { .. } => &[],
+            FunctionPart::Answer { results, .. } => results,
+            FunctionPart::Ask { results, .. } | FunctionPart::AskForException { results, .. } => {
+                results
+            }
+            FunctionPart::Give { .. } => &[],
         })
     }
 }
 
-/// Why a part of a function runs.
+/// The purpose of a part of a function.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum FunctionPart {
     /// The code of an `answer`.
     Answer { walk: Walk, results: Vec<Local> },
-    /// A walk asks a `stack.redirect_to` where to go on.
+    /// A walk asks a `stack.redirect_to` for its target.
     Ask { walk: Walk, results: Vec<Local> },
-    /// An exception asks it.
+    /// An exception asks a `stack.redirect_to` for its target.
     AskForException { exception: usize, results: Vec<Local> },
     /// A `stack.redirect_to` gets its stack back after a walk.
     Give { walk: Walk, after: After },
 }
 
-impl Part {
-    /// The values that it holds: those that its walk has taken or has on its way.
+impl FunctionPart {
+    /// The values that its walk has taken or is passing on.
     pub fn held(&self) -> Vec<Value> {
         let (walk, after) = match self {
-            Part::Answer { walk, .. } | Part::Ask { walk, .. } => (walk, &[][..]),
-            Part::Give { walk, after: After::Return(values) } => (walk, values.as_slice()),
-            Part::Give { walk, .. } => (walk, &[][..]),
-            Part::AskForException { .. } => return Vec::new(),
+            FunctionPart::Answer { walk, .. } | FunctionPart::Ask { walk, .. } => (walk, &[][..]),
+            FunctionPart::Give { walk, after: After::Return(values) } => (walk, values.as_slice()),
+            FunctionPart::Give { walk, .. } => (walk, &[][..]),
+            FunctionPart::AskForException { .. } => return Vec::new(),
         };
         let others = walk.args.iter().chain(after).copied();
         self.taken().into_iter().chain(others).collect()
     }
 
-    /// The stacks that its walk has taken.
     pub fn taken(&self) -> Vec<Value> {
-        let (Part::Answer { walk, .. } | Part::Ask { walk, .. } | Part::Give { walk, .. }) = self
+        let (FunctionPart::Answer { walk, .. }
+        | FunctionPart::Ask { walk, .. }
+        | FunctionPart::Give { walk, .. }) = self
         else {
             return Vec::new();
         };
         let taken = walk.taken.iter().map(|taken| match taken {
-            Taken::Local { stack, .. } | Taken::Part { stack, .. } => *stack,
+            TakenStack::Local { stack, .. } | TakenStack::Part { stack, .. } => *stack,
         });
         taken.collect()
     }
 
-    /// Its walk is where it was, in the copy.
+    /// Moves its walk to the copied stacks.
     pub fn become_copy(&mut self, copied: &Copied) {
-        let (Part::Answer { walk, .. } | Part::Ask { walk, .. } | Part::Give { walk, .. }) = self
+        let (FunctionPart::Answer { walk, .. }
+        | FunctionPart::Ask { walk, .. }
+        | FunctionPart::Give { walk, .. }) = self
         else {
             return;
         };
         walk.at.stack = copied.stack(walk.at.stack);
         for taken in &mut walk.taken {
             match taken {
-                Taken::Local { locals, .. } => *locals = copied.locals(*locals),
-                Taken::Part { locals, at, .. } => {
+                TakenStack::Local { locals, .. } => *locals = copied.locals(*locals),
+                TakenStack::Part { locals, at, .. } => {
                     *locals = copied.locals(*locals);
                     at.stack = copied.stack(at.stack);
                 }
@@ -93,17 +97,16 @@ impl Part {
     }
 }
 
-/// How a `call_stack` continues when its walk is over.
 #[derive(Clone, Debug)]
 pub enum After {
     Return(Vec<Value>),
     Throw(usize),
 }
 
-/// What a walk can meet.
+/// A mark, which a walk can meet.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// Tells it from every other.
+    /// A unique number.
     pub serial: usize,
     pub kind: MarkKind,
 }
@@ -115,33 +118,32 @@ pub enum MarkKind {
     RedirectTo(Rc<Op>),
 }
 
-/// A walk, and what it has taken on its way.
+/// A walk, and the stacks that it has taken on its way.
 #[derive(Clone, Debug)]
 pub struct Walk {
     tag: usize,
     args: Vec<Value>,
-    at: Place,
-    taken: Vec<Taken>,
+    at: WalkPosition,
+    taken: Vec<TakenStack>,
 }
 
-/// A place in a stack: outside the block with a number, in the frame with a
-/// number.
+/// A position in a stack: outside a block of a frame, both by index.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct WalkPosition {
     stack: StackId,
     frame: usize,
     cursor: usize,
-    /// Of the mark there, if it is one.
+    /// The number of the mark there, if there is one.
     serial: usize,
 }
 
-/// A stack that a walk has gone to, with where it belongs.
+/// A stack that a walk has entered, and where it must return to.
 #[derive(Clone, Debug)]
-enum Taken {
+enum TakenStack {
     /// The local of a `stack.redirect`.
     Local { locals: usize, local: Local, stack: Value },
     /// A `stack.redirect_to`.
-    Part { op: Rc<Op>, function: FunctionId, locals: usize, stack: Value, at: Place },
+    Part { op: Rc<Op>, function: FunctionId, locals: usize, stack: Value, at: WalkPosition },
 }
 
 impl Machine {
@@ -150,11 +152,10 @@ impl Machine {
         self.walk_on(Walk { tag, args, at, taken: Vec::new() })
     }
 
-    /// The innermost place of a stack.
-    fn top(&self, stack: StackId) -> Place {
+    fn top(&self, stack: StackId) -> WalkPosition {
         let frames = &self.stacks[stack].frames;
         let cursor = frames.last().map_or(0, |frame| frame.cursors.len());
-        Place { stack, frame: frames.len(), cursor, serial: 0 }
+        WalkPosition { stack, frame: frames.len(), cursor, serial: 0 }
     }
 
     /// Walks until the answer is found, or a `stack.redirect_to` must be asked.
@@ -187,7 +188,7 @@ impl Machine {
                         && *tag == walk.tag
                     {
                         let args = std::mem::take(&mut walk.args);
-                        let part = Part::Answer { walk, results: results.clone() };
+                        let part = FunctionPart::Answer { walk, results: results.clone() };
                         return self.enter_part(function, locals, *code, part, params, &args);
                     }
                 }
@@ -195,7 +196,7 @@ impl Machine {
                     let place = self.locals[locals].get_mut(local);
                     let stack = place.map(std::mem::take).unwrap_or_default();
                     if !stack.is_null() {
-                        walk.taken.push(Taken::Local { locals, local, stack });
+                        walk.taken.push(TakenStack::Local { locals, local, stack });
                         walk.at = self.inside(stack)?;
                     }
                 }
@@ -203,19 +204,20 @@ impl Machine {
                     let Op::FirstClass(FirstClass::RedirectTo { ask, ask_to, .. }) = &*op else {
                         unreachable!("its mark")
                     };
-                    let part = Part::Ask { walk, results: vec![*ask_to] };
+                    let part = FunctionPart::Ask { walk, results: vec![*ask_to] };
                     return self.enter_part(function, locals, *ask, part, &[], &[]);
                 }
             }
         }
     }
 
-    /// Outside a frame: the frame below it, or, if it is a part, where its walk is.
-    fn below(&mut self, at: Place) -> Place {
+    /// The position outside a frame: the frame below, or for a part, the position of its walk.
+    fn below(&mut self, at: WalkPosition) -> WalkPosition {
         let frames = &self.stacks[at.stack].frames;
-        if let Then::Part(part) = &frames[at.frame - 1].then
-            && let Part::Answer { walk, .. } | Part::Ask { walk, .. } | Part::Give { walk, .. } =
-                &**part
+        if let OnReturn::Part(part) = &frames[at.frame - 1].then
+            && let FunctionPart::Answer { walk, .. }
+            | FunctionPart::Ask { walk, .. }
+            | FunctionPart::Give { walk, .. } = &**part
         {
             let place = walk.at;
             let is_reached = !walk.taken.is_empty() || self.is_outside(place.stack);
@@ -224,22 +226,21 @@ impl Machine {
         }
         let next = at.frame - 1;
         let cursor = next.checked_sub(1).map_or(0, |below| frames[below].cursors.len());
-        Place { frame: next, cursor, ..at }
+        WalkPosition { frame: next, cursor, ..at }
     }
 
-    /// Whether the mark that a walk has found is still where it was. If the
-    /// answer was suspended and its function continued meanwhile, it is not, and
-    /// nobody says what is outside of it.
-    fn is_there(&self, place: Place) -> bool {
+    /// Whether the mark that a walk found is still in place. If the answer was suspended and its
+    /// function continued, it is gone, and the positions outside are unspecified.
+    fn is_there(&self, place: WalkPosition) -> bool {
         let frame = self.stacks[place.stack].frames.get(place.frame - 1);
         let cursor = frame.and_then(|frame| frame.cursors.get(place.cursor));
         matches!(cursor.map(|cursor| &cursor.kind),
             Some(CursorKind::Mark(mark)) if mark.serial == place.serial)
     }
 
-    /// Whether a stack is the running one or a parent of it. If the answer was
-    /// suspended and is continued elsewhere, the stack of the mark need not be, and
-    /// nobody says what a walk finds.
+    /// Whether a stack is the running one or one of its parents. If the answer was suspended and
+    /// continued elsewhere, the stack of the mark may not be, and the result of a walk is
+    /// unspecified.
     fn is_outside(&self, stack: StackId) -> bool {
         let mut next = Some(self.running);
         while let Some(outer) = next {
@@ -251,28 +252,27 @@ impl Machine {
         false
     }
 
-    fn parent_place(&self, stack: StackId) -> Result<Place, Trap> {
+    fn parent_place(&self, stack: StackId) -> Result<WalkPosition, Trap> {
         let parent = if self.is_base(stack) { None } else { self.stacks[stack].parent };
         parent.map(|parent| self.top(parent)).ok_or(Trap("no answer on the stack"))
     }
 
-    /// The innermost place of a stack that a walk is sent to.
-    fn inside(&self, reference: Value) -> Result<Place, Trap> {
+    /// The innermost position of a stack to which a walk is sent.
+    fn inside(&self, reference: Value) -> Result<WalkPosition, Trap> {
         let stack = self.check_once(reference)?;
         Ok(self.top(self.stacks[stack].innermost))
     }
 
-    /// Runs a part of a function on top of the running stack.
     fn enter_part(
         &mut self,
         function: FunctionId,
         locals: usize,
         code: BlockId,
-        part: Part,
+        part: FunctionPart,
         params: &[Local],
         args: &[Value],
     ) -> Step {
-        let then = Then::Part(Box::new(part));
+        let then = OnReturn::Part(Box::new(part));
         let frame = Frame {
             function,
             locals,
@@ -287,26 +287,25 @@ impl Machine {
         self.set_all(params, args)
     }
 
-    /// An exception has reached a `stack.redirect_to`, whose body is left.
+    /// An exception has reached a `stack.redirect_to`, whose body it leaves.
     pub(super) fn ask_for_exception(&mut self, op: &Op, exception: usize) -> Step {
         let Op::FirstClass(FirstClass::RedirectTo { ask, ask_to, .. }) = op else {
             unreachable!("its mark")
         };
         let (function, locals) = (self.frame().function, self.frame().locals);
-        let part = Part::AskForException { exception, results: vec![*ask_to] };
+        let part = FunctionPart::AskForException { exception, results: vec![*ask_to] };
         self.enter_part(function, locals, *ask, part, &[], &[])
     }
 
-    /// A part has returned.
-    pub(super) fn part_returned(&mut self, part: Part, mut values: Vec<Value>) -> Step {
+    pub(super) fn part_returned(&mut self, part: FunctionPart, mut values: Vec<Value>) -> Step {
         match part {
-            Part::Answer { walk, .. } => self.end_walk(walk, After::Return(values)),
-            Part::AskForException { exception, .. } => match values.remove(0) {
+            FunctionPart::Answer { walk, .. } => self.end_walk(walk, After::Return(values)),
+            FunctionPart::AskForException { exception, .. } => match values.remove(0) {
                 Value::Zero => self.throw(exception),
                 target => self.redirect(exception, target),
             },
-            Part::Give { walk, after } => self.end_walk(walk, after),
-            Part::Ask { mut walk, .. } => {
+            FunctionPart::Give { walk, after } => self.end_walk(walk, after),
+            FunctionPart::Ask { mut walk, .. } => {
                 let stack = values.remove(0);
                 if !self.is_there(walk.at) {
                     self.unspecified = true;
@@ -319,7 +318,7 @@ impl Machine {
                     unreachable!("it was asked")
                 };
                 let (op, function, locals) = (op.clone(), frame.function, frame.locals);
-                walk.taken.push(Taken::Part { op, function, locals, stack, at: walk.at });
+                walk.taken.push(TakenStack::Part { op, function, locals, stack, at: walk.at });
                 if !stack.is_null() {
                     walk.at = self.inside(stack)?;
                 }
@@ -328,24 +327,24 @@ impl Machine {
         }
     }
 
-    /// Gives back what the walk has taken, the last first; then its `call_stack`
+    /// Returns the stacks that the walk has taken, the last one first. Then its `call_stack`
     /// continues.
     pub(super) fn end_walk(&mut self, mut walk: Walk, after: After) -> Step {
         while let Some(taken) = walk.taken.pop() {
             match taken {
-                Taken::Local { locals, local, stack } => {
+                TakenStack::Local { locals, local, stack } => {
                     let place = &mut self.locals[locals][local];
                     if !place.is_null() {
                         return Err(Trap("linear slot is not empty"));
                     }
                     *place = stack;
                 }
-                Taken::Part { op, function, locals, stack, at } => {
+                TakenStack::Part { op, function, locals, stack, at } => {
                     let Op::FirstClass(FirstClass::RedirectTo { give, give_to, .. }) = &*op else {
                         unreachable!("its mark")
                     };
                     walk.at = at;
-                    let part = Part::Give { walk, after };
+                    let part = FunctionPart::Give { walk, after };
                     return self.enter_part(function, locals, *give, part, &[*give_to], &[stack]);
                 }
             }

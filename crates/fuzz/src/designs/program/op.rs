@@ -1,10 +1,8 @@
-//! Operations. Each names the locals that it reads and sets. Reading a local of
-//! type [`Ty::Linear`](super::Ty::Linear) empties it, and setting one that is not
-//! empty traps.
+//! Operations, with the locals that they read and set. Reading a local of type
+//! [`Ty::Linear`](super::Ty::Linear) clears it. Setting one that is not null traps.
 
 use super::{BlockId, FunctionId, Local, TagId};
 
-/// An operation.
 #[derive(Clone, Debug)]
 pub enum Op {
     /// Sets a number.
@@ -17,7 +15,7 @@ pub enum Op {
     IsNull { to: Local, from: Local },
     /// Drops a linear reference.
     Drop { from: Local },
-    /// Tells the host a number.
+    /// Passes a number to the host.
     Log { from: Local },
     /// Mixes a number into the program's digest, without calling the host.
     Note { from: Local },
@@ -49,11 +47,11 @@ pub enum Op {
 
     /// Reads the next number of the program's script; 0 after its end.
     Next { to: Local },
-    /// Runs the block with a number; none if there is none.
+    /// Runs the block with a number, if it exists.
     Choose { number: Local, arms: Vec<BlockId> },
     /// Runs one block or the other.
     If { condition: Local, then: BlockId, otherwise: BlockId },
-    /// Runs a block as often as the counter says, and at least once.
+    /// Runs a block as often as the counter says, at least once.
     Loop { counter: Local, body: BlockId },
     /// Runs a block with catches around it.
     Try { body: BlockId, catches: Vec<Catch> },
@@ -71,9 +69,8 @@ pub enum Op {
     ReturnCall { function: FunctionId, args: Vec<Local> },
 
     /// Calls the host, which calls a function of type
-    /// [`Signature::entry`](super::Signature::entry). If that fails, so does the
-    /// host's function, unless `swallow`: then it returns -1 for a trap and -2 for
-    /// an exception.
+    /// [`Signature::entry`](super::Signature::entry). If that fails, the host function fails too,
+    /// unless `swallow` is set: then it returns -1 for a trap and -2 for an exception.
     Enter { function: FunctionId, argument: Local, swallow: bool, to: Local },
     /// Calls the host, which throws tag 0.
     HostThrow { number: Local },
@@ -95,13 +92,13 @@ pub enum Op {
 /// A catch of a `try_table`.
 #[derive(Clone, Debug)]
 pub struct Catch {
-    /// The tag; none catches all.
+    /// The tag; `None` catches all.
     pub tag: Option<TagId>,
-    /// Where the values go; with `with_ref` the exception is the last.
+    /// The locals for the values; with `with_ref` the exception is the last.
     pub to: Vec<Local>,
     /// Whether it is a `catch_ref` or `catch_all_ref`.
     pub with_ref: bool,
-    /// What is done then.
+    /// The code that runs then.
     pub handler: BlockId,
 }
 
@@ -110,9 +107,9 @@ pub struct Catch {
 pub struct Clause {
     /// The tag.
     pub tag: TagId,
-    /// Where the values go.
+    /// The locals for the values.
     pub to: Vec<Local>,
-    /// What is done then.
+    /// The code that runs then.
     pub handler: BlockId,
 }
 
@@ -125,14 +122,14 @@ pub enum Handler {
     Switch(TagId),
 }
 
-/// What a continuation is resumed with.
+/// The operands of a resumption.
 #[derive(Clone, Debug)]
 pub enum With {
     /// Values.
     Values(Vec<Local>),
-    /// An exception that is made for it: `resume_throw`.
+    /// A new exception: `resume_throw`.
     Throw(TagId, Vec<Local>),
-    /// An exception that exists: `resume_throw_ref`.
+    /// An existing exception: `resume_throw_ref`.
     ThrowRef(Local),
 }
 

@@ -1,6 +1,4 @@
-//! Types of values.
-
-/// The type of a value. All references can be null.
+/// The type of a value. All references are nullable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ty {
     /// A number.
@@ -24,7 +22,6 @@ pub enum Ty {
 }
 
 impl Ty {
-    /// Whether it is a reference.
     pub fn is_reference(self) -> bool {
         !matches!(self, Ty::I64 | Ty::V128)
     }
@@ -33,33 +30,30 @@ impl Ty {
 /// The type of a function, tag or call tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
-    /// What goes in.
     pub params: Vec<Ty>,
-    /// What comes out.
     pub results: Vec<Ty>,
 }
 
 impl Signature {
-    /// A signature.
     pub fn new(params: &[Ty], results: &[Ty]) -> Signature {
         Signature { params: params.to_vec(), results: results.to_vec() }
     }
 
-    /// That of functions that the host calls.
+    /// The signature of functions that the host calls.
     pub fn entry() -> Signature {
         Signature::new(&[Ty::I64], &[Ty::I64])
     }
 }
 
-/// The types that a program can name. Every module defines all of them, in one
-/// recursive group, so that they are the same everywhere.
+/// The types that a program can name. Every module defines all of them, in one recursion group, so
+/// they are identical.
 #[derive(Clone, Debug, Default)]
 pub struct Types {
     /// Continuation types, by the types of their functions.
     pub conts: Vec<Signature>,
     /// Stack types of the bag: parameters, of which the last is the return stack.
     pub stacks: Vec<Vec<Ty>>,
-    /// Task types: what they receive, and what they give.
+    /// Task types: the values that they receive and give.
     pub tasks: Vec<Signature>,
     /// Whether fibers are used.
     pub fibers: bool,
@@ -68,7 +62,6 @@ pub struct Types {
 }
 
 impl Types {
-    /// The continuation type whose functions have a type.
     pub fn function_type(&self, signature: &Signature) -> Option<usize> {
         self.conts.iter().position(|cont| cont == signature)
     }

@@ -1,4 +1,4 @@
-//! What has nothing to do with stacks.
+//! Renders operations on numbers, objects, variables and control flow.
 
 use super::Writer;
 use super::clauses::Landing;
@@ -206,7 +206,7 @@ impl Writer<'_> {
     }
 }
 
-/// The instruction on a place: a linear one is taken from, or filled.
+/// The instruction that reads or writes a place; linear places have their own.
 fn linear(ty: Ty, plain: &str, clear: &str) -> String {
     match ty {
         Ty::Linear => format!("{plain}_{clear}"),

@@ -1,5 +1,4 @@
-//! Blocks for labels: an instruction whose clauses or catches go to labels is
-//! put into a block for each of them.
+//! Renders an instruction with clauses or catches inside a block for each of their labels.
 //!
 //! ```text
 //!   (block $after
@@ -16,14 +15,14 @@ use super::Writer;
 use super::module::list;
 use crate::designs::program::{BlockId, Local, Ty};
 
-/// Where a clause goes: the locals that get its values, and what is done then.
+/// The target of a clause: the locals for its values, and the code that runs then.
 pub(super) struct Landing<'a> {
     pub to: &'a [Local],
     pub handler: BlockId,
 }
 
 impl Writer<'_> {
-    /// Writes an instruction with its labels around; `inner` gets their names.
+    /// Writes an instruction inside the blocks of its labels, whose names `inner` receives.
     pub(super) fn landings(
         &mut self,
         landings: &[Landing<'_>],

@@ -1,4 +1,4 @@
-//! First-class stacks.
+//! Renders operations of first-class stacks.
 
 use super::Writer;
 use crate::designs::program::FirstClass;
@@ -26,7 +26,7 @@ impl Writer<'_> {
                 self.line(format!("(stack.switch_drop $e{event}{args} {stack})"));
             }
             FirstClass::Extend { to, rout, event, args, stack } => {
-                // The rout itself has no room for this.
+                // A rout cannot burn fuel before `stack.start`.
                 self.burn();
                 let event = event.map(|event| format!(" $e{event}")).unwrap_or_default();
                 let (args, stack) = (self.get_all(args), self.get(*stack));

@@ -1,15 +1,14 @@
-//! Programs as text: standard text for typed continuations, the dialects of
-//! `docs/DESIGNS.md` for the others.
+//! Renders programs as text: standard text for typed continuations, and the dialects of
+//! `docs/DESIGNS.md` for the other designs.
 //!
-//! Names: `$c` continuation types, `$f` their function types, `$s` stack types,
-//! `$t` task types, `$w` wrappers; `$e` tags, `$ask` call tags, `$g` globals,
-//! `$a` tables, `$fn` functions, `$l` locals.
+//! Names: `$c` continuation types, `$f` their function types, `$s` stack types, `$t` task types, `$w`
+//! wrappers; `$e` tags, `$ask` call tags, `$g` globals, `$a` tables, `$fn` functions, `$l` locals.
 
+mod bag_task_fiber;
 mod basic;
 mod clauses;
 mod first_class;
 mod module;
-mod others;
 mod typed;
 
 use super::program::{BlockId, FunctionId, Local, Op, Program, Ty};
@@ -17,7 +16,7 @@ use std::fmt::Write;
 
 pub use module::modules;
 
-/// The script of a program: its modules, and the calls of the host as comments.
+/// A script: the modules of a program, and the calls of the host as comments.
 pub fn script(program: &Program) -> String {
     let mut text = String::new();
     for (number, module) in modules(program).iter().enumerate() {
@@ -29,7 +28,6 @@ pub fn script(program: &Program) -> String {
     text
 }
 
-/// Writes the code of one function.
 pub struct Writer<'p> {
     program: &'p Program,
     function: FunctionId,
@@ -52,7 +50,7 @@ impl<'p> Writer<'p> {
         self.text.push('\n');
     }
 
-    /// Adds a line that opens something, what is inside, and the closing.
+    /// Adds an opening line, its contents, and the closing parenthesis.
     fn nest(&mut self, line: impl AsRef<str>, inside: impl FnOnce(&mut Self)) {
         self.line(line);
         self.depth += 1;
@@ -61,7 +59,7 @@ impl<'p> Writer<'p> {
         self.line(")");
     }
 
-    /// A label that no other has in this function.
+    /// A unique label in this function.
     fn label(&mut self, word: &str) -> String {
         self.labels += 1;
         format!("${word}{}", self.labels)
@@ -83,7 +81,7 @@ impl<'p> Writer<'p> {
         locals.iter().map(|&local| format!(" {}", self.get(local))).collect()
     }
 
-    /// Sets a local to what a folded expression gives.
+    /// Sets a local to the value of a folded expression.
     fn set(&mut self, local: Local, value: &str) {
         let word = match self.ty(local) {
             Ty::Linear => "local.set_cleared",
@@ -93,7 +91,7 @@ impl<'p> Writer<'p> {
         self.line(format!("({word} $l{local}{value})"));
     }
 
-    /// Sets locals to what is on the operand stack.
+    /// Sets locals to the values on the operand stack.
     fn set_all(&mut self, locals: &[Local]) {
         for &local in locals.iter().rev() {
             self.set(local, "");
@@ -117,7 +115,7 @@ impl<'p> Writer<'p> {
         }
     }
 
-    /// Uses fuel, without calling anything.
+    /// Burns fuel, without a call.
     fn burn(&mut self) {
         self.line("(global.set $fuel (i64.sub (global.get $fuel) (i64.const 1)))");
         self.line("(if (i64.le_s (global.get $fuel) (i64.const 0)) (then (unreachable)))");

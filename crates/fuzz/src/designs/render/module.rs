@@ -1,4 +1,4 @@
-//! Modules: types, imports, and what they define.
+//! Renders modules: types, imports and definitions.
 
 use super::Writer;
 use crate::designs::program::{Function, FunctionId, Program, Signature, TABLE_LENGTH, Ty};
@@ -11,8 +11,7 @@ pub fn modules(program: &Program) -> Vec<String> {
     (0..program.modules).map(|number| module(program, number, &functions, &used)).collect()
 }
 
-/// The code of all functions, to find out which variables it names. Those that
-/// it does not are left out.
+/// The code of all functions. Variables that it does not name are omitted.
 struct Used(String);
 
 impl Used {
@@ -22,7 +21,6 @@ impl Used {
     }
 }
 
-/// A type in the text.
 fn type_text(ty: Ty) -> String {
     match ty {
         Ty::I64 => "i64".to_string(),
@@ -37,7 +35,7 @@ fn type_text(ty: Ty) -> String {
     }
 }
 
-/// What is null or zero in a type.
+/// The null or zero of a type.
 fn zero(ty: Ty) -> String {
     match ty {
         Ty::I64 => "(i64.const 0)".to_string(),
@@ -77,7 +75,7 @@ pub(super) fn signature(signature: &Signature) -> String {
     format!("{}{}", list("param", &signature.params), list("result", &signature.results))
 }
 
-/// How the type of a function is written: by name if it has one.
+/// The type of a function, by name if it has one.
 pub(super) fn function_type(function: &Function) -> String {
     match function.declared {
         Some(number) => format!(" (type $f{number})"),
@@ -220,7 +218,6 @@ fn definitions(program: &Program, number: usize, used: &Used, text: &mut String)
     }
 }
 
-/// The function that reads the number of an object, whatever it is.
 fn helpers(text: &mut String) {
     text.push_str(
         "  (func $number (param $object anyref) (result i64)
@@ -270,12 +267,12 @@ fn function(program: &Program, id: FunctionId) -> String {
     text
 }
 
-/// Every function is in the table, by its number, for modules before it.
+/// Every function is in the table at its index, for earlier modules.
 fn elements(program: &Program, number: usize, text: &mut String) {
     for id in functions_of(program, number).filter(|&id| !program.functions[id].rout) {
         let _ = writeln!(text, "  (elem (table $functions) (i32.const {id}) func $fn{id})");
     }
-    // Functions of modules before this one are named by `ref.func`, too.
+    // Functions of earlier modules may be named by `ref.func`, too.
     let others = program.functions.iter().enumerate();
     let others = others.filter(|(_, other)| other.module < number && !other.rout);
     let names: String = others.map(|(id, _)| format!(" $fn{id}")).collect();

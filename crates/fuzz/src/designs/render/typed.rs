@@ -1,4 +1,4 @@
-//! Typed continuations.
+//! Renders operations of typed continuations.
 
 use super::Writer;
 use super::clauses::Landing;
@@ -69,7 +69,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A reference to a function of a type with a name.
+    /// A reference to a function that has a named type.
     pub(super) fn function_reference(&self, id: FunctionId) -> String {
         let function = &self.program.functions[id];
         match function.declared {

@@ -1,4 +1,4 @@
-//! Statements of the bag of stacks.
+//! Generates statements of the bag of stacks.
 
 use crate::imports::generate::Generator;
 use crate::imports::generate::Role;
@@ -13,8 +13,7 @@ impl Generator<'_, '_> {
         Ok(format!("{} {}", self.new_bag(n)?, self.take(Bag(n))?))
     }
 
-    /// What a switch to a stack of a type gives, and what it takes beside the
-    /// stack.
+    /// The values that a switch to a stack gives, and that it takes besides the stack.
     pub(super) fn bag_types(&mut self) -> Result<(u8, Vec<Ty>, Vec<Ty>)> {
         let n = self.below(7)? as u8;
         let mut takes = v::bag(n);
@@ -48,7 +47,7 @@ impl Generator<'_, '_> {
         Ok(format!("{}\n(call {import}) {}", self.operands(takes)?, self.take(Bag(n))?))
     }
 
-    /// A tag for `switch_throw`, and the stacks that it can be thrown at.
+    /// A tag for `switch_throw`, and the stacks that accept it.
     pub(super) fn bag_thrown(&mut self) -> Result<(Tag, Vec<Ty>, Vec<Ty>)> {
         let (tag, targets): (usize, &[u8]) =
             self.pick(&[(0, &[0][..]), (1, &[1, 3]), (2, &[5, 6])])?;

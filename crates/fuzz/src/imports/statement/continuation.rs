@@ -1,4 +1,4 @@
-//! Statements of typed continuations.
+//! Generates statements of typed continuations.
 
 use crate::imports::generate::Generator;
 use crate::imports::vocabulary::{self as v, SUSPENSIONS, Ty};
@@ -26,8 +26,7 @@ impl Generator<'_, '_> {
         })
     }
 
-    /// Resumes a continuation, with a handler for each tag that it is likely
-    /// to suspend with.
+    /// Resumes a continuation, with a handler for each tag that it likely suspends with.
     pub(super) fn resume(&mut self, n: u8, takes: &[Ty], gives: &[Ty]) -> Result<String> {
         let end = self.fresh("end");
         let mut clauses = String::new();
@@ -50,8 +49,8 @@ impl Generator<'_, '_> {
             format!("{operands}\n{continuation}\n(resume $k{n} {clauses})\n{taken}\n(br {end})");
         for (label, i) in labels {
             let (_, sent, back) = SUSPENSIONS[i];
-            // The rest of the computation takes what comes back; it is kept if
-            // its type is one that has a place.
+            // The suspended continuation takes the values that return. It is stored if its type has
+            // a place.
             let kept = back.is_empty() && gives.is_empty();
             let take = if kept { self.take(Cont(0))? } else { "(drop)".to_string() };
             let rest = match (i, n) {

@@ -1,4 +1,4 @@
-//! Statements of fibers.
+//! Generates statements of fibers.
 
 use crate::imports::generate::Generator;
 use crate::imports::vocabulary::{EVENTS, Ty};

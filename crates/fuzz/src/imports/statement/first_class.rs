@@ -1,4 +1,4 @@
-//! Statements of first-class stacks.
+//! Generates statements of first-class stacks.
 
 use crate::imports::generate::Generator;
 use crate::imports::generate::Role;
@@ -81,7 +81,7 @@ impl Generator<'_, '_> {
         self.plain(("first-class", "start"), &[], &[])
     }
 
-    /// `start`, and what arrives there.
+    /// `start`, with catches for events.
     pub(in crate::imports) fn protected_start(&mut self) -> Result<String> {
         let marks = self.statements(0..=1)?;
         self.protect(|this| Ok(format!("{marks}\n{}", this.stack_start()?)))
@@ -123,7 +123,7 @@ impl Generator<'_, '_> {
         self.pick(&[(0, &[][..], &[I32][..]), (1, &[I32, Obj], &[Sub])])
     }
 
-    /// As [`Generator::tagged`], with a call tag, whose value is a function.
+    /// Like [`Generator::tagged`], with a call tag, whose value is a function.
     pub(super) fn ask(
         &mut self,
         import: &str,

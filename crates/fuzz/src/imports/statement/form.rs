@@ -1,4 +1,4 @@
-//! The forms in which reserved imports are called.
+//! Generates calls of reserved imports, in their forms.
 
 use crate::imports::generate::Generator;
 use crate::imports::vocabulary::{Tag, Ty, params, results};
@@ -30,7 +30,7 @@ impl Generator<'_, '_> {
         self.in_try_table(import, operands, functions, &results(gives), &[tag], clauses)
     }
 
-    /// The same with any number of tags whose labels are not reached.
+    /// Like `tagged`, with any number of tags whose labels are not reached.
     pub(super) fn in_try_table(
         &mut self,
         import: &str,
@@ -58,8 +58,7 @@ impl Generator<'_, '_> {
         Ok(format!("{operands}\n(block {after} {takes} {gives}\n{text})"))
     }
 
-    /// Something with clauses: what arrives at each is taken, and some more
-    /// happens.
+    /// Code with clauses: stores the values that arrive at each, and runs more statements.
     pub(super) fn with_clauses(
         &mut self,
         tags: &[Tag],

@@ -1,6 +1,4 @@
-//! Statements of each design: what a module does with its references.
-//!
-//! Those that belong to no design are here.
+//! Generates statements, which use references. Those of no particular design are here.
 
 mod bag;
 mod continuation;
@@ -19,8 +17,7 @@ use Ty::*;
 type Statement<'a, 'b> = fn(&mut Generator<'a, 'b>) -> Result<String>;
 
 impl<'a, 'b> Generator<'a, 'b> {
-    /// Every kind of statement; the numbers of those that are allowed before
-    /// `start` are in [`BEFORE_START`].
+    /// All kinds of statements. The first [`BEFORE_START`] are allowed before `start`.
     const KINDS: [Statement<'a, 'b>; 50] = [
         Self::nothing,
         Self::see_something,
@@ -32,7 +29,7 @@ impl<'a, 'b> Generator<'a, 'b> {
         Self::enter_redirect_to,
         Self::check_cleared,
         Self::conditional,
-        // Those above are allowed before `start`.
+        // The kinds above are allowed before `start`.
         Self::protected,
         Self::protected,
         Self::protected,
@@ -75,11 +72,10 @@ impl<'a, 'b> Generator<'a, 'b> {
         Self::copy,
     ];
 
-    /// A statement.
     pub fn statement(&mut self) -> Result<String> {
         let last = if self.before_start { BEFORE_START } else { Self::KINDS.len() };
         let mut kind = self.below(last)?;
-        // Kinds that this module has not are replaced by the next that it has.
+        // A kind that this module lacks is replaced by the next one that it has.
         for _ in 0..Self::KINDS.len() {
             if self.kinds >> kind & 1 == 1 {
                 break;
@@ -89,7 +85,7 @@ impl<'a, 'b> Generator<'a, 'b> {
         Self::KINDS[kind](self)
     }
 
-    /// Copies what is suspended, of one of the designs that have copies.
+    /// Copies a stack, of one of the designs that have copies.
     fn copy(&mut self) -> Result<String> {
         let (design, ty) = match self.below(3)? {
             0 => ("cont", Cont(self.below(3)? as u8)),
@@ -131,9 +127,7 @@ impl<'a, 'b> Generator<'a, 'b> {
         ))
     }
 
-    // ---- exceptions and calls
-
-    /// Statements whose exceptions are caught, and events too.
+    /// Statements with catches for exceptions and events.
     fn protected(&mut self) -> Result<String> {
         let inner = |this: &mut Self| this.statements(0..=3);
         self.protect(inner)
@@ -205,8 +199,6 @@ impl<'a, 'b> Generator<'a, 'b> {
         Ok(format!("(call_indirect $funcs (type $k0.f) (i32.const {index}))"))
     }
 
-    // ---- the host
-
     fn host(&mut self) -> Result<String> {
         let name = self.pick(&["$collect", "$collect", "$collect", "$throw", "$fail"])?;
         Ok(format!("(call {name})"))
@@ -216,12 +208,12 @@ impl<'a, 'b> Generator<'a, 'b> {
         Ok(format!("(call $again (i32.const {}))", self.below(8)?))
     }
 
-    /// Lets the host have a reference, and gets it back.
+    /// Passes a reference to the host and back.
     fn pass(&mut self) -> Result<String> {
         let ty = self.pick(&[Stack, Fiber, Bag(0)])?;
         Ok(format!("(call $pass.{} {}) {}", ty.name(), self.operand(ty)?, self.take(ty)?))
     }
 }
 
-/// How many of the kinds are allowed before the `start` of a rout.
+/// The number of kinds that are allowed before the `start` of a rout.
 const BEFORE_START: usize = 10;

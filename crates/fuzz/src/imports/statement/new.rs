@@ -1,4 +1,4 @@
-//! Expressions that make stacks.
+//! Generates expressions that create stacks.
 
 use crate::imports::generate::Generator;
 use crate::imports::generate::Role;
@@ -8,7 +8,7 @@ use arbitrary::Result;
 use Ty::*;
 
 impl Generator<'_, '_> {
-    /// An expression that makes something new of a type, if it is one of stacks.
+    /// An expression that creates a value of a type, if it is a type of stacks.
     pub(in crate::imports) fn new_stack_of(&mut self, ty: Ty) -> Result<Option<String>> {
         Ok(Some(match ty {
             Bag(n) => self.new_bag(n)?,

@@ -1,4 +1,4 @@
-//! Statements of tasks.
+//! Generates statements of tasks.
 
 use crate::imports::generate::Generator;
 use crate::imports::vocabulary::{self as v, Ty};
@@ -19,7 +19,7 @@ impl Generator<'_, '_> {
         self.plain(("task", "resume"), &[&[Task(n)], &receives[..]].concat(), &gives)
     }
 
-    /// The number of a type, most often that of the task that runs this.
+    /// The number of a task type, mostly that of the running task.
     pub(super) fn own_task(&mut self) -> Result<u8> {
         Ok(match self.current.params.first().copied() {
             Some(Task(n)) if !self.one_in(4)? => n,

@@ -2,14 +2,11 @@
 //!
 //! Their types are those of the standard, and so are all other instructions.
 
-use super::design::{Design, Role};
-use super::instruction::Instruction;
-use super::lowering::Lowering;
-use super::module::{TypeDef, TypeKind};
-use super::output::Pieces;
-use super::types::ValType;
-use super::word::Word;
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::{TypeDef, TypeKind};
+use crate::dialect::design::{Design, Role};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, ValType, Word};
+use crate::error::{Error, Result};
 
 /// The design.
 #[derive(Debug)]
@@ -32,7 +29,7 @@ impl Design for Continuations {
         &["cont.clone"]
     }
 
-    fn recognise(&self, _: &Word<'_, '_>) -> Option<Role> {
+    fn recognize(&self, _: &Word<'_, '_>) -> Option<Role> {
         None
     }
 
@@ -52,7 +49,7 @@ impl Design for Continuations {
         if !matches!(kind, TypeKind::Cont) {
             let (text, found) = (name.text, kind.describe());
             let message = format!("expected a continuation type, but `{text}` is {found}");
-            return Err(Fault::invalid(name.at, message));
+            return Err(Error::invalid(name.at, message));
         }
         let [operand, copy] = [true, false].map(|nullable| ValType::reference(nullable, name));
         let ty = lowering.signature(&[operand], &[copy]);

@@ -1,18 +1,16 @@
-//! `fiber.mount_new` and `fiber.switch_new`: a new fiber is entered at once.
+//! `fiber.mount_new` and `fiber.switch_new`: create a fiber and enter it at once.
 //!
-//! The fiber is made with one event, which nothing but these instructions
-//! sends, and kept in a local. Each clause has a block of its own, where the
-//! values of its event are put aside, so that the fiber comes before them.
+//! The fiber is created with one event, which only these instructions send, and is held in a local.
+//! Each clause has a block of its own that stores the event's values in locals, so that the fiber
+//! can come before them.
 
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::output::Pieces;
-use super::super::types::ValType;
 use super::event::{Clause, Event};
 use super::new::{NewFiber, Start};
-use super::send::Sent;
+use super::send::SentEvent;
 use super::{fiber_type, operands_message};
-use crate::fault::Result;
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, ValType};
+use crate::error::Result;
 
 /// `fiber.mount_new $ret $f (on $e $l)*`, and the same for `switch_new`.
 pub(super) fn lower<'a>(
@@ -33,7 +31,7 @@ pub(super) fn lower<'a>(
     Ok(())
 }
 
-/// The event with which these instructions start a fiber: one for the module.
+/// The event that starts these fibers, one for the module.
 fn start_event(lowering: &mut Lowering<'_, '_>) -> String {
     let word = "fiber.start";
     if lowering.brand(word).is_empty() {
@@ -44,24 +42,22 @@ fn start_event(lowering: &mut Lowering<'_, '_>) -> String {
     lowering.brand(word).to_string()
 }
 
-/// The code of one instruction, as far as it was written.
+/// The lowered code of one instruction so far.
 struct Entering {
     at: usize,
     pieces: Pieces,
-    /// The local with the new fiber.
     fiber: String,
 }
 
 impl Entering {
-    /// Labels take the new fiber, and then the values of the event.
+    /// Labels take the new fiber, then the values of the event.
     fn require_labels<'a>(&mut self, lowering: &mut Lowering<'a, '_>, clauses: &[Clause<'_, 'a>]) {
         for clause in clauses {
             let fiber = fiber_type(false, self.at);
             let values: Vec<_> = [fiber].iter().chain(clause.event.values).copied().collect();
             let (l, e) = (clause.target.text, clause.event.name.text);
             let message = format!(
-                "the label `{l}` takes the new fiber and then the values of the event `{e}`, no \
-                 more and no less"
+                "the label `{l}` must take exactly the new fiber and the values of the event `{e}`"
             );
             self.pieces.append(clause.require_label(lowering, &values, &message));
         }
@@ -87,7 +83,7 @@ impl Entering {
         let fibers = 1 + usize::from(left.is_some());
         let left = left.map_or(String::new(), |left| format!(" (local.get {left})"));
         self.push(format!("{left} (local.get {}) ", self.fiber));
-        let sent = Sent { name, event: start, values: &[], fibers };
+        let sent = SentEvent { name, event: start, values: &[], fibers };
         self.pieces.append(sent.form(lowering, instruction, catches));
         // A new fiber receives its start event.
         self.push(" (unreachable))".to_string());
@@ -99,7 +95,7 @@ impl Entering {
         self.put_fiber_before(lowering, returns.values);
     }
 
-    /// The fiber that `fiber.switch_new` leaves is the last operand.
+    /// Stores the fiber that `fiber.switch_new` leaves, which is the last operand.
     fn put_aside_left<'a>(
         &mut self,
         lowering: &mut Lowering<'a, '_>,
@@ -118,8 +114,8 @@ impl Entering {
         })
     }
 
-    /// A block for the return event, and in it one for each clause; returns
-    /// the catches that lead there.
+    /// Opens a block for the return event, and in it one for each clause. Returns the catches that
+    /// lead there.
     fn open_blocks<'a>(
         &mut self,
         lowering: &mut Lowering<'a, '_>,
@@ -140,7 +136,7 @@ impl Entering {
         catches
     }
 
-    /// Puts the new fiber before the values that are on the stack.
+    /// Moves the new fiber below the values on the operand stack.
     fn put_fiber_before<'a>(&mut self, lowering: &mut Lowering<'a, '_>, values: &[ValType<'a>]) {
         let mut locals = Vec::new();
         for &ty in values {

@@ -1,13 +1,9 @@
 //! Events, and clauses that name them.
 
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::module::Module;
-use super::super::name::Name;
-use super::super::output::Pieces;
-use super::super::tree::{Node, Tree};
-use super::super::types::ValType;
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::Module;
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, Name, Node, Tree, ValType};
+use crate::error::{Error, Result};
 
 /// `$e : [te*]`, a tag without results.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +14,6 @@ pub(super) struct Event<'m, 'a> {
 }
 
 impl<'m, 'a> Event<'m, 'a> {
-    /// The next immediate of an instruction.
     pub fn read(
         lowering: &Lowering<'a, 'm>,
         instruction: &mut Instruction<'a>,
@@ -26,16 +21,15 @@ impl<'m, 'a> Event<'m, 'a> {
         Event::find(lowering.module, instruction.name(lowering.tree, "a tag")?)
     }
 
-    /// The event with this name.
     pub fn find(module: &'m Module<'a>, name: Name<'a>) -> Result<Event<'m, 'a>> {
         let signature = module.signature(module.tag(name)?)?;
         if !signature.results.is_empty() {
             let e = name.text;
             let message = format!(
                 "an event of fibers is a tag without results, but `{e}` has results; \
-                 answers are events of their own"
+                 declare another event to send values back"
             );
-            return Err(Fault::invalid(name.at, message));
+            return Err(Error::invalid(name.at, message));
         }
         Ok(Event { name, values: &signature.params })
     }
@@ -49,7 +43,7 @@ pub(super) struct Clause<'m, 'a> {
 }
 
 impl<'m, 'a> Clause<'m, 'a> {
-    /// The clauses that follow; `target` is what their second names name.
+    /// Reads the clauses that follow; `target` describes their second name in errors.
     pub fn read_all(
         lowering: &Lowering<'a, 'm>,
         instruction: &mut Instruction<'a>,
@@ -72,7 +66,7 @@ impl<'m, 'a> Clause<'m, 'a> {
         names.into_iter().map(clause).collect()
     }
 
-    /// ` (catch $e $label)`, which stands for the clause.
+    /// ` (catch $e $label)`, mapped to the clause.
     pub fn catch(&self, label: &str) -> Pieces {
         let mut pieces = Pieces::text(" (catch ", self.event.name.at);
         pieces.push(self.event.name.text, self.event.name.at);
@@ -80,8 +74,8 @@ impl<'m, 'a> Clause<'m, 'a> {
         pieces
     }
 
-    /// In the shadow, a clause that is valid only if the label takes values of
-    /// these types. A `br` may have more on the stack than its label takes.
+    /// In the shadow, a clause that is valid only if the label takes values of these types, and no
+    /// others. A `br` alone would allow extra operands.
     pub fn require_label(
         &self,
         lowering: &mut Lowering<'a, '_>,
@@ -99,7 +93,7 @@ impl<'m, 'a> Clause<'m, 'a> {
     }
 }
 
-/// The clauses `$e $x` that follow; `target` is what `$x` names.
+/// Reads clauses of the form `$e $x`; `target` describes `$x` in errors.
 fn pairs<'a>(
     tree: &Tree<'a>,
     instruction: &mut Instruction<'a>,
@@ -111,24 +105,24 @@ fn pairs<'a>(
         let Some(name) = instruction.optional_name(tree)? else {
             let (e, found) = (event.text, tree.describe(node));
             let message = format!(
-                "half a clause: expected the name of {target} after the event `{e}`, found \
+                "incomplete clause: expected the name of {target} after the event `{e}`, found \
                  {found}; clauses are written as pairs `$event $x` or as `(on $event $x)`"
             );
-            return Err(Fault::malformed(event.at, message));
+            return Err(Error::malformed(event.at, message));
         };
         pairs.push([event, name]);
     }
     Ok(pairs)
 }
 
-/// Refuses clauses in both forms.
-fn mixed(tree: &Tree<'_>, node: Node) -> Fault {
+/// The error for a mixture of both forms.
+fn mixed(tree: &Tree<'_>, node: Node) -> Error {
     let found = tree.describe(node);
     let message = format!(
         "unexpected {found}: the clauses of one instruction are all written as pairs `$event $x`, \
          or all as `(on $event $x)`"
     );
-    Fault::malformed(tree.start(node), message)
+    Error::malformed(tree.start(node), message)
 }
 
 /// The two names in `(on $e $x)`.
@@ -141,7 +135,7 @@ fn names_in<'a>(tree: &Tree<'a>, list: Node, target: &str) -> Result<[Name<'a>; 
         Name::read(tree, node).ok_or_else(|| {
             let found = tree.describe(node);
             let message = format!("`(on ..)` expects the name of {what} here, found {found}");
-            Fault::malformed(tree.start(node), message)
+            Error::malformed(tree.start(node), message)
         })
     };
     let names = [name("a tag")?, name(target)?];
@@ -150,7 +144,7 @@ fn names_in<'a>(tree: &Tree<'a>, list: Node, target: &str) -> Result<[Name<'a>; 
         Some(node) => {
             let found = tree.describe(node);
             let message = format!("expected `)` after the two names of a clause, found {found}");
-            Err(Fault::malformed(tree.start(node), message))
+            Err(Error::malformed(tree.start(node), message))
         }
     }
 }

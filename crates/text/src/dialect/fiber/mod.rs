@@ -23,16 +23,12 @@ mod event;
 mod new;
 mod send;
 
-use super::design::{Design, Role};
-use super::instruction::Instruction;
-use super::lowering::Lowering;
-use super::module::TypeDef;
-use super::output::Pieces;
-use super::types::{HeapType, ValKind, ValType, row};
-use super::word::{Word, WordPlace};
-use crate::fault::Result;
+use crate::dialect::definitions::TypeDef;
+use crate::dialect::design::{Design, Role};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{HeapType, Instruction, ValKind, ValType, Word, WordPlace, row};
+use crate::error::Result;
 
-/// The design.
 #[derive(Debug)]
 pub(crate) struct Fibers;
 
@@ -73,7 +69,7 @@ impl Design for Fibers {
         ]
     }
 
-    fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
+    fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             "fiber" if word.is_heap_type() => Some(Role::HeapType),
             "fiberref" if word.place == WordPlace::Plain => Some(Role::ValueType),
@@ -81,7 +77,6 @@ impl Design for Fibers {
         }
     }
 
-    /// Makes the type of all fibers.
     fn prepare<'a>(&self, lowering: &mut Lowering<'a, '_>) -> Result<()> {
         let fiber = lowering.names.fresh("fiber");
         let function = lowering.names.fresh("fiber.func");
@@ -145,14 +140,12 @@ fn fiber_type<'a>(nullable: bool, at: usize) -> ValType<'a> {
     ValType { kind, at }
 }
 
-/// What is wrong if operands do not fit, for the first instruction that takes
-/// them.
+/// The message for wrong operands of an instruction.
 fn operands_message(instruction: &Instruction<'_>, operands: &[ValType<'_>]) -> String {
     let (word, types) = (instruction.word, row(operands));
-    format!("type mismatch: `{word}` takes `{types}` here, which is not what is on the stack")
+    format!("type mismatch: `{word}` takes `{types}` here, but the stack has other types")
 }
 
-/// Whether a type is that of fibers.
 fn is_fiber(ty: ValType<'_>) -> bool {
     match ty.kind {
         ValKind::Word(word) => word == "fiberref",

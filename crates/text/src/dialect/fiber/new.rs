@@ -1,16 +1,13 @@
-//! `fiber.new`, and the functions with which a fiber starts.
+//! `fiber.new`, and the functions that start a fiber.
 
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::name::Name;
-use super::super::output::Pieces;
-use super::super::types::{Signature, ValType, counted};
 use super::event::{Clause, Event};
 use super::{fiber_type, is_fiber, operands_message};
-use crate::fault::{Fault, Result};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, Name, Signature, ValType, counted};
+use crate::error::{Error, Result};
 
-/// `fiber.new $ret? (on $e $f)*`, or with pairs `$e $f`: of an odd number of
-/// names the first is `$ret`.
+/// `fiber.new $ret? (on $e $f)*`, or with pairs `$e $f`. With an odd number of names, the first one
+/// is `$ret`.
 pub(super) fn lower<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
@@ -27,10 +24,10 @@ pub(super) fn lower<'a>(
     Ok(())
 }
 
-/// How a fiber may start: at an event, with a function.
+/// One way to start a fiber: an event, and the function that receives it.
 #[derive(Debug, Clone)]
 pub(super) struct Start<'m, 'a> {
-    /// The name of the event, and where it stands.
+    /// The name of the event, and its offset.
     pub event: String,
     pub at: usize,
     /// `te*`.
@@ -45,7 +42,7 @@ impl<'m, 'a> Start<'m, 'a> {
     }
 }
 
-/// A fiber that is made: `[a*] -> [(ref fiber)]`.
+/// A new fiber: `[a*] -> [(ref fiber)]`.
 #[derive(Debug)]
 pub(super) struct NewFiber<'m, 'a> {
     returns: Option<Event<'m, 'a>>,
@@ -55,7 +52,7 @@ pub(super) struct NewFiber<'m, 'a> {
 }
 
 impl<'m, 'a> NewFiber<'m, 'a> {
-    /// Reads `a*` off the first function, and checks that all functions fit.
+    /// Takes `a*` from the first function, and checks that all functions fit.
     pub fn new(
         lowering: &mut Lowering<'a, 'm>,
         returns: Option<Event<'m, 'a>>,
@@ -77,10 +74,9 @@ impl<'m, 'a> NewFiber<'m, 'a> {
         Ok(NewFiber { returns, starts, arguments: arguments.unwrap_or_default() })
     }
 
-    /// The primitive in its form, which takes `a*` and leaves the fiber.
+    /// The call of the primitive, which takes `a*` and returns the fiber.
     ///
-    /// The labels of its catches are never reached; there is a block for each
-    /// row of types that an event has.
+    /// The labels of its catches are never reached. Each distinct list of event types has a block.
     pub fn form(&self, lowering: &mut Lowering<'a, '_>, instruction: &Instruction<'a>) -> Pieces {
         let at = instruction.at(lowering.tree);
         let fiber = [fiber_type(false, at)];
@@ -106,7 +102,7 @@ impl<'m, 'a> NewFiber<'m, 'a> {
         pieces
     }
 
-    /// The catches, with labels of blocks that are made for them.
+    /// The catches. Adds the blocks for their labels to `blocks`.
     fn catches(
         &self,
         lowering: &mut Lowering<'a, '_>,
@@ -136,7 +132,7 @@ impl<'m, 'a> NewFiber<'m, 'a> {
         let module = lowering.module;
         let (mut types, mut functions) = (String::new(), String::new());
         for &Start { function, .. } in &self.starts {
-            // It is there: its type was checked.
+            // `new` has checked that it exists.
             if let Ok(item) = module.function(function) {
                 types += &format!(" (ref {})", lowering.type_of(function, item));
                 functions += &format!("(ref.func {}) ", function.text);
@@ -156,7 +152,7 @@ impl<'m, 'a> NewFiber<'m, 'a> {
 
 impl<'a> Start<'_, 'a> {
     fn refuse<T>(&self, why: &str) -> Result<T> {
-        Err(Fault::invalid(self.function.at, self.message(why)))
+        Err(Error::invalid(self.function.at, self.message(why)))
     }
 
     fn message(&self, why: &str) -> String {
@@ -194,7 +190,8 @@ impl<'a> Start<'_, 'a> {
         first: &[ValType<'a>],
         own: &[ValType<'a>],
     ) -> Result<()> {
-        let why = "before the fiber it must take what the function of the first clause takes there";
+        let why = "its parameters before the fiber must match those of the function of the first \
+                   clause";
         if first.len() != own.len() {
             let (expected, found) = (counted(first.len(), "parameter"), own.len());
             return self.refuse(&format!("{why}: expected {expected}, found {found}"));
@@ -208,7 +205,8 @@ impl<'a> Start<'_, 'a> {
         lowering: &mut Lowering<'a, '_>,
         params: &[ValType<'a>],
     ) -> Result<()> {
-        let why = format!("after the fiber it must take the values of `{}`", self.event);
+        let why =
+            format!("its parameters after the fiber must take the values of `{}`", self.event);
         self.require(lowering, self.values, params, &why)
     }
 
@@ -228,8 +226,8 @@ impl<'a> Start<'_, 'a> {
         self.require(lowering, results, event.values, &why)
     }
 
-    /// Requires that values of the types `from` may stand where `to` are
-    /// expected. In the shadow a fiber would match general types too.
+    /// Requires that values of the types `from` may be used where `to` are expected. In the shadow
+    /// a fiber would also match general types.
     fn require(
         &self,
         lowering: &mut Lowering<'a, '_>,

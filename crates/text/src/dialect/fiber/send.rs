@@ -1,16 +1,12 @@
-//! The instructions that send an event: `fiber.mount`, `fiber.switch`,
-//! `fiber.dismount`, and the forms of the last two that release what they
-//! leave.
+//! Lowers the instructions that send an event: `fiber.mount`, `fiber.switch`, `fiber.dismount`, and
+//! the forms of the last two that release the fiber they leave.
 
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::output::Pieces;
-use super::super::types::{ValKind, ValType};
 use super::event::{Clause, Event};
 use super::{fiber_type, operands_message};
-use crate::fault::{Fault, Result};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, ValKind, ValType};
+use crate::error::{Error, Result};
 
-/// Lowers an instruction that sends an event.
 pub(super) fn lower<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
@@ -33,7 +29,7 @@ pub(super) fn lower<'a>(
         catches.append(clause.catch(clause.target.text));
     }
     let name = instruction.word.trim_start_matches("fiber.");
-    let sent = Sent { name, event: event.name.text, values: event.values, fibers };
+    let sent = SentEvent { name, event: event.name.text, values: event.values, fibers };
     pieces.append(sent.form(lowering, instruction, catches));
     lowering.emit_pieces(instruction, pieces, None);
     Ok(())
@@ -52,7 +48,7 @@ pub(super) fn eq<'a>(lowering: &mut Lowering<'a, '_>, instruction: &Instruction<
     call(lowering, instruction, &[fiber, fiber], &[is_same]);
 }
 
-/// A call of the primitive with the name of the instruction.
+/// Calls the primitive with the name of the instruction.
 fn call<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &Instruction<'a>,
@@ -71,7 +67,7 @@ fn call<'a>(
     lowering.emit(instruction, "", Some(&format!("call {primitive}")));
 }
 
-/// Nothing comes back to what is released.
+/// Rejects clauses: no event ever reaches a released fiber.
 fn refuse_clauses<'m, 'a>(
     lowering: &Lowering<'a, '_>,
     instruction: &Instruction<'a>,
@@ -83,32 +79,28 @@ fn refuse_clauses<'m, 'a>(
     }
     let found = tree.describe(node);
     let message = format!(
-        "unexpected {found}: `{word}` has no clauses, since nothing comes back to a fiber that is \
-         released"
+        "unexpected {found}: `{word}` has no clauses, since a released fiber receives no event"
     );
-    Err(Fault::malformed(tree.start(node), message))
+    Err(Error::malformed(tree.start(node), message))
 }
 
 fn label_message(clause: &Clause<'_, '_>) -> String {
     let (l, e) = (clause.target.text, clause.event.name.text);
-    format!("the label `{l}` takes the values of the event `{e}`, no more and no less")
+    format!("the label `{l}` must take exactly the values of the event `{e}`")
 }
 
-/// An event that is sent.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sent<'s, 'a> {
-    /// The name of the primitive.
+pub(super) struct SentEvent<'s, 'a> {
     pub name: &'s str,
     pub event: &'s str,
     /// `tr*`.
     pub values: &'s [ValType<'a>],
-    /// How many fibers are operands, after the values.
+    /// The number of operands that are fibers, after the values.
     pub fibers: usize,
 }
 
-impl<'a> Sent<'_, 'a> {
-    /// The primitive in its form, which continues after it if nobody receives
-    /// the event.
+impl<'a> SentEvent<'_, 'a> {
+    /// The call of the primitive. If no clause receives the event, control continues after it.
     pub fn form(
         &self,
         lowering: &mut Lowering<'a, '_>,

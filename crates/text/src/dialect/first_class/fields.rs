@@ -1,15 +1,12 @@
-//! Events, call tags and routs.
+//! Reads and lowers events, call tags and routs.
 
-use super::super::index::{self, Space};
-use super::super::lowering::Lowering;
-use super::super::module::{Item, Module};
-use super::super::name::Name;
-use super::super::output::Pieces;
-use super::super::read::Header;
-use super::super::tree::{Node, Tree};
-use crate::fault::{Fault, Result};
+use crate::dialect::check::indices::{self, IndexSpace};
+use crate::dialect::definitions::{Header, Item, Module};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Name, Node, Tree};
+use crate::error::{Error, Result};
 
-/// Reads a field, or what an import says it is.
+/// Reads a field, or its description in an import.
 pub(super) fn read<'a>(tree: &Tree<'a>, list: Node, module: &mut Module<'a>) -> Result<()> {
     let header = Header::read(tree, list)?;
     let items = match tree.head(list) {
@@ -21,18 +18,19 @@ pub(super) fn read<'a>(tree: &Tree<'a>, list: Node, module: &mut Module<'a>) -> 
     Ok(())
 }
 
-/// Checks that where functions and tags are named there are no routs and call
-/// tags.
+/// Checks that no rout is used as a function and no call tag as a tag.
 pub(super) fn check_names(lowering: &Lowering<'_, '_>) -> Result<()> {
     let (tree, module) = (lowering.tree, lowering.module);
-    index::each(tree, |space, node| match (Name::read(tree, node), space) {
-        (Some(name), Space::Function) if module.routs.has(name) => module.function(name).map(drop),
-        (Some(name), Space::Tag) if module.call_tags.has(name) => module.tag(name).map(drop),
+    indices::each(tree, |space, node| match (Name::read(tree, node), space) {
+        (Some(name), IndexSpace::Function) if module.routs.has(name) => {
+            module.function(name).map(drop)
+        }
+        (Some(name), IndexSpace::Tag) if module.call_tags.has(name) => module.tag(name).map(drop),
         _ => Ok(()),
     })
 }
 
-/// Lowers a field, or what an import or export says it is.
+/// Lowers a field, or its description in an import or export.
 pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let tree = lowering.tree;
     let is_export = tree.parent(list).is_some_and(|outer| tree.head(outer) == Some("export"));
@@ -54,8 +52,11 @@ fn export<'a, 'm>(
     let tree = lowering.tree;
     let Some(name) = Name::read(tree, list + 2) else {
         let found = tree.describe(list + 2);
-        let message = format!("expected a name, found {found}: what is exported is named");
-        return Err(Fault::malformed(tree.start(list + 2), message));
+        let message = format!(
+            "expected a name, found {found}: an export refers to its event or \
+                               call_tag by name"
+        );
+        return Err(Error::malformed(tree.start(list + 2), message));
     };
     find(lowering.module, name)?;
     lowering.replace_word(list + 1, "tag".to_string());
@@ -67,22 +68,20 @@ fn event(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let header = Header::read(lowering.tree, list)?;
     if !lowering.module.signature(&header.item)?.results.is_empty() {
         let at = lowering.tree.start(list + 1);
-        return Err(Fault::invalid(at, "an event has no results"));
+        return Err(Error::invalid(at, "an event has no results"));
     }
     lowering.replace_word(list + 1, "tag".to_string());
     Ok(())
 }
 
-/// The call tag with this name.
 pub(super) fn call_tag<'a, 'm>(module: &'m Module<'a>, name: Name<'a>) -> Result<&'m Item<'a>> {
     if module.tags.has(name) && !module.call_tags.has(name) {
         let message = format!("unknown call_tag: `{}` is a tag or an event", name.text);
-        return Err(Fault::invalid(name.at, message));
+        return Err(Error::invalid(name.at, message));
     }
     module.call_tags.get(name, "call_tag")
 }
 
-/// The function type of a call tag.
 pub(super) fn type_of_call_tag(
     lowering: &mut Lowering<'_, '_>,
     name: Option<Name<'_>>,
@@ -95,8 +94,8 @@ pub(super) fn type_of_call_tag(
     }
 }
 
-/// `(call_tag $ct (param a*) (result b*))`, which is a tag with a reference to
-/// `(func (param a*) (result b*))` as its parameter.
+/// `(call_tag $ct (param a*) (result b*))`: a tag whose parameter is a reference to `(func (param
+/// a*) (result b*))`.
 fn define_call_tag(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let tree = lowering.tree;
     let header = Header::read(tree, list)?;
@@ -128,7 +127,7 @@ fn rout(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     };
     if let Some(node) = outside {
         let message = "a rout cannot be imported or exported: only `stack.extend` can name it";
-        return Err(Fault::invalid(tree.start(node), message));
+        return Err(Error::invalid(tree.start(node), message));
     }
     lowering.replace_word(list + 1, "func".to_string());
     Ok(())

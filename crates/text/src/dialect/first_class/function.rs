@@ -1,23 +1,20 @@
-//! How a function is lowered.
+//! Lowers a function with first-class stacks.
 
 use std::collections::HashMap;
 
-use super::super::closure::Closure;
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::output::Pieces;
-use super::super::read::Header;
-use super::super::tree::Node;
-use super::super::types::{Signature, ValKind, ValType, row};
-use super::locals::{Local, Locals};
-use super::shape::{Block, Kind, Shape, Step, What};
-use super::{
-    STACKREF, fields, has_two_nulls, initial, is_place_word, is_stackref, linear, null, rout,
-    stackref,
-};
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::Header;
+use crate::dialect::lower::{Closure, Lowering, Pieces};
+use crate::dialect::source::{Instruction, Node, Signature, ValKind, ValType, row};
+use crate::error::{Error, Result};
 
-/// Lowers what is in a function, a rout, or the import of one.
+use super::locals::{Local, Locals};
+use super::shape::{Block, BlockKind, Shape, Step, StepKind};
+use super::{
+    STACKREF, fields, has_two_nulls, initialization, is_place_word, is_stackref, linear, null,
+    rout, stackref,
+};
+
+/// Lowers the body of a function or a rout. An import has none.
 pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let tree = lowering.tree;
     let header = Header::read(tree, list)?;
@@ -30,7 +27,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let shape = Shape::read(tree, header.body(tree, list), end)?;
     rout::check(tree, &shape, list)?;
     locals.survey(tree, &shape);
-    initial::check(tree, &shape, &locals)?;
+    initialization::check(tree, &shape, &locals)?;
     let name = header.name.map_or("func".into(), |name| name.key());
     let mut function = Function {
         lowering,
@@ -51,45 +48,43 @@ pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     Ok(())
 }
 
-/// A function that is being lowered.
+/// A function while it is lowered.
 pub(super) struct Function<'f, 'a, 'm> {
     pub lowering: &'f mut Lowering<'a, 'm>,
     pub shape: &'f Shape<'a>,
     pub locals: Locals<'a>,
     environment: Option<Environment>,
-    /// The local that has the number of marks with which its part began.
+    /// The local that holds the number of marks at the start of its part.
     level: String,
-    /// For each part the function that it becomes.
+    /// The function that each part becomes.
     closures: Vec<Option<ClosureName>>,
-    /// Locals for values that are put aside, by part, and what and of which type
-    /// they are.
+    /// Temporary locals, by part, purpose and type.
     temporaries: HashMap<(usize, String), String>,
     at: usize,
 }
 
-/// The struct with the locals that parts use, and the local that has it.
+/// The struct with the locals that parts use, and the local that refers to it.
 #[derive(Debug, Clone)]
 pub(super) struct Environment {
     pub ty: String,
     pub local: String,
 }
 
-/// A function that a part became, and its type.
+/// The function that a part became, and its type.
 #[derive(Debug, Clone)]
 pub(super) struct ClosureName {
     pub function: String,
     pub ty: String,
 }
 
-/// A field of a struct in which a local is kept.
+/// A field of a struct that stores a local.
 #[derive(Debug)]
-pub(super) struct KeptPlace {
-    /// The struct, its type and the field.
+pub(super) struct StoredLocal {
     pub object: String,
     pub field: String,
 }
 
-impl KeptPlace {
+impl StoredLocal {
     pub fn get(&self) -> String {
         format!("(struct.get {} {})", self.field, self.object)
     }
@@ -100,7 +95,7 @@ impl KeptPlace {
 }
 
 impl<'a> Function<'_, 'a, '_> {
-    /// Makes the boxes and the environment, and the functions that parts become.
+    /// Creates the boxes and the environment, and the functions that parts become.
     fn begin(&mut self, name: &str) -> Result<()> {
         let (shape, at) = (self.shape, self.at);
         if shape.parts.iter().any(|part| part.has_marks) {
@@ -121,7 +116,7 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    /// What a part does first if it leaves marks: it keeps how many there are.
+    /// The start of a part that leaves marks: it saves the number of marks.
     fn set_level(&mut self, part: usize) -> String {
         if !self.shape.parts[part].has_marks {
             return String::new();
@@ -131,7 +126,7 @@ impl<'a> Function<'_, 'a, '_> {
     }
 
     fn make_boxes(&mut self) -> Result<()> {
-        for block in self.shape.blocks.iter().filter(|block| block.kind == Kind::Redirect) {
+        for block in self.shape.blocks.iter().filter(|block| block.kind == BlockKind::Redirect) {
             if let Some(name) = block.index {
                 self.locals.stackref(name.text, name.at, "stack.redirect")?;
             }
@@ -152,7 +147,7 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    /// A stackref that was moved is not left where it was.
+    /// Clears a parameter whose stackref was moved.
     fn clear_param(&mut self, number: usize) {
         let local = &self.locals.all[number];
         if local.is_param && is_stackref(local.ty) {
@@ -162,8 +157,8 @@ impl<'a> Function<'_, 'a, '_> {
         }
     }
 
-    /// Makes a struct one of the function's locals: the stacks in it end with the function, and
-    /// a copy of its stack has a copy of it.
+    /// Makes the function own a struct: the stacks in it end with the function, and a copy of the
+    /// function's stack gets a copy of it.
     fn own(&mut self, ty: &str, local: &str) {
         let param = format!(" (param (ref {ty}))");
         let primitive = self.lowering.primitive("first-class", "own", &param, self.at);
@@ -171,7 +166,7 @@ impl<'a> Function<'_, 'a, '_> {
         self.lowering.prologue(Pieces::text(own, self.at));
     }
 
-    /// The struct in which a local that `stack.redirect` names is kept.
+    /// The struct that stores a local that `stack.redirect` names.
     fn box_type(&mut self) -> String {
         let definition = format!("(struct (field (mut {})))", stackref(self.lowering));
         self.lowering.standard_type("stackref.box", &definition, self.at)
@@ -202,7 +197,7 @@ impl<'a> Function<'_, 'a, '_> {
         self.lowering.named_local(&local, &format!("(ref {ty})"), self.at);
         let made = format!(" (local.set {local} (struct.new {ty}{values}))");
         self.lowering.prologue(Pieces::text(made, self.at));
-        // Also if it holds no stacks: a copy of the function's stack has locals of its own.
+        // Also without stacks: a copy of the function's stack has locals of its own.
         if !captured.is_empty() {
             self.own(&ty, &local);
         }
@@ -219,17 +214,17 @@ impl<'a> Function<'_, 'a, '_> {
         self.environment.clone().unwrap_or_else(none)
     }
 
-    /// Makes functions of the parts of a block.
+    /// Turns the parts of a block into functions.
     fn make_closures(&mut self, block: &Block<'a>, name: &str) -> Result<()> {
         match (block.kind, &block.parts[..]) {
-            (Kind::Answer, &[part]) => {
+            (BlockKind::Answer, &[part]) => {
                 let Some(tag) = block.index else { return Ok(()) };
                 let module = self.lowering.module;
                 let Signature { params, results } =
                     module.signature(fields::call_tag(module, tag)?)?;
                 self.make_closure(part, &format!("{name}.answer"), params, results);
             }
-            (Kind::RedirectTo, &[target, back]) => {
+            (BlockKind::RedirectTo, &[target, back]) => {
                 let at = self.lowering.tree.start(block.keyword);
                 let stack = [ValType { kind: ValKind::Word(STACKREF), at }];
                 self.make_closure(target, &format!("{name}.target"), &[], &stack);
@@ -240,8 +235,8 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    /// `(func $name (type $name.type) (param $env (ref $env)) (param ..) (result ..)`;
-    /// it begins with its parameters on the stack.
+    /// `(func $name (type $name.type) (param $env (ref $env)) (param ..) (result ..)`; it begins by
+    /// pushing its parameters.
     fn make_closure(
         &mut self,
         part: usize,
@@ -268,7 +263,7 @@ impl<'a> Function<'_, 'a, '_> {
             locals: Pieces::text(locals, at),
             prologue: Pieces::text(prologue, at),
             note: format!(
-                "type mismatch: this code begins with `{}` on the stack, and must end with `{}`",
+                "type mismatch: this code starts with `{}` on the stack and must end with `{}`",
                 row(params),
                 row(results)
             ),
@@ -276,8 +271,7 @@ impl<'a> Function<'_, 'a, '_> {
         self.closures[part] = Some(ClosureName { function, ty });
     }
 
-    /// Puts the parameters of a part on the stack; they begin after the
-    /// environment.
+    /// Pushes the parameters of a part, which follow the environment.
     fn push_params(&self, params: &[ValType<'a>]) -> String {
         let null = null(self.lowering);
         let push = |(number, ty): (usize, &ValType<'a>)| match is_stackref(*ty) {
@@ -287,14 +281,13 @@ impl<'a> Function<'_, 'a, '_> {
         (1..).zip(params).map(push).collect()
     }
 
-    /// The function that a part became.
     pub fn closure(&self, part: usize) -> ClosureName {
         let none = || ClosureName { function: String::new(), ty: String::new() };
         self.closures[part].clone().unwrap_or_else(none)
     }
 
-    /// Where a local is kept, if that is not the local itself.
-    pub fn kept_place(&self, local: &Local<'a>, part: usize) -> Option<KeptPlace> {
+    /// The field that stores a local, if it is not a plain local.
+    pub fn stored_local(&self, local: &Local<'a>, part: usize) -> Option<StoredLocal> {
         let environment = self.environment();
         let (ty, env) = (&environment.ty, format!("(local.get {})", environment.local));
         let field = || match local.index.starts_with('$') {
@@ -303,13 +296,13 @@ impl<'a> Function<'_, 'a, '_> {
         };
         match (local.is_boxed, local.is_captured) {
             (false, false) => None,
-            (false, true) => Some(KeptPlace { object: env, field: field() }),
+            (false, true) => Some(StoredLocal { object: env, field: field() }),
             (true, _) => {
                 let object = match part {
                     0 => format!("(local.get {})", local.box_local),
                     _ => format!("(struct.get {} {env})", field()),
                 };
-                Some(KeptPlace { object, field: format!("{} 0", self.box_name()) })
+                Some(StoredLocal { object, field: format!("{} 0", self.box_name()) })
             }
         }
     }
@@ -319,8 +312,7 @@ impl<'a> Function<'_, 'a, '_> {
             .standard_type_name(&format!("(struct (field (mut {})))", stackref(self.lowering)))
     }
 
-    /// A local for a value of a type that is put aside, at a byte of a part.
-    /// Those for different things are different.
+    /// A temporary local for a value, by purpose and type, in a part.
     pub fn temporary(&mut self, what: &str, ty: &str, part: usize, at: usize) -> String {
         let key = (part, format!("{what} {ty}"));
         if let Some(name) = self.temporaries.get(&key) {
@@ -331,7 +323,7 @@ impl<'a> Function<'_, 'a, '_> {
         name
     }
 
-    /// Removes marks until those are left that are around a step.
+    /// Removes all marks but those around a step.
     pub fn leave(&mut self, depth: usize) -> String {
         let at = self.at;
         let primitive = self.lowering.primitive("first-class", "leave_to", " (param i32)", at);
@@ -342,8 +334,7 @@ impl<'a> Function<'_, 'a, '_> {
         }
     }
 
-    /// What is done before the function returns: marks are removed, and the
-    /// stacks in its locals are freed.
+    /// The code before a return: removes marks, and frees the stacks in the locals.
     fn exit(&mut self, depth: usize) -> String {
         let mut text = match depth {
             0 => String::new(),
@@ -351,7 +342,7 @@ impl<'a> Function<'_, 'a, '_> {
         };
         let null = null(self.lowering);
         for local in self.locals.all.iter().filter(|local| is_stackref(local.ty) && local.is_set) {
-            text += &match self.kept_place(local, 0) {
+            text += &match self.stored_local(local, 0) {
                 None => format!(" (drop (local.get {}))", local.index),
                 Some(place) => format!(" (drop {}) {}", place.get(), place.set(&null)),
             };
@@ -361,10 +352,10 @@ impl<'a> Function<'_, 'a, '_> {
 
     fn step(&mut self, step: &Step<'a>) -> Result<()> {
         match step.what {
-            What::Instruction(instruction) => self.instruction(instruction, step),
-            What::Open(block) => self.open(&self.shape.blocks[block]),
-            What::Begin | What::Divide => Ok(()),
-            What::Close(block) => {
+            StepKind::Instruction(instruction) => self.instruction(instruction, step),
+            StepKind::Open(block) => self.open(&self.shape.blocks[block]),
+            StepKind::Begin | StepKind::Divide => Ok(()),
+            StepKind::Close(block) => {
                 self.close(&self.shape.blocks[block]);
                 Ok(())
             }
@@ -398,17 +389,17 @@ impl<'a> Function<'_, 'a, '_> {
         }
     }
 
-    /// `return`, a tail call, and what else leaves the function.
+    /// Lowers `return`, tail calls and other exits of the function.
     fn leave_function(&mut self, instruction: &Instruction<'a>, step: &Step<'a>) -> Result<()> {
         let tree = self.lowering.tree;
         let at = instruction.at(tree);
         if step.part != 0 {
             let message = format!(
-                "`{}` cannot stand in the code of an `answer` or `stack.redirect_to`, which may \
-                 not return from the function",
+                "`{}` is not allowed in the code of an `answer` or `stack.redirect_to`, which \
+                 cannot return from the function",
                 instruction.word
             );
-            return Err(Fault::invalid(at, message));
+            return Err(Error::invalid(at, message));
         }
         let exit = self.exit(step.depth);
         let exit = exit.trim_start();
@@ -425,7 +416,7 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    /// `(ref null? $stackref)` and its null, for text.
+    /// The text of `(ref null? $stackref)` and of its null.
     pub fn stackref(&self) -> (String, String) {
         (stackref(self.lowering), null(self.lowering))
     }

@@ -1,28 +1,24 @@
-//! Where a stackref cannot stand, and which instructions would copy one.
+//! Rejects stackrefs in places that cannot hold one, and instructions that would copy one.
 
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::module::{Slot, Table, TypeKind};
-use super::super::name::Name;
-use super::super::output::Pieces;
-use super::super::tree::{Node, Tree};
 use super::locals::Locals;
 use super::{STACKREF, has_two_nulls, is_stackref};
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::{Slot, Table, TypeKind};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, Name, Node, Tree};
+use crate::error::{Error, Result};
 
-/// Checks where the word `stackref` stands.
 pub(super) fn check_types(tree: &Tree<'_>) -> Result<()> {
     let mut nodes = (0..tree.len()).filter(|&node| tree.word(node) == Some(STACKREF));
     nodes.try_for_each(|node| match wrong_place(tree, node) {
         Some(why) => {
             let message = format!("a stackref is linear: {why}");
-            Err(Fault::invalid(tree.start(node), message))
+            Err(Error::invalid(tree.start(node), message))
         }
         None => Ok(()),
     })
 }
 
-/// Why `stackref` cannot stand where it does.
+/// The message for a `stackref` in a place that cannot hold one.
 fn wrong_place(tree: &Tree<'_>, node: Node) -> Option<&'static str> {
     let list = tree.parent(node)?;
     let outer = tree.parent(list);
@@ -38,14 +34,13 @@ fn wrong_place(tree: &Tree<'_>, node: Node) -> Option<&'static str> {
             Some("it cannot be in an element segment")
         }
         "result" if outer_head == Some("select") || word_before == Some("select") => {
-            Some("`select` would lose one of two")
+            Some("`select` would drop one of its operands")
         }
         _ => None,
     }
 }
 
-/// Checks that no standard instruction on objects copies a stackref. Objects
-/// are made in constant expressions, too.
+/// Checks that no standard instruction on objects copies a stackref, also in constant expressions.
 pub(super) fn check_objects(lowering: &Lowering<'_, '_>) -> Result<()> {
     let tree = lowering.tree;
     for node in 0..tree.len() {
@@ -53,13 +48,12 @@ pub(super) fn check_objects(lowering: &Lowering<'_, '_>) -> Result<()> {
         let Some(instead) = copies(lowering, node, word) else { continue };
         let message =
             format!("a stackref is linear: `{word}` would copy or overwrite one; use {instead}");
-        return Err(Fault::invalid(tree.start(node), message));
+        return Err(Error::invalid(tree.start(node), message));
     }
     Ok(())
 }
 
-/// What to use instead of an instruction on objects, if that would copy a
-/// stackref.
+/// The replacement for an instruction on objects that would copy a stackref.
 fn copies(lowering: &Lowering<'_, '_>, node: Node, word: &str) -> Option<&'static str> {
     let has_stackrefs = |ty, field| holds_stackrefs(lowering, ty, field);
     match word {
@@ -81,8 +75,7 @@ fn copies(lowering: &Lowering<'_, '_>, node: Node, word: &str) -> Option<&'stati
     }
 }
 
-/// Whether a field of a struct type holds stackrefs, or the elements of an array
-/// type do.
+/// Whether a field of a struct type, or the elements of an array type, hold stackrefs.
 fn holds_stackrefs(lowering: &Lowering<'_, '_>, ty: Node, field: Option<&str>) -> bool {
     let name = Name::read(lowering.tree, ty);
     let ty = name.and_then(|name| lowering.module.ty(name).ok());
@@ -94,8 +87,8 @@ fn holds_stackrefs(lowering: &Lowering<'_, '_>, ty: Node, field: Option<&str>) -
     slot.and_then(|slot| slot.ty).is_some_and(is_stackref)
 }
 
-/// In the shadow, makes what a global or a table of stackrefs holds first a
-/// stackref, if `ref.null stack` could be something else.
+/// In the shadow, gives initial nulls of globals and tables of stackrefs that type, if `ref.null
+/// stack` is ambiguous.
 pub(super) fn lower_first_nulls(lowering: &mut Lowering<'_, '_>) {
     if !has_two_nulls(lowering) {
         return;
@@ -117,8 +110,8 @@ pub(super) fn lower_first_nulls(lowering: &mut Lowering<'_, '_>) {
     }
 }
 
-/// Whether a folded instruction is the operand for a stackref of one that makes
-/// an object.
+/// Whether a folded instruction is an operand, of type stackref, of an instruction that creates an
+/// object.
 fn is_moved(lowering: &Lowering<'_, '_>, keyword: Node) -> bool {
     let tree = lowering.tree;
     let Some(operand) = tree.parent(keyword) else { return false };
@@ -166,7 +159,7 @@ pub(super) fn check_instruction(
     };
     let message =
         format!("a stackref is linear: `{word}` would copy or overwrite one; use {instead}");
-    Err(Fault::invalid(instruction.at(tree), message))
+    Err(Error::invalid(instruction.at(tree), message))
 }
 
 fn is_index(tree: &Tree<'_>, node: Node) -> bool {

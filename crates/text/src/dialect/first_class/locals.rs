@@ -1,23 +1,20 @@
-//! The locals of a function, and where they are kept.
+//! The locals of a function, and where they are stored.
 //!
-//! Code that becomes a function of its own gets an *environment*, a struct with
-//! the locals that it uses; the function it comes from keeps them there too. A
-//! local that `stack.redirect` names is kept in a *box*, a struct of its own,
-//! to which an environment then refers.
+//! A closure takes an *environment*, a struct with the locals that it shares with its function. The
+//! function stores them there too. A local that `stack.redirect` names is stored in a *box*, a
+//! struct of its own, to which the environment refers.
 
 use std::collections::HashMap;
 
-use super::super::lowering::Lowering;
-use super::super::module::number;
-use super::super::name::Name;
-use super::super::read::Header;
-use super::super::tree::{Node, Tree};
-use super::super::types::{HeapType, ValKind, ValType, list_of_types};
-use super::is_stackref;
-use super::shape::{Block, Kind, Shape, What};
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::{Header, number};
+use crate::dialect::lower::Lowering;
+use crate::dialect::source::{HeapType, Name, Node, Tree, ValKind, ValType, list_of_types};
+use crate::error::{Error, Result};
 
-/// The locals of a function, its parameters first.
+use super::is_stackref;
+use super::shape::{Block, BlockKind, Shape, StepKind};
+
+/// The locals of a function, parameters first.
 #[derive(Debug, Default)]
 pub(super) struct Locals<'a> {
     pub all: Vec<Local<'a>>,
@@ -26,19 +23,18 @@ pub(super) struct Locals<'a> {
 
 #[derive(Debug, Clone)]
 pub(super) struct Local<'a> {
-    /// Its name or its number.
+    /// Its name or index.
     pub index: String,
     pub ty: ValType<'a>,
     pub is_param: bool,
-    /// Whether code that becomes a function of its own uses it, or
-    /// `stack.redirect` names it.
+    /// Whether a closure uses it, or `stack.redirect` names it.
     pub is_captured: bool,
     pub is_boxed: bool,
-    /// The number of its field in the environment, if it has one there.
+    /// The index of its field in the environment, if it has one.
     pub field: usize,
-    /// Whether an instruction may put a stack there.
+    /// Whether an instruction may store a stack in it.
     pub is_set: bool,
-    /// The local that has its box.
+    /// The local that refers to its box.
     pub box_local: String,
 }
 
@@ -97,20 +93,20 @@ impl<'a> Locals<'a> {
         }
     }
 
-    /// The local with this name or number.
+    /// The local with this name or index.
     pub fn find(&self, text: &str) -> Option<&Local<'a>> {
         self.number(text).map(|number| &self.all[number])
     }
 
-    /// The local with this name or number, which must be there.
+    /// The local with this name or index, or an error.
     pub fn get(&self, text: &str, at: usize) -> Result<&Local<'a>> {
         self.find(text).ok_or_else(|| {
             let message = format!("unknown local: there is no local `{text}`");
-            Fault { offset: at, message, invalid: !text.starts_with('$') }
+            Error { offset: at, message, invalid: !text.starts_with('$') }
         })
     }
 
-    /// The local with this name or number, which must hold a stackref.
+    /// The local with this name or index, which must hold a stackref.
     pub fn stackref(&self, text: &str, at: usize, word: &str) -> Result<&Local<'a>> {
         let local = self.get(text, at)?;
         if is_stackref(local.ty) {
@@ -118,18 +114,18 @@ impl<'a> Locals<'a> {
         }
         let message =
             format!("type mismatch: `{word}` works on a stackref, but `{text}` has another type");
-        Err(Fault::invalid(at, message))
+        Err(Error::invalid(at, message))
     }
 
-    /// Finds out where the locals must be kept.
+    /// Decides where the locals are stored.
     pub fn survey(&mut self, tree: &Tree<'a>, shape: &Shape<'a>) {
         for step in &shape.steps {
             let (index, word) = match step.what {
-                What::Instruction(instruction) if instruction.word.starts_with("local.") => {
+                StepKind::Instruction(instruction) if instruction.word.starts_with("local.") => {
                     (tree.text(instruction.keyword + 1), instruction.word)
                 }
-                What::Open(block) => match &shape.blocks[block] {
-                    Block { kind: Kind::Redirect, index: Some(index), .. } => (index.text, ""),
+                StepKind::Open(block) => match &shape.blocks[block] {
+                    Block { kind: BlockKind::Redirect, index: Some(index), .. } => (index.text, ""),
                     _ => continue,
                 },
                 _ => continue,
@@ -146,7 +142,6 @@ impl<'a> Locals<'a> {
 }
 
 impl<'a> Local<'a> {
-    /// Whether it must be set before it is read.
     pub fn is_non_null(&self) -> bool {
         match self.ty.kind {
             ValKind::Word(_) => false,
@@ -155,8 +150,8 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// The type of its field in an environment. What must be set before it is
-    /// read is null before it is set.
+    /// The type of its field in an environment. A local without a default is nullable there, and
+    /// null before it is set.
     pub fn field_type(&self, lowering: &Lowering<'a, '_>) -> String {
         match self.ty.kind {
             ValKind::Ref { nullable: false, heap } if !self.is_param => {
@@ -167,7 +162,7 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// What its field in an environment is first.
+    /// The initial value of its field in an environment.
     pub fn first_value(&self, lowering: &Lowering<'a, '_>) -> String {
         match self.ty.kind {
             ValKind::Ref { nullable: false, heap } if !self.is_param => match heap {

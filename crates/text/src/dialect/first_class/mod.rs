@@ -8,34 +8,31 @@
 //!      (type $stackref.func (func (param (ref null $stackref) (ref null $stackref)))))
 //! ```
 //!
-//! In the shadow it is a struct. Events are tags, routs are functions,
-//! a call tag is a tag whose parameter says its type.
+//! In the shadow it is a struct. Events are tags, routs are functions, and a call tag is a tag whose
+//! parameter tells its type. A module that uses only instructions on places has no such type.
 //!
-//! A module whose only words of this design are instructions on places has no
-//! such type.
+//! A function is lowered as a whole, before the walk enters it, since most of the lowering depends
+//! on context: where locals are stored, which marks the stack has, which code becomes a closure, a
+//! function of its own.
 //!
-//! A function is lowered as a whole, before the walk goes through it, since
-//! most of what is to be done depends on what is around: where locals are
-//! kept, which marks the stack has, which code becomes a function of its own.
-//!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `fields` | events, call tags and routs |
-//! | `linear` | where a stackref cannot stand, and what would copy one |
+//! | `linear` | rejects stackrefs in the wrong places, and instructions that would copy one |
 //! | `shape` | the instructions, blocks and parts of a function |
-//! | `locals` | the locals of a function, and where they are kept |
-//! | `initial` | that a local without a default is set before it is read |
-//! | `function` | how a function is lowered |
+//! | `locals` | the locals of a function, and where they are stored |
+//! | `initialization` | checks that a local without a default is set before it is read |
+//! | `function` | lowers a function |
 //! | `regions` | `answer`, `stack.redirect`, `stack.redirect_to`, and their marks |
-//! | `places` | `get_clear`, `set_cleared` and `is_cleared`, which are there for all references |
-//! | `slots` | standard instructions on locals that are kept elsewhere |
+//! | `places` | `get_clear`, `set_cleared` and `is_cleared`, for all references |
+//! | `stored_locals` | standard instructions on locals that are stored in a struct |
 //! | `switches` | instructions with a tag: switches, `stack.extend`, `call_stack` |
-//! | `rout` | how a rout begins |
-//! | `select` | that `select` does not choose between stackrefs |
+//! | `rout` | checks the start of a rout |
+//! | `select` | rejects a `select` between stackrefs |
 
 mod fields;
 mod function;
-mod initial;
+mod initialization;
 mod linear;
 mod locals;
 mod places;
@@ -43,24 +40,19 @@ mod regions;
 mod rout;
 mod select;
 mod shape;
-mod slots;
+mod stored_locals;
 mod switches;
 
-use super::design::{Design, Role};
-use super::instruction::Instruction;
-use super::lowering::Lowering;
-use super::module::{Module, TypeDef};
-use super::output::Pieces;
-use super::tree::{Node, Tree};
-use super::types::{ValKind, ValType};
-use super::word::{Word, WordPlace};
-use crate::fault::Result;
+use crate::dialect::definitions::{Module, TypeDef};
+use crate::dialect::design::{Design, Role};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, Node, Tree, ValKind, ValType, Word, WordPlace};
+use crate::error::Result;
+
 pub(crate) use places::is_place_word;
 
-/// The word for the type.
 const STACKREF: &str = "stackref";
 
-/// The design.
 #[derive(Debug)]
 pub(crate) struct FirstClass;
 
@@ -107,7 +99,7 @@ impl Design for FirstClass {
         ]
     }
 
-    fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
+    fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             STACKREF if word.place == WordPlace::Plain => Some(Role::ValueType),
             "stack" if word.place == WordPlace::Null && word.has_first_class => {
@@ -116,7 +108,7 @@ impl Design for FirstClass {
             "event" | "call_tag" if is_field(word) => Some(Role::Field),
             "rout" if word.place == WordPlace::Field => Some(Role::Function),
             "rout" if word.place == WordPlace::Description => Some(Role::Field),
-            // With a type it is one of the bag of stacks.
+            // With a type it belongs to the bag of stacks.
             "stack.clone" if word.is_instruction() && word.indices() == 0 => {
                 Some(Role::Instruction)
             }
@@ -149,8 +141,8 @@ impl Design for FirstClass {
         Ok(Vec::new())
     }
 
-    /// `ref.null stack`, which is a stackref and a stack of the bag, if the
-    /// module has both.
+    /// `ref.null stack`, which is a null stackref, and a null stack of the bag if the module has
+    /// both.
     fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
         match (lowering.module.has_bag, lowering.is_shadow()) {
             _ if word != "stack" => None,
@@ -180,11 +172,11 @@ impl Design for FirstClass {
     }
 
     fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
-        let message = "a stackref is linear: `select` would lose one of two";
+        let message = "a stackref is linear: `select` would drop one of its operands";
         select::find(binary).map(|offset| (offset, message))
     }
 
-    /// What is in a function was lowered when that was entered.
+    /// `enter_function` has lowered all instructions.
     fn lower<'a>(&self, _: &mut Lowering<'a, '_>, _: &mut Instruction<'a>) -> Result<()> {
         Ok(())
     }
@@ -194,34 +186,31 @@ fn is_field(word: &Word<'_, '_>) -> bool {
     matches!(word.place, WordPlace::Field | WordPlace::Description)
 }
 
-/// Whether a `try` is that of an older proposal, `(try (do ..) ..)`.
+/// Whether a `try` is the legacy one, `(try (do ..) ..)`.
 fn is_legacy(word: &Word<'_, '_>) -> bool {
     let is_do = |node| word.tree.head(node) == Some("do");
     word.place == WordPlace::Folded && word.tree.siblings(word.node).any(is_do)
 }
 
-/// Whether `ref.null stack` has two kinds here. In the shadow no null has both:
-/// an instruction is `unreachable` there, after which every type fits.
+/// Whether `ref.null stack` has two kinds here. The shadow has no null of both kinds, so it uses an
+/// `unreachable`, after which every type fits.
 fn has_two_nulls(lowering: &Lowering<'_, '_>) -> bool {
     lowering.is_shadow() && lowering.module.has_bag
 }
 
-/// Whether a type is `stackref`.
 fn is_stackref(ty: ValType<'_>) -> bool {
     matches!(ty.kind, ValKind::Word(STACKREF))
 }
 
-/// `stackref` in the standard text.
 fn stackref(lowering: &Lowering<'_, '_>) -> String {
     format!("(ref null {})", lowering.brand(STACKREF))
 }
 
-/// A null stackref in the standard text.
 fn null(lowering: &Lowering<'_, '_>) -> String {
     format!("(ref.null {})", lowering.brand(STACKREF))
 }
 
-/// Defines the type of all stackrefs, in front of everything else.
+/// Defines the type of all stackrefs, before all other fields.
 fn define_stackref(lowering: &mut Lowering<'_, '_>) {
     let name = lowering.names.fresh(STACKREF);
     let function = lowering.names.fresh("stackref.func");

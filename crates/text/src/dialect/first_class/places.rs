@@ -1,20 +1,16 @@
-//! Instructions on *places*: locals, globals, elements of tables, fields of
-//! structs and elements of arrays that hold a nullable reference.
+//! Instructions on *places*: locals, globals, elements of tables, fields of structs and elements of
+//! arrays that hold a nullable reference.
 //!
-//! `get_clear` takes what is in a place and leaves null, `set_cleared` fills an
-//! empty place and traps if it is full, `is_cleared` asks whether it is empty.
-//! A `stackref` is reached by these alone; they work for all other nullable
-//! references too.
+//! `get_clear` moves a reference out of a place and leaves null. `set_cleared` fills an empty
+//! place, and traps if it is full. `is_cleared` tests whether it is empty. Only these instructions
+//! work on a `stackref`; they also work on all other nullable references.
 
-use super::super::instruction::Instruction;
-use super::super::module::{Module, Slot, TypeKind};
-use super::super::name::Name;
-use super::super::types::ValType;
 use super::function::Function;
 use super::is_stackref;
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::{Module, Slot, TypeKind};
+use crate::dialect::source::{Instruction, Name, ValType};
+use crate::error::{Error, Result};
 
-/// Whether a word is an instruction on a place.
 pub(crate) fn is_place_word(word: &str) -> bool {
     let is_place = |sort| matches!(sort, "local" | "global" | "table" | "struct" | "array");
     match word.split_once('.') {
@@ -24,16 +20,16 @@ pub(crate) fn is_place_word(word: &str) -> bool {
     }
 }
 
-/// A place, and how the standard text reads and writes it.
-struct Place<'a> {
+/// A place, and the standard instructions that read and write it.
+struct ReferencePlace<'a> {
     ty: ValType<'a>,
     null: String,
     /// The instructions, `table.get $t` and `table.set $t`.
     get: String,
     set: String,
-    /// What the operands are that say where it is, and their types.
+    /// The operands that select the place: their purpose and their types.
     operands: Vec<(&'static str, String)>,
-    /// The object that it is in, if that is not an operand, with a space in front.
+    /// The object that contains it, with a leading space, if it is not an operand.
     object: String,
 }
 
@@ -63,17 +59,27 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    fn get_clear(&mut self, instruction: &Instruction<'a>, place: &Place<'a>, part: usize) {
-        let Place { null, get, set, object, .. } = place;
+    fn get_clear(
+        &mut self,
+        instruction: &Instruction<'a>,
+        place: &ReferencePlace<'a>,
+        part: usize,
+    ) {
+        let ReferencePlace { null, get, set, object, .. } = place;
         let operands = self.put_aside(place, instruction, part);
         let (keep, again) = (keep(&operands), again(&operands));
         let code = format!("{keep}({get}{object}){object}{again} {null}");
         self.lowering.emit(instruction, &code, Some(set));
     }
 
-    /// The value is put aside if what says where the place is lies below it.
-    fn set_cleared(&mut self, instruction: &Instruction<'a>, place: &Place<'a>, part: usize) {
-        let Place { null, get, set, object, .. } = place;
+    /// If the place has operands below the value, the value is stored in a local first.
+    fn set_cleared(
+        &mut self,
+        instruction: &Instruction<'a>,
+        place: &ReferencePlace<'a>,
+        part: usize,
+    ) {
+        let ReferencePlace { null, get, set, object, .. } = place;
         let at = instruction.at(self.lowering.tree);
         let ty = self.lowering.ty(place.ty);
         let check = self.primitive("check_cleared", &format!(" (param {ty})"), at);
@@ -92,8 +98,8 @@ impl<'a> Function<'_, 'a, '_> {
         self.lowering.emit(instruction, &code, Some(&format!("local.set {value}")));
     }
 
-    /// `ref.is_null` would free a stack that it is asked about.
-    fn is_cleared(&mut self, instruction: &Instruction<'a>, place: &Place<'a>) {
+    /// `ref.is_null` would consume the stack, and so free it.
+    fn is_cleared(&mut self, instruction: &Instruction<'a>, place: &ReferencePlace<'a>) {
         let at = instruction.at(self.lowering.tree);
         let ask = match is_stackref(place.ty) {
             false => "ref.is_null".to_string(),
@@ -118,10 +124,10 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    /// Locals for the operands that say where a place is.
+    /// Temporary locals for the operands that select a place.
     fn put_aside(
         &mut self,
-        place: &Place<'a>,
+        place: &ReferencePlace<'a>,
         instruction: &Instruction<'a>,
         part: usize,
     ) -> Vec<String> {
@@ -129,23 +135,27 @@ impl<'a> Function<'_, 'a, '_> {
         place.operands.iter().map(|(what, ty)| self.temporary(what, ty, part, at)).collect()
     }
 
-    fn local_place(&mut self, instruction: &mut Instruction<'a>, part: usize) -> Result<Place<'a>> {
+    fn local_place(
+        &mut self,
+        instruction: &mut Instruction<'a>,
+        part: usize,
+    ) -> Result<ReferencePlace<'a>> {
         let tree = self.lowering.tree;
         let at = tree.start(instruction.next);
         let index = instruction.index(tree, "a local")?;
         let local = self.locals.get(index, at)?.clone();
         let slot = Slot { ty: Some(local.ty), is_mutable: true, is_64: false };
         let place = self.place(instruction, slot, &format!("`{index}`"), at)?;
-        Ok(match self.kept_place(&local, part) {
+        Ok(match self.stored_local(&local, part) {
             None => place.reached_by("local", index),
-            Some(kept) => Place {
+            Some(kept) => ReferencePlace {
                 object: format!(" {}", kept.object),
                 ..place.reached_by("struct", &kept.field)
             },
         })
     }
 
-    fn global_place(&mut self, instruction: &mut Instruction<'a>) -> Result<Place<'a>> {
+    fn global_place(&mut self, instruction: &mut Instruction<'a>) -> Result<ReferencePlace<'a>> {
         let tree = self.lowering.tree;
         let at = tree.start(instruction.next);
         let index = instruction.index(tree, "a global")?;
@@ -154,15 +164,15 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(place.reached_by("global", index))
     }
 
-    fn table_place(&mut self, instruction: &mut Instruction<'a>) -> Result<Place<'a>> {
+    fn table_place(&mut self, instruction: &mut Instruction<'a>) -> Result<ReferencePlace<'a>> {
         let (index, at) = instruction.table(self.lowering.tree)?;
         let table = *self.lowering.module.tables.index(index, at, "table")?;
         let place = self.place(instruction, table, &format!("an element of `{index}`"), at)?;
         let operands = vec![("index", index_type(table).to_string())];
-        Ok(Place { operands, ..place.reached_by("table", index) })
+        Ok(ReferencePlace { operands, ..place.reached_by("table", index) })
     }
 
-    fn field_place(&mut self, instruction: &mut Instruction<'a>) -> Result<Place<'a>> {
+    fn field_place(&mut self, instruction: &mut Instruction<'a>) -> Result<ReferencePlace<'a>> {
         let tree = self.lowering.tree;
         let name = instruction.name(tree, "a struct type")?;
         let TypeKind::Struct(fields) = &self.lowering.module.ty(name)?.kind else {
@@ -173,10 +183,13 @@ impl<'a> Function<'_, 'a, '_> {
         let field = *fields.index(index, at, "field")?;
         let place = self.place(instruction, field, &format!("the field `{index}`"), at)?;
         let operands = vec![object(name)];
-        Ok(Place { operands, ..place.reached_by("struct", &format!("{} {index}", name.text)) })
+        Ok(ReferencePlace {
+            operands,
+            ..place.reached_by("struct", &format!("{} {index}", name.text))
+        })
     }
 
-    fn element_place(&mut self, instruction: &mut Instruction<'a>) -> Result<Place<'a>> {
+    fn element_place(&mut self, instruction: &mut Instruction<'a>) -> Result<ReferencePlace<'a>> {
         let name = instruction.name(self.lowering.tree, "an array type")?;
         let TypeKind::Array(element) = self.lowering.module.ty(name)?.kind else {
             return Err(no_such_type(self.lowering.module, name, "an array type"));
@@ -184,28 +197,28 @@ impl<'a> Function<'_, 'a, '_> {
         let what = format!("an element of `{}`", name.text);
         let place = self.place(instruction, element, &what, name.at)?;
         let operands = vec![object(name), ("index", "i32".to_string())];
-        Ok(Place { operands, ..place.reached_by("array", name.text) })
+        Ok(ReferencePlace { operands, ..place.reached_by("array", name.text) })
     }
 
-    /// A place that can be used by an instruction; `what` stands at a byte.
+    /// Checks that an instruction can use a place; `what` describes it in errors.
     fn place(
         &self,
         instruction: &Instruction<'a>,
         slot: Slot<'a>,
         what: &str,
         at: usize,
-    ) -> Result<Place<'a>> {
+    ) -> Result<ReferencePlace<'a>> {
         let word = instruction.word;
         let Some(ty) = slot.ty else {
             let message = format!("type mismatch: `{word}` works on a nullable reference");
-            return Err(Fault::invalid(at, message));
+            return Err(Error::invalid(at, message));
         };
         let Some(null) = self.lowering.null(ty) else {
             let message = format!(
                 "type mismatch: `{word}` works on a nullable reference, but {what} is of type \
                  `{ty}`"
             );
-            return Err(Fault::invalid(at, message));
+            return Err(Error::invalid(at, message));
         };
         if !slot.is_mutable && !word.ends_with(".is_cleared") {
             let sort = match word.split_once('.') {
@@ -213,25 +226,23 @@ impl<'a> Function<'_, 'a, '_> {
                 Some((sort, _)) => sort,
                 None => "",
             };
-            let message = format!(
-                "immutable {sort}: `{word}` changes what is there, but {what} is not `mut`"
-            );
-            return Err(Fault::invalid(at, message));
+            let message =
+                format!("immutable {sort}: `{word}` writes to {what}, which is not `mut`");
+            return Err(Error::invalid(at, message));
         }
         let (get, set, object) = (String::new(), String::new(), String::new());
-        Ok(Place { ty, null, get, set, operands: Vec::new(), object })
+        Ok(ReferencePlace { ty, null, get, set, operands: Vec::new(), object })
     }
 }
 
-impl Place<'_> {
-    /// The same place, which instructions of a sort reach with these immediates.
+impl ReferencePlace<'_> {
+    /// Sets the instructions of a sort, with these immediates, as those of the place.
     fn reached_by(self, sort: &str, immediates: &str) -> Self {
         let instruction = |action| format!("{sort}.{action} {immediates}");
-        Place { get: instruction("get"), set: instruction("set"), ..self }
+        ReferencePlace { get: instruction("get"), set: instruction("set"), ..self }
     }
 }
 
-/// The object with a field or an element, as an operand.
 fn object(ty: Name<'_>) -> (&'static str, String) {
     ("object", format!("(ref null {})", ty.text))
 }
@@ -240,17 +251,17 @@ fn index_type(table: Slot<'_>) -> &'static str {
     if table.is_64 { "i64" } else { "i32" }
 }
 
-/// Takes operands off the stack, the last first.
+/// Pops operands into locals, the last one first.
 fn aside(operands: &[String]) -> String {
     operands.iter().rev().map(|operand| format!("(local.set {operand}) ")).collect()
 }
 
-/// Puts operands back on the stack.
+/// Pushes operands from locals.
 fn again(operands: &[String]) -> String {
     operands.iter().map(|operand| format!(" (local.get {operand})")).collect()
 }
 
-/// Takes operands off the stack, and leaves them there.
+/// Copies operands into locals.
 fn keep(operands: &[String]) -> String {
     match operands {
         [] => String::new(),
@@ -261,9 +272,9 @@ fn keep(operands: &[String]) -> String {
     }
 }
 
-/// Says that a type is not of the sort that an instruction needs.
-fn no_such_type(module: &Module<'_>, name: Name<'_>, expected: &str) -> Fault {
+/// The error for a type of the wrong sort.
+fn no_such_type(module: &Module<'_>, name: Name<'_>, expected: &str) -> Error {
     let found = module.ty(name).map_or("no type", |ty| ty.kind.describe());
     let message = format!("type mismatch: expected {expected}, but `{}` is {found}", name.text);
-    Fault::invalid(name.at, message)
+    Error::invalid(name.at, message)
 }

@@ -1,34 +1,31 @@
-//! `answer`, `stack.redirect` and `stack.redirect_to`, the marks that they
-//! leave on the stack, and `try`.
+//! Lowers `answer`, `stack.redirect` and `stack.redirect_to`, the marks that they leave on the
+//! stack, and `try`.
 //!
-//! While the body of such a block runs, the stack has a mark. However control
-//! leaves it, the marks that are left are those of the place where it arrives:
-//! at the end of the block; after a block, and at the top of a loop, whose
-//! label may be named inside; where the function returns.
+//! While the body of such a block runs, the stack has its mark. Wherever control leaves the block,
+//! the marks of the inner blocks are removed at the destination: at the end of the block, after a
+//! block or at the top of a loop whose label may be named inside, and where the function returns.
 
-use super::super::form::TagForm;
-use super::super::lowering::Lowering;
-use super::super::output::Pieces;
-use super::super::types::ValType;
 use super::fields;
 use super::function::Function;
-use super::shape::{Block, Kind};
-use crate::fault::Result;
+use super::shape::{Block, BlockKind};
+use crate::dialect::lower::{Lowering, Pieces, TagForm};
+use crate::dialect::source::{Name, ValType};
+use crate::error::Result;
 
 impl<'a> Function<'_, 'a, '_> {
-    /// Lowers the opening of a block.
+    /// Lowers the start of a block.
     pub(super) fn open(&mut self, block: &Block<'a>) -> Result<()> {
         match block.kind {
-            Kind::Block | Kind::Loop | Kind::If | Kind::TryTable => {}
-            Kind::Try => self.open_try(block),
-            Kind::Answer => {
+            BlockKind::Block | BlockKind::Loop | BlockKind::If | BlockKind::TryTable => {}
+            BlockKind::Try => self.open_try(block),
+            BlockKind::Answer => {
                 let enter = self.enter_answer(block)?;
                 let ty = block_type(self.lowering, block);
                 self.replace_head(block, format!("block{ty} {enter}"));
             }
-            Kind::Redirect | Kind::RedirectTo => {
+            BlockKind::Redirect | BlockKind::RedirectTo => {
                 let enter = match block.kind {
-                    Kind::Redirect => self.enter_redirect(block),
+                    BlockKind::Redirect => self.enter_redirect(block),
                     _ => self.enter_redirect_to(block),
                 };
                 self.open_redirect(block, &enter)?;
@@ -40,26 +37,25 @@ impl<'a> Function<'_, 'a, '_> {
     /// Lowers the end of a block.
     pub(super) fn close(&mut self, block: &Block<'a>) {
         match block.kind {
-            Kind::Answer => {
+            BlockKind::Answer => {
                 let leave = self.leave(block.depth);
                 match block.list {
                     None => self.replace_end(block, format!("{leave} end")),
                     Some(_) => self.replace_end(block, format!(" {leave})")),
                 }
             }
-            Kind::Redirect | Kind::RedirectTo => self.close_redirect(block),
+            BlockKind::Redirect | BlockKind::RedirectTo => self.close_redirect(block),
             _ if block.has_marks && block.target.is_some() => self.arrive(block),
             _ => {}
         }
     }
 
-    /// Removes marks where a branch to the label of a block arrives.
     fn arrive(&mut self, block: &Block<'a>) {
         let leave = self.leave(block.depth);
         let tree = self.lowering.tree;
         let at = tree.start(block.keyword);
         match block.kind {
-            Kind::Loop => {
+            BlockKind::Loop => {
                 let top = tree.end(block.body - 1);
                 self.lowering.edits.insert_early(top, Pieces::text(format!(" {leave}"), at));
             }
@@ -70,14 +66,14 @@ impl<'a> Function<'_, 'a, '_> {
         }
     }
 
-    /// Puts text in place of the start of a block, up to its body.
+    /// Replaces the start of a block, up to its body.
     fn replace_head(&mut self, block: &Block<'a>, text: String) {
         let tree = self.lowering.tree;
         let at = tree.start(block.keyword);
         self.lowering.edits.replace(at..tree.end(block.within - 1), Pieces::text(text, at));
     }
 
-    /// Puts text in place of `end`, or of the parenthesis that closes a block.
+    /// Replaces `end`, or the closing parenthesis of a block.
     fn replace_end(&mut self, block: &Block<'a>, text: String) {
         let tree = self.lowering.tree;
         let end = tree.start(block.last)..tree.end(block.last);
@@ -132,7 +128,7 @@ impl<'a> Function<'_, 'a, '_> {
     fn enter_redirect(&mut self, block: &Block<'a>) -> String {
         let Some(name) = block.index else { return String::new() };
         let local = self.locals.find(name.text).cloned();
-        let Some(place) = local.and_then(|local| self.kept_place(&local, block.part)) else {
+        let Some(place) = local.and_then(|local| self.stored_local(&local, block.part)) else {
             return String::new();
         };
         let ty = format!(" (param (ref {}))", self.box_name());
@@ -155,7 +151,7 @@ impl<'a> Function<'_, 'a, '_> {
         )
     }
 
-    /// The body of a redirection is in a `try_table`.
+    /// Puts the body of a redirection into a `try_table`.
     fn open_redirect(&mut self, block: &Block<'a>, enter: &str) -> Result<()> {
         let (done, exception) = (self.lowering.label("done"), self.lowering.label("exception"));
         let ty = block_type(self.lowering, block);
@@ -169,8 +165,8 @@ impl<'a> Function<'_, 'a, '_> {
         Ok(())
     }
 
-    /// What an exception that reaches a redirection meets: the stack in the
-    /// local, or what the first part gives.
+    /// Sends an exception that reaches a redirection to its target: the stack in the local, or the
+    /// result of the first part.
     fn close_redirect(&mut self, block: &Block<'a>) {
         let at = self.lowering.tree.start(block.keyword);
         let done = self.lowering.label("done");
@@ -190,25 +186,25 @@ impl<'a> Function<'_, 'a, '_> {
     }
 
     fn target(&mut self, block: &Block<'a>) -> String {
-        if block.kind == Kind::RedirectTo {
+        if block.kind == BlockKind::RedirectTo {
             let closure = self.closure(block.parts[0]);
             return format!("(call {} (local.get {}))", closure.function, self.environment().local);
         }
         let local = block.index.and_then(|name| self.locals.find(name.text)).cloned();
         let (_, null) = self.stackref();
-        match local.and_then(|local| self.kept_place(&local, block.part)) {
+        match local.and_then(|local| self.stored_local(&local, block.part)) {
             Some(place) => format!("{} {}", place.get(), place.set(&null)),
             None => String::new(),
         }
     }
 
-    /// Makes `ref.func` of an added function valid.
+    /// Declares an added function, so that `ref.func` may name it.
     fn declare(&mut self, function: &str, at: usize) {
-        self.lowering.declare(super::super::name::Name { text: function, at });
+        self.lowering.declare(Name { text: function, at });
     }
 }
 
-/// The type of a block as it is written, with a space in front, or nothing.
+/// The type of a block as written, with a leading space, or empty.
 fn block_type(lowering: &Lowering<'_, '_>, block: &Block<'_>) -> String {
     let signature = lowering.signature(&block.signature.params, &block.signature.results);
     match block.type_use {
@@ -217,7 +213,7 @@ fn block_type(lowering: &Lowering<'_, '_>, block: &Block<'_>) -> String {
     }
 }
 
-/// What a block takes.
+/// The parameters of a block.
 fn params<'b, 'a>(lowering: &Lowering<'a, 'b>, block: &'b Block<'a>) -> Result<&'b [ValType<'a>]> {
     Ok(match block.type_use {
         Some(name) => &lowering.module.function_type(name)?.params,

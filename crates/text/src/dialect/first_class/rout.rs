@@ -1,52 +1,50 @@
-//! How a rout begins: openings of blocks, and `stack.start`.
+//! Checks the start of a rout: starts of blocks, then `stack.start`.
 
-use super::super::tree::{Node, Tree};
-use super::shape::{Kind, Shape, What};
-use crate::fault::{Fault, Result};
+use super::shape::{BlockKind, Shape, StepKind};
+use crate::dialect::source::{Node, Tree};
+use crate::error::{Error, Result};
 
-/// Checks where `stack.start` stands in a function or a rout.
 pub(super) fn check(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<()> {
     let start = match tree.head(list) {
         Some("rout") => Some(start(tree, shape, list)?),
         _ => None,
     };
     for step in &shape.steps {
-        if let What::Instruction(instruction) = step.what
+        if let StepKind::Instruction(instruction) = step.what
             && instruction.word == "stack.start"
             && Some(instruction.keyword) != start
         {
             let message = "`stack.start` can only stand at the beginning of a rout, after \
                            openings of blocks";
-            return Err(Fault::invalid(instruction.at(tree), message));
+            return Err(Error::invalid(instruction.at(tree), message));
         }
     }
     Ok(())
 }
 
-/// The `stack.start` of a rout.
 fn start(tree: &Tree<'_>, shape: &Shape<'_>, list: Node) -> Result<Node> {
     let missing = |at| {
         let message = "a rout begins with openings of `block`, `loop`, `try`, `try_table`, \
                        `stack.redirect`, `stack.redirect_to` or `answer`, and then `stack.start`";
-        Fault::invalid(at, message)
+        Error::invalid(at, message)
     };
-    // The code of answers and the like is not what it begins with.
+    // Only part 0 runs at the start: the code of answers and the like runs later.
     for step in shape.steps.iter().filter(|step| step.part == 0) {
         match step.what {
-            What::Open(block) if shape.blocks[block].kind != Kind::If => {
+            StepKind::Open(block) if shape.blocks[block].kind != BlockKind::If => {
                 let block = &shape.blocks[block];
-                if let Some(target) = block.target.filter(|_| block.kind == Kind::Loop) {
+                if let Some(target) = block.target.filter(|_| block.kind == BlockKind::Loop) {
                     let message = "a branch back over `stack.start`: the rout would start again";
-                    return Err(Fault::invalid(tree.start(target), message));
+                    return Err(Error::invalid(tree.start(target), message));
                 }
             }
-            What::Begin | What::Divide => {}
-            What::Open(block) => return Err(missing(tree.start(shape.blocks[block].keyword))),
-            What::Instruction(instruction) if instruction.word == "stack.start" => {
+            StepKind::Begin | StepKind::Divide => {}
+            StepKind::Open(block) => return Err(missing(tree.start(shape.blocks[block].keyword))),
+            StepKind::Instruction(instruction) if instruction.word == "stack.start" => {
                 return Ok(instruction.keyword);
             }
-            What::Instruction(instruction) => return Err(missing(instruction.at(tree))),
-            What::Close(block) => return Err(missing(tree.start(shape.blocks[block].keyword))),
+            StepKind::Instruction(instruction) => return Err(missing(instruction.at(tree))),
+            StepKind::Close(block) => return Err(missing(tree.start(shape.blocks[block].keyword))),
         }
     }
     Err(missing(tree.start(list + 1)))

@@ -1,7 +1,7 @@
-//! That `select` does not choose between stackrefs.
+//! Rejects a `select` between stackrefs.
 //!
-//! With a type that is seen in the text. Without one, only the types of its
-//! operands tell, so the binary is looked at.
+//! A `select` with a type is rejected in the text. Without one, only the types of its operands
+//! tell, so the binary is examined.
 
 use wasmparser::{
     CompositeInnerType, FuncToValidate, FuncValidatorAllocations, FunctionBody, HeapType, Operator,
@@ -9,8 +9,7 @@ use wasmparser::{
     Validator, ValidatorResources, WasmFeatures, WasmModuleResources,
 };
 
-/// The offset of the first `select` between stackrefs in the binary of a
-/// module that is valid up to there.
+/// The offset of the first `select` between stackrefs in a binary that is valid up to there.
 pub(super) fn find(binary: &[u8]) -> Option<usize> {
     search(binary).ok().flatten()
 }
@@ -33,7 +32,6 @@ fn search(binary: &[u8]) -> Result<Option<usize>> {
     Ok(None)
 }
 
-/// The index of the type that stands for all stackrefs.
 fn find_stackref(types: TypeSectionReader<'_>) -> Result<Option<u32>> {
     let mut index = 0;
     for group in types {

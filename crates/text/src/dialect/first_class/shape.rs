@@ -1,55 +1,50 @@
-//! The shape of a function: its instructions in the order in which they run,
-//! its blocks, and its parts.
+//! The shape of a function: its instructions in the order in which they run, its blocks, and its
+//! parts.
 //!
-//! Plain and folded instructions are read alike. A folded instruction stands
-//! after its operands, where its parenthesis is closed.
+//! Plain and folded instructions are read alike. A folded instruction comes after its operands, at
+//! its closing parenthesis.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use wast::lexer::TokenKind;
 
-use super::super::instruction::Instruction;
-use super::super::name::Name;
-use super::super::read::type_use;
-use super::super::tree::{Node, Tree};
-use super::super::types::Signature;
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::type_use;
+use crate::dialect::source::{Instruction, Name, Node, Signature, Tree};
+use crate::error::{Error, Result};
 
-/// The shape of a function.
 #[derive(Debug, Default)]
 pub(super) struct Shape<'a> {
     pub steps: Vec<Step<'a>>,
     pub blocks: Vec<Block<'a>>,
-    /// The function itself, and after it its parts that become functions of
-    /// their own; one that is inside another comes after it.
-    pub parts: Vec<Part>,
+    /// The function itself, then the parts that become closures. An inner part comes after its
+    /// outer one.
+    pub parts: Vec<FunctionPart>,
 }
 
-/// An instruction, or where a block opens or closes.
+/// An instruction, or the start or end of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step<'a> {
-    pub what: What<'a>,
+    pub what: StepKind<'a>,
     pub part: usize,
-    /// How many blocks that leave marks it is in, in its part.
+    /// The number of mark-leaving blocks around it, in its part.
     pub depth: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum What<'a> {
+pub(super) enum StepKind<'a> {
     Instruction(Instruction<'a>),
     Open(usize),
-    /// Where the code of a folded `if` begins, after its condition.
+    /// The start of the code of a folded `if`, after its condition.
     Begin,
     /// The `else`, `then` or `within` that divides the code of a block.
     Divide,
     Close(usize),
 }
 
-/// A part of a function that becomes a function of its own; the first is the
-/// function itself.
+/// A part of a function that becomes a closure; the first part is the function itself.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct FunctionPart {
     pub range: Range<usize>,
     /// Whether a block in it leaves marks.
     pub has_marks: bool,
@@ -58,35 +53,34 @@ pub(super) struct Part {
 /// `block`, `try`, `answer` and the like.
 #[derive(Debug)]
 pub(super) struct Block<'a> {
-    pub kind: Kind,
+    pub kind: BlockKind,
     pub keyword: Node,
     pub list: Option<Node>,
     /// A label; the local of `stack.redirect`; the call tag of `answer`.
     pub index: Option<Name<'a>>,
     pub type_use: Option<Name<'a>>,
     pub signature: Signature<'a>,
-    /// The first node after its immediates, and after `within`.
     pub body: Node,
     pub within: Node,
-    /// The parts that its code became.
+    /// The parts that its code becomes.
     pub parts: Vec<usize>,
     /// The keywords of `catch $e $l`.
     pub catches: Vec<Node>,
     /// Its last token: a label after `end`, `end`, or a parenthesis.
     pub last: Node,
-    /// In which part, and how deep in marks, it stands.
+    /// Its part, and the number of marks around it.
     pub part: usize,
     pub depth: usize,
-    /// How many lists are open inside it.
+    /// The number of open lists inside it.
     lists: usize,
     /// Whether a block inside it leaves marks.
     pub has_marks: bool,
-    /// The first place that names its label.
+    /// The first use of its label.
     pub target: Option<Node>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     Block,
     Loop,
     If,
@@ -97,31 +91,30 @@ pub(super) enum Kind {
     Answer,
 }
 
-impl Kind {
-    fn of(word: &str) -> Option<Kind> {
+impl BlockKind {
+    fn of(word: &str) -> Option<BlockKind> {
         Some(match word {
-            "block" => Kind::Block,
-            "loop" => Kind::Loop,
-            "if" => Kind::If,
-            "try_table" => Kind::TryTable,
-            "try" => Kind::Try,
-            "stack.redirect" => Kind::Redirect,
-            "stack.redirect_to" => Kind::RedirectTo,
-            "answer" => Kind::Answer,
+            "block" => BlockKind::Block,
+            "loop" => BlockKind::Loop,
+            "if" => BlockKind::If,
+            "try_table" => BlockKind::TryTable,
+            "try" => BlockKind::Try,
+            "stack.redirect" => BlockKind::Redirect,
+            "stack.redirect_to" => BlockKind::RedirectTo,
+            "answer" => BlockKind::Answer,
             _ => return None,
         })
     }
 
-    /// Whether the stack has a mark while its body runs.
     pub fn leaves_mark(self) -> bool {
-        matches!(self, Kind::Redirect | Kind::RedirectTo | Kind::Answer)
+        matches!(self, BlockKind::Redirect | BlockKind::RedirectTo | BlockKind::Answer)
     }
 
     /// The words that divide its code.
     fn dividers(self) -> &'static [&'static str] {
         match self {
-            Kind::RedirectTo => &["then", "within"],
-            Kind::Answer => &["within"],
+            BlockKind::RedirectTo => &["then", "within"],
+            BlockKind::Answer => &["within"],
             _ => &[],
         }
     }
@@ -142,7 +135,7 @@ impl<'a> Shape<'a> {
             depth: 0,
         };
         let range = tree.start(first)..tree.start(end);
-        reader.shape.parts.push(Part { range, has_marks: false });
+        reader.shape.parts.push(FunctionPart { range, has_marks: false });
         let mut node = first;
         while node < end {
             node = reader.node(node)?;
@@ -154,40 +147,39 @@ impl<'a> Shape<'a> {
     }
 }
 
-fn expected(tree: &Tree<'_>, node: Node, word: &str) -> Fault {
+fn expected(tree: &Tree<'_>, node: Node, word: &str) -> Error {
     let message = format!("expected `{word}`, found {}", tree.describe(node));
-    Fault::malformed(tree.start(node), message)
+    Error::malformed(tree.start(node), message)
 }
 
-fn unexpected(tree: &Tree<'_>, node: Node) -> Fault {
-    Fault::malformed(tree.start(node), format!("unexpected {}", tree.describe(node)))
+fn unexpected(tree: &Tree<'_>, node: Node) -> Error {
+    Error::malformed(tree.start(node), format!("unexpected {}", tree.describe(node)))
 }
 
-/// Checks that parameters of a block, which stand between two nodes, have no
-/// names.
+/// Checks that the parameters of a block, between two nodes, have no names.
 fn check_params(tree: &Tree<'_>, first: Node, end: Node) -> Result<()> {
     let mut lists = tree.between(first, end);
     let named = lists.find(|&list| tree.head(list) == Some("param") && tree.is_name(list + 2));
     named.map_or(Ok(()), |list| {
         let found = tree.describe(list + 2);
         let message = format!("unexpected {found}: parameters of a block have no names");
-        Err(Fault::malformed(tree.start(list + 2), message))
+        Err(Error::malformed(tree.start(list + 2), message))
     })
 }
 
-/// Refuses the `try` of an older proposal, which has its code in `(do ..)`.
-fn legacy(tree: &Tree<'_>, list: Node) -> Fault {
+/// The error for the legacy `try`, which has its code in `(do ..)`.
+fn legacy(tree: &Tree<'_>, list: Node) -> Error {
     let message = "unexpected `(do ..)`: the code of a `try` stands in it as in a block, and its \
                    catches name labels, `(try (..) (catch $e $l))`";
-    Fault::malformed(tree.start(list), message)
+    Error::malformed(tree.start(list), message)
 }
 
-/// A list that is open.
+/// An open list.
 #[derive(Debug)]
 enum List<'a> {
     Block(usize),
     Instruction(Instruction<'a>),
-    /// `(then ..)`, or what the standard text will complain about.
+    /// `(then ..)`, or a list that the standard parser reports.
     Other,
 }
 
@@ -195,18 +187,18 @@ struct Reader<'t, 'a> {
     tree: &'t Tree<'a>,
     shape: Shape<'a>,
     lists: Vec<List<'a>>,
-    /// The blocks that are open.
+    /// The open blocks.
     open: Vec<usize>,
-    /// The blocks that are open and have a label, by what that says.
+    /// The open blocks with a label, by label.
     labels: HashMap<String, Vec<usize>>,
-    /// The last keyword of an instruction.
+    /// The keyword of the last instruction.
     owner: &'a str,
     part: usize,
     depth: usize,
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// Reads a token, and returns where to continue.
+    /// Reads a token, and returns the node to continue with.
     fn node(&mut self, node: Node) -> Result<Node> {
         match self.tree.kind(node) {
             Some(TokenKind::LParen) => self.list(node),
@@ -216,18 +208,18 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    fn step(&mut self, what: What<'a>) {
+    fn step(&mut self, what: StepKind<'a>) {
         let (part, depth) = (self.part, self.depth);
         self.shape.steps.push(Step { what, part, depth });
     }
 
-    /// The block that was opened last, if `node` stands directly in it.
+    /// The innermost open block, if `node` is directly in it.
     fn block_around(&self) -> Option<usize> {
         let block = *self.open.last()?;
         (self.shape.blocks[block].lists == self.lists.len()).then_some(block)
     }
 
-    /// The `try` whose catches have begun.
+    /// Whether the catches of the innermost `try` have begun.
     fn is_behind_catch(&self) -> bool {
         self.block_around().is_some_and(|block| !self.shape.blocks[block].catches.is_empty())
     }
@@ -259,7 +251,7 @@ impl<'a> Reader<'_, 'a> {
                 self.lists.push(List::Other);
                 Ok(list + if head.is_some() { 2 } else { 1 })
             }
-            Some(word) => match Kind::of(word) {
+            Some(word) => match BlockKind::of(word) {
                 Some(kind) => self.open(kind, list + 1),
                 None => {
                     let instruction = self.instruction(list + 1)?;
@@ -272,7 +264,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn close_list(&mut self, node: Node) -> Result<Node> {
         match self.lists.pop() {
-            Some(List::Instruction(instruction)) => self.step(What::Instruction(instruction)),
+            Some(List::Instruction(instruction)) => self.step(StepKind::Instruction(instruction)),
             Some(List::Block(block)) => {
                 if self.open.last() != Some(&block) {
                     return Err(expected(self.tree, node, "end"));
@@ -309,18 +301,18 @@ impl<'a> Reader<'_, 'a> {
                 self.divide_if(Some(word));
                 Ok(node + 1)
             }
-            _ => match Kind::of(word) {
+            _ => match BlockKind::of(word) {
                 Some(kind) => self.open(kind, node),
                 None => {
                     let instruction = self.instruction(node)?;
-                    self.step(What::Instruction(instruction));
+                    self.step(StepKind::Instruction(instruction));
                     Ok(node + 1)
                 }
             },
         }
     }
 
-    /// An instruction; the labels that it names are looked up.
+    /// An instruction, with lookup of its labels.
     fn instruction(&mut self, keyword: Node) -> Result<Instruction<'a>> {
         let instruction = Instruction::new(self.tree, keyword);
         self.owner = instruction.word;
@@ -338,7 +330,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(instruction)
     }
 
-    /// Looks up a label. One that nobody has is found in the standard text.
+    /// Looks up a label. The standard parser reports an unknown label.
     fn label(&mut self, node: Node) -> Result<()> {
         let Some(name) = Name::read(self.tree, node) else { return Ok(()) };
         let Some(&block) = self.labels.get(&*name.key()).and_then(|blocks| blocks.last()) else {
@@ -348,27 +340,26 @@ impl<'a> Reader<'_, 'a> {
         if block.part != self.part {
             let message = format!(
                 "unknown label: `{}` is outside of the code of an `answer` or \
-                 `stack.redirect_to`, which sees the function's locals, but none of its labels",
+                 `stack.redirect_to`, which can use the function's locals, but not its labels",
                 name.text
             );
-            return Err(Fault::malformed(name.at, message));
+            return Err(Error::malformed(name.at, message));
         }
         block.target.get_or_insert(node);
         Ok(())
     }
 
-    /// Opens a block.
-    fn open(&mut self, kind: Kind, keyword: Node) -> Result<Node> {
+    fn open(&mut self, kind: BlockKind, keyword: Node) -> Result<Node> {
         let tree = self.tree;
         let mut head = Instruction::new(tree, keyword);
         self.owner = head.word;
         let index = match kind {
-            Kind::Redirect => {
+            BlockKind::Redirect => {
                 let at = tree.start(head.next);
                 Some(Name { text: head.index(tree, "a local")?, at })
             }
-            Kind::Answer => Some(head.name(tree, "a call_tag")?),
-            Kind::RedirectTo => None,
+            BlockKind::Answer => Some(head.name(tree, "a call_tag")?),
+            BlockKind::RedirectTo => None,
             _ => head.optional_name(tree)?,
         };
         let end = tree.parent(keyword).map_or(tree.len(), |list| tree.last(list));
@@ -376,14 +367,14 @@ impl<'a> Reader<'_, 'a> {
         let (type_use, signature) = type_use(tree, &mut nodes)?;
         check_params(tree, head.next, nodes.peek())?;
         let is_catch = |node| tree.head(node).is_some_and(|head| head.starts_with("catch"));
-        while kind == Kind::TryTable && is_catch(nodes.peek()) {
+        while kind == BlockKind::TryTable && is_catch(nodes.peek()) {
             if let Some(catch) = nodes.next() {
                 let labels = tree.children(catch).skip(1).last();
                 self.label(labels.unwrap_or(catch))?;
             }
         }
         let body = nodes.peek();
-        self.step(What::Open(self.shape.blocks.len()));
+        self.step(StepKind::Open(self.shape.blocks.len()));
         self.lists.extend(head.list.map(|_| List::Block(self.shape.blocks.len())));
         let block = Block {
             kind,
@@ -407,7 +398,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(body)
     }
 
-    /// Goes into a block that was opened.
+    /// Enters a block that was opened.
     fn enter(&mut self, block: Block<'a>) {
         let number = self.shape.blocks.len();
         let (kind, body) = (block.kind, block.body);
@@ -420,35 +411,37 @@ impl<'a> Reader<'_, 'a> {
         self.shape.blocks.push(block);
         self.open.push(number);
         match kind {
-            Kind::Redirect => self.depth += 1,
-            Kind::RedirectTo | Kind::Answer => self.begin_part(number, self.tree.end(body - 1)),
+            BlockKind::Redirect => self.depth += 1,
+            BlockKind::RedirectTo | BlockKind::Answer => {
+                self.begin_part(number, self.tree.end(body - 1))
+            }
             _ => {}
         }
     }
 
-    /// Begins a part of the function that becomes a function of its own.
+    /// Begins a part of the function that becomes a closure.
     fn begin_part(&mut self, block: usize, start: usize) {
         self.part = self.shape.parts.len();
         self.depth = 0;
-        self.shape.parts.push(Part { range: start..start, has_marks: false });
+        self.shape.parts.push(FunctionPart { range: start..start, has_marks: false });
         self.shape.blocks[block].parts.push(self.part);
     }
 
     /// `(then ..)` or `else` of an `if`.
     fn divide_if(&mut self, word: Option<&str>) {
-        let is_if = |block: usize| self.shape.blocks[block].kind == Kind::If;
+        let is_if = |block: usize| self.shape.blocks[block].kind == BlockKind::If;
         match word.filter(|_| self.block_around().is_some_and(is_if)) {
-            Some("then") => self.step(What::Begin),
-            Some("else") => self.step(What::Divide),
+            Some("then") => self.step(StepKind::Begin),
+            Some("else") => self.step(StepKind::Divide),
             _ => {}
         }
     }
 
-    /// `then` or `within`, which divide the code of a block.
+    /// `then` or `within`, which divides the code of a block.
     fn divide(&mut self, node: Node, word: &str) -> Result<Node> {
         let tree = self.tree;
         let number = self.block_around().ok_or_else(|| unexpected(tree, node))?;
-        self.step(What::Divide);
+        self.step(StepKind::Divide);
         let block = &mut self.shape.blocks[number];
         let dividers = block.kind.dividers();
         let is_divided = block.within != block.body;
@@ -469,7 +462,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn is_in_try(&self) -> bool {
-        self.block_around().is_some_and(|block| self.shape.blocks[block].kind == Kind::Try)
+        self.block_around().is_some_and(|block| self.shape.blocks[block].kind == BlockKind::Try)
     }
 
     /// `catch $e $l` of a `try`. Its label is looked up outside of the `try`.
@@ -484,7 +477,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(catch.next)
     }
 
-    /// The label of a block is not known any more.
+    /// Removes the label of a closed block.
     fn forget_label(&mut self, number: usize) {
         let block = &self.shape.blocks[number];
         let label = block.index.filter(|_| !block.kind.leaves_mark());
@@ -511,7 +504,7 @@ impl<'a> Reader<'_, 'a> {
             let outer = &mut self.shape.blocks[outer];
             outer.has_marks |= has_marks && outer.part == part;
         }
-        self.step(What::Close(number));
+        self.step(StepKind::Close(number));
         Ok(())
     }
 }

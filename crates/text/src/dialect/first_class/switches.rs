@@ -1,14 +1,12 @@
-//! Instructions with a tag: the switches, `stack.extend` and `call_stack`; `stack.start` and
+//! Lowers instructions with a tag (the switches, `stack.extend`, `call_stack`), `stack.start` and
 //! `stack.clone`.
 
-use super::super::form::TagForm;
-use super::super::instruction::Instruction;
-use super::super::module::Item;
-use super::super::name::Name;
-use super::super::types::{Signature, ValType};
 use super::function::Function;
 use super::{fields, is_stackref};
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::Item;
+use crate::dialect::lower::TagForm;
+use crate::dialect::source::{Instruction, Name, Signature, ValType};
+use crate::error::{Error, Result};
 
 impl<'a, 'm> Function<'_, 'a, 'm> {
     /// `stack.switch $e`, `$e : [t* stackref]`.
@@ -16,11 +14,11 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
         let (tag, types) = self.event(instruction)?;
         let Some((_, values)) = types.split_last().filter(|&(&last, _)| is_stackref(last)) else {
             let message = format!(
-                "type mismatch: `stack.switch` sends the stack that is left as the last value of \
-                 the event, but the last parameter of `{}` is not a stackref",
+                "type mismatch: `stack.switch` sends the suspended stack as the last value of the \
+                 event, but the last parameter of `{}` is not a stackref",
                 tag.text
             );
-            return Err(Fault::invalid(tag.at, message));
+            return Err(Error::invalid(tag.at, message));
         };
         self.switch_with(instruction, "switch", tag, values, types);
         Ok(())
@@ -59,11 +57,11 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
         let last = signature.params.split_last().filter(|&(&last, _)| is_stackref(last));
         let Some((_, values)) = last else {
             let message = format!(
-                "type mismatch: `stack.switch_call` calls `{}` with the stack that is left as the \
+                "type mismatch: `stack.switch_call` calls `{}` with the suspended stack as the \
                  last argument, but its last parameter is not a stackref",
                 name.text
             );
-            return Err(Fault::invalid(name.at, message));
+            return Err(Error::invalid(name.at, message));
         };
         let event = self.return_event(instruction, name, signature)?;
         let ty = self.lowering.type_of(name, function);
@@ -163,8 +161,8 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
             true => Ok(&signature.params),
             false => {
                 let message =
-                    format!("type mismatch: `{}` has results, and is no event", name.text);
-                Err(Fault::invalid(name.at, message))
+                    format!("type mismatch: `{}` has results, but an event has none", name.text);
+                Err(Error::invalid(name.at, message))
             }
         }
     }
@@ -180,13 +178,13 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
         let values = self.values(tag)?;
         let (word, f, e) = (instruction.word, function.text, tag.text);
         let message = format!(
-            "type mismatch: `{word}` makes the results of `{f}` the values of `{e}`, which takes \
-             others"
+            "type mismatch: `{word}` sends the results of `{f}` with `{e}`, which takes other \
+             values"
         );
         if values.len() != signature.results.len() {
             let (expected, found) = (values.len(), signature.results.len());
             let message = format!("{message}: `{e}` takes {expected}, and `{f}` has {found}");
-            return Err(Fault::invalid(tag.at, message));
+            return Err(Error::invalid(tag.at, message));
         }
         self.lowering.require(&signature.results, values, tag.at, &message);
         Ok(Some((tag, values)))
@@ -195,8 +193,8 @@ impl<'a, 'm> Function<'_, 'a, 'm> {
     fn rout(&self, name: Name<'a>) -> Result<&'m Item<'a>> {
         let module = self.lowering.module;
         if module.functions.has(name) && !module.routs.has(name) {
-            let message = format!("unknown rout: `{}` is a function, and no rout", name.text);
-            return Err(Fault::invalid(name.at, message));
+            let message = format!("unknown rout: `{}` is a function, not a rout", name.text);
+            return Err(Error::invalid(name.at, message));
         }
         module.routs.get(name, "rout")
     }

@@ -1,12 +1,9 @@
-//! The definitions of task types.
+//! Reads and lowers the definitions of task types.
 
-use super::super::lowering::Lowering;
-use super::super::module::{Sub, TypeDef, TypeKind};
-use super::super::output::Pieces;
-use super::super::tree::{Node, Tree};
-use super::super::type_definition::standard_type;
-use super::super::types::{Signature, ValType};
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::{Sub, TypeDef, TypeKind};
+use crate::dialect::lower::{Lowering, Pieces, standard_type};
+use crate::dialect::source::{Node, Signature, Tree, ValType};
+use crate::error::{Error, Result};
 
 /// Reads `(task (param r*) (result s*))` or `(taskref (r*) (s*))`.
 pub(super) fn read<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
@@ -22,8 +19,8 @@ fn read_task<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
     let after = tree.children(list).skip(1).skip_while(|&node| !is_result(node));
     let misplaced = after.into_iter().find(|&node| tree.head(node) == Some("param"));
     if let Some(node) = misplaced {
-        let message = "a task type has its parameters before its results";
-        return Err(Fault::malformed(tree.start(node), message));
+        let message = "unexpected `(param ..)`: a task type has its parameters before its results";
+        return Err(Error::malformed(tree.start(node), message));
     }
     let mut parts = tree.children(list);
     parts.next();
@@ -36,7 +33,7 @@ fn read_task<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
                 "expected `(param ..)` or `(result ..)`, found {found}: a task type is written \
                  `(task (param r*) (result s*))` or `(taskref (r*) (s*))`"
             );
-            Err(Fault::malformed(tree.start(node), message))
+            Err(Error::malformed(tree.start(node), message))
         }
     }
 }
@@ -59,13 +56,13 @@ fn read_taskref<'a>(tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
     }
 }
 
-fn not_two_lists(tree: &Tree<'_>, node: Node) -> Fault {
+fn not_two_lists(tree: &Tree<'_>, node: Node) -> Error {
     let found = tree.describe(node);
     let message = format!(
         "`taskref` has two lists of types, `(taskref (r*) (s*))`: what a task receives, and what \
          it gives; found {found}"
     );
-    Fault::malformed(tree.start(node), message)
+    Error::malformed(tree.start(node), message)
 }
 
 /// `(type $t.func (func (param r*) (result s*)))` and `(type $t (cont
@@ -97,8 +94,8 @@ pub(super) fn define<'a>(
     ])
 }
 
-/// Checks that a task type is final. Through a supertype a task could be sent,
-/// and could give, what the other side does not expect.
+/// Checks that a task type is final. A supertype would let a task receive and give unexpected
+/// values.
 fn check(definition: &TypeDef<'_>) -> Result<()> {
     let Some(Sub { is_final, supertypes }) = &definition.sub else { return Ok(()) };
     let at = match supertypes.first() {
@@ -108,5 +105,5 @@ fn check(definition: &TypeDef<'_>) -> Result<()> {
     };
     let message = "a task type is final and has no supertype, since tasks both send and receive: \
                    a sub type could not match its super type; leave out the `sub`";
-    Err(Fault::invalid(at, message))
+    Err(Error::invalid(at, message))
 }

@@ -1,58 +1,38 @@
-//! The instructions of tasks.
+//! Lowers the instructions of tasks.
 
-use super::super::instruction::Instruction;
-use super::super::lowering::Lowering;
-use super::super::name::Name;
-use super::super::types::{Signature, ValKind, ValType};
 use super::task_type::{TaskType, is_task};
-use crate::fault::{Fault, Result};
+use crate::dialect::lower::Lowering;
+use crate::dialect::source::{Instruction, Name, Signature, ValKind, ValType};
+use crate::error::{Error, Result};
 
-/// Lowers an instruction.
 pub(super) fn lower<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
 ) -> Result<()> {
-    match instruction.word {
-        "task.eq" => return eq(lowering, instruction),
-        "task.release" => return release(lowering, instruction),
+    let any = any_task(instruction.at(lowering.tree));
+    let mut lowered = TaskInstruction { lowering, instruction };
+    match lowered.instruction.word {
+        "task.eq" => {
+            let is_same = ValType { kind: ValKind::Word("i32"), at: any.at };
+            return lowered.call(&[any, any], &[is_same]);
+        }
+        "task.release" => return lowered.release(any),
         _ => {}
     }
-    let name = instruction.name(lowering.tree, "a task type")?;
-    if instruction.word == "task.new" && !lowering.tree.is_name(instruction.next) {
-        refuse_function(lowering, name)?;
+    let (tree, module) = (lowered.lowering.tree, lowered.lowering.module);
+    let name = lowered.instruction.name(tree, "a task type")?;
+    if lowered.instruction.word == "task.new" && !tree.is_name(lowered.instruction.next) {
+        refuse_function(lowered.lowering, name)?;
     }
-    let task = TaskType::find(lowering.module, name)?;
+    let task = TaskType::find(module, name)?;
     let operands = |values: &[ValType<'a>]| [&[task.nullable()], values].concat();
-    match instruction.word {
-        "task.new" => return new(lowering, instruction, task),
-        "task.switchto" => return switchto(lowering, instruction, task),
-        "task.retire" => retire(lowering, instruction, &operands(task.given)),
-        "task.resume" => call(lowering, instruction, &operands(task.received), task.given),
-        _ => call(lowering, instruction, &operands(task.given), task.received),
+    match lowered.instruction.word {
+        "task.new" => lowered.new_task(task),
+        "task.switchto" => lowered.switchto(task),
+        "task.retire" => lowered.retire(&operands(task.given)),
+        "task.resume" => lowered.call(&operands(task.received), task.given),
+        _ => lowered.call(&operands(task.given), task.received),
     }
-    Ok(())
-}
-
-/// `task.eq`.
-fn eq<'a>(lowering: &mut Lowering<'a, '_>, instruction: &Instruction<'a>) -> Result<()> {
-    let any = any_task(instruction.at(lowering.tree));
-    let is_same = ValType { kind: ValKind::Word("i32"), at: any.at };
-    call(lowering, instruction, &[any, any], &[is_same]);
-    Ok(())
-}
-
-/// `task.release $t?`: without a type, of any task.
-fn release<'a>(lowering: &mut Lowering<'a, '_>, instruction: &mut Instruction<'a>) -> Result<()> {
-    if let Some(name) = instruction.optional_name(lowering.tree)? {
-        let task = TaskType::find(lowering.module, name)?;
-        call(lowering, instruction, &[task.nullable()], &[]);
-        return Ok(());
-    }
-    let at = instruction.at(lowering.tree);
-    let ty = lowering.signature(&[any_task(at)], &[]);
-    let primitive = lowering.primitive("task", "release_any", &ty, at);
-    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
-    Ok(())
 }
 
 /// `taskref`.
@@ -60,50 +40,83 @@ fn any_task<'a>(at: usize) -> ValType<'a> {
     ValType { kind: ValKind::Word("taskref"), at }
 }
 
-/// A call of the primitive with the name of the instruction.
-fn call<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &Instruction<'a>,
-    params: &[ValType<'a>],
-    results: &[ValType<'a>],
-) {
-    let ty = lowering.signature(params, results);
-    let primitive = primitive(lowering, instruction, &ty);
-    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
+struct TaskInstruction<'l, 'a, 'm> {
+    lowering: &'l mut Lowering<'a, 'm>,
+    instruction: &'l mut Instruction<'a>,
 }
 
-/// `task.retire $t`: the primitive does not return.
-fn retire<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &Instruction<'a>,
-    params: &[ValType<'a>],
-) {
-    let ty = lowering.signature(params, &[]);
-    let primitive = primitive(lowering, instruction, &ty);
-    lowering.emit(instruction, &format!("(call {primitive})"), Some("unreachable"));
+impl<'a> TaskInstruction<'_, 'a, '_> {
+    /// `task.release $t?`; without a type it takes any task.
+    fn release(&mut self, any: ValType<'a>) -> Result<()> {
+        if let Some(name) = self.instruction.optional_name(self.lowering.tree)? {
+            let task = TaskType::find(self.lowering.module, name)?;
+            return self.call(&[task.nullable()], &[]);
+        }
+        let ty = self.lowering.signature(&[any], &[]);
+        let primitive = self.lowering.primitive("task", "release_any", &ty, any.at);
+        self.lowering.emit(self.instruction, "", Some(&format!("call {primitive}")));
+        Ok(())
+    }
+
+    /// Calls the primitive with the name of the instruction.
+    fn call(&mut self, params: &[ValType<'a>], results: &[ValType<'a>]) -> Result<()> {
+        let ty = self.lowering.signature(params, results);
+        let primitive = self.primitive(&ty);
+        self.lowering.emit(self.instruction, "", Some(&format!("call {primitive}")));
+        Ok(())
+    }
+
+    /// Imports the primitive with the name of the instruction.
+    fn primitive(&mut self, ty: &str) -> String {
+        let name = self.instruction.word.trim_start_matches("task.");
+        self.lowering.primitive("task", name, ty, self.instruction.at(self.lowering.tree))
+    }
+
+    /// `task.retire $t`: the primitive does not return.
+    fn retire(&mut self, params: &[ValType<'a>]) -> Result<()> {
+        let ty = self.lowering.signature(params, &[]);
+        let primitive = self.primitive(&ty);
+        self.lowering.emit(self.instruction, &format!("(call {primitive})"), Some("unreachable"));
+        Ok(())
+    }
+
+    /// `task.new $t $f`: a `ref.func`, then the primitive.
+    fn new_task(&mut self, task: TaskType<'_, 'a>) -> Result<()> {
+        let name = self.instruction.name(self.lowering.tree, "a function")?;
+        let module = self.lowering.module;
+        let function = module.function(name)?;
+        let arguments = require_body(self.lowering, task, name, module.signature(function)?)?;
+        self.lowering.declare(name);
+        let function_type = self.lowering.type_of(name, function);
+        let types: String = arguments.iter().map(|&ty| self.lowering.ty(ty) + " ").collect();
+        let ty = format!(" (param {types}(ref {function_type})) (result (ref {}))", task.name.text);
+        let primitive = self.primitive(&ty);
+        let function = format!("(ref.func {})", name.text);
+        self.lowering.emit(self.instruction, &function, Some(&format!("call {primitive}")));
+        Ok(())
+    }
+
+    /// `task.switchto $t $u`: suspends `$t` and resumes `$u` in its place.
+    fn switchto(&mut self, task: TaskType<'_, 'a>) -> Result<()> {
+        let name = self.instruction.name(self.lowering.tree, "a task type")?;
+        let next = TaskType::find(self.lowering.module, name)?;
+        let (t, u) = (task.name.text, name.text);
+        let message = format!(
+            "`task.switchto` resumes `{u}` in place of `{t}`, so the values that `{u}` gives must \
+             match those that `{t}` gives"
+        );
+        if next.given.len() != task.given.len() {
+            let (expected, found) = (task.given.len(), next.given.len());
+            let message = format!("{message}: `{t}` gives {expected}, and `{u}` gives {found}");
+            return Err(Error::invalid(name.at, message));
+        }
+        require(self.lowering, next.given, task.given, name.at, &message)?;
+        let operands = [&[task.nullable(), next.nullable()], next.received].concat();
+        self.call(&operands, task.received)
+    }
 }
 
-/// `task.new $t $f`: a `ref.func`, and the primitive.
-fn new<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &mut Instruction<'a>,
-    task: TaskType<'_, 'a>,
-) -> Result<()> {
-    let name = instruction.name(lowering.tree, "a function")?;
-    let module = lowering.module;
-    let function = module.function(name)?;
-    let arguments = require_body(lowering, task, name, module.signature(function)?)?;
-    lowering.declare(name);
-    let function_type = lowering.type_of(name, function);
-    let types: String = arguments.iter().map(|&ty| lowering.ty(ty) + " ").collect();
-    let ty = format!(" (param {types}(ref {function_type})) (result (ref {}))", task.name.text);
-    let primitive = primitive(lowering, instruction, &ty);
-    let function = format!("(ref.func {})", name.text);
-    lowering.emit(instruction, &function, Some(&format!("call {primitive}")));
-    Ok(())
-}
-
-/// Refuses `task.new $f`, without the type of the task.
+/// Rejects `task.new $f`, which lacks the type of the task.
 fn refuse_function(lowering: &Lowering<'_, '_>, name: Name<'_>) -> Result<()> {
     let module = lowering.module;
     let Ok(function) = module.function(name) else { return Ok(()) };
@@ -117,11 +130,11 @@ fn refuse_function(lowering: &Lowering<'_, '_>, name: Name<'_>) -> Result<()> {
         "`task.new` expects the name of a task type here, found the function `{f}`: write \
          `task.new {t} {f}`"
     );
-    Err(Fault::malformed(name.at, message))
+    Err(Error::malformed(name.at, message))
 }
 
-/// Checks that a function can be that of a task, `[(ref null? $t) r* a*] ->
-/// [s*]`, and returns `a*`.
+/// Checks that a function can be the body of a task, `[(ref null? $t) r* a*] -> [s*]`, and returns
+/// `a*`.
 fn require_body<'a, 'm>(
     lowering: &mut Lowering<'a, '_>,
     task: TaskType<'_, 'a>,
@@ -134,18 +147,18 @@ fn require_body<'a, 'm>(
     if body.results.len() != task.given.len() {
         let (expected, found) = (task.given.len(), body.results.len());
         let message = format!("{given}: `{t}` gives {expected}, and `{f}` gives {found}");
-        return Err(Fault::invalid(name.at, message));
+        return Err(Error::invalid(name.at, message));
     }
     let itself =
         format!("{start} its first parameter must be the task, `(ref null? {t})` or `taskref`");
     let Some((first, params)) = body.params.split_first() else {
-        return Err(Fault::invalid(name.at, format!("{itself}; it has no parameters")));
+        return Err(Error::invalid(name.at, format!("{itself}; it has no parameters")));
     };
     let received = format!("{start} after the task it must take what `{t}` receives");
     let Some((values, arguments)) = params.split_at_checked(task.received.len()) else {
         let (expected, found) = (task.received.len(), params.len());
         let message = format!("{received}: `{t}` receives {expected}, and `{f}` takes {found}");
-        return Err(Fault::invalid(name.at, message));
+        return Err(Error::invalid(name.at, message));
     };
     let do_not_fit = "the types do not fit";
     require(lowering, &[task.reference()], &[*first], name.at, &itself)?;
@@ -154,8 +167,8 @@ fn require_body<'a, 'm>(
     Ok(arguments)
 }
 
-/// Requires that values of the types `from` may stand where `to` are expected.
-/// In the shadow a task would match general types too.
+/// Requires that values of the types `from` may be used where `to` are expected. In the shadow a
+/// task would also match general types.
 fn require<'a>(
     lowering: &mut Lowering<'a, '_>,
     from: &[ValType<'a>],
@@ -165,42 +178,8 @@ fn require<'a>(
 ) -> Result<()> {
     let is_task = |ty| is_task(lowering.module, ty);
     if from.iter().zip(to).any(|(from, to)| is_task(*from) && !is_task(*to)) {
-        return Err(Fault::invalid(at, message));
+        return Err(Error::invalid(at, message));
     }
     lowering.require(from, to, at, message);
     Ok(())
-}
-
-/// `task.switchto $t $u`: suspends `$t`, and continues `$u` in its place.
-fn switchto<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &mut Instruction<'a>,
-    task: TaskType<'_, 'a>,
-) -> Result<()> {
-    let name = instruction.name(lowering.tree, "a task type")?;
-    let next = TaskType::find(lowering.module, name)?;
-    let (t, u) = (task.name.text, name.text);
-    let message = format!(
-        "`task.switchto` puts `{u}` in the place of `{t}`, so what `{u}` gives must match what \
-         `{t}` gives"
-    );
-    if next.given.len() != task.given.len() {
-        let (expected, found) = (task.given.len(), next.given.len());
-        let message = format!("{message}: `{t}` gives {expected}, and `{u}` gives {found}");
-        return Err(Fault::invalid(name.at, message));
-    }
-    require(lowering, next.given, task.given, name.at, &message)?;
-    let operands = [&[task.nullable(), next.nullable()], next.received].concat();
-    call(lowering, instruction, &operands, task.received);
-    Ok(())
-}
-
-/// The import of the primitive with the name of the instruction.
-fn primitive<'a>(
-    lowering: &mut Lowering<'a, '_>,
-    instruction: &Instruction<'a>,
-    ty: &str,
-) -> String {
-    let name = instruction.word.trim_start_matches("task.");
-    lowering.primitive("task", name, ty, instruction.at(lowering.tree))
 }

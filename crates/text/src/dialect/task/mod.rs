@@ -23,18 +23,13 @@ mod define;
 mod lower;
 mod task_type;
 
-use super::design::{Design, Role};
-use super::instruction::Instruction;
-use super::lowering::Lowering;
-use super::module::TypeDef;
-use super::output::Pieces;
-use super::stack::has_continuations;
-use super::tree::{Node, Tree};
-use super::types::Signature;
-use super::word::{Word, WordPlace};
-use crate::fault::Result;
+use crate::dialect::bag::has_continuations;
+use crate::dialect::definitions::TypeDef;
+use crate::dialect::design::{Design, Role};
+use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::source::{Instruction, Node, Signature, Tree, Word, WordPlace};
+use crate::error::Result;
 
-/// The design.
 #[derive(Debug)]
 pub(crate) struct Tasks;
 
@@ -63,7 +58,7 @@ impl Design for Tasks {
         ]
     }
 
-    fn recognise(&self, word: &Word<'_, '_>) -> Option<Role> {
+    fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             "task" | "taskref" if word.place == WordPlace::Type => Some(Role::Type),
             "task" if word.is_heap_type() => Some(Role::HeapType),
@@ -72,7 +67,7 @@ impl Design for Tasks {
         }
     }
 
-    /// Makes the type of all tasks. The standard text has one.
+    /// Adds the type of all tasks to the shadow. The standard text has one, `cont`.
     fn prepare<'a>(&self, lowering: &mut Lowering<'a, '_>) -> Result<()> {
         let mut task = "cont".to_string();
         if lowering.is_shadow() {
@@ -110,7 +105,7 @@ impl Design for Tasks {
             true => {
                 ["(ref null", "(ref"].map(|start| format!("{start} {})", lowering.brand("task")))
             }
-            // They may be what the source says, or stacks.
+            // The source may mean continuations or stacks.
             false if has_continuations(tree) || tree.has_type_word(&["stack", "nostack"]) => {
                 return Vec::new();
             }

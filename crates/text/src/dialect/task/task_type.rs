@@ -1,24 +1,22 @@
-//! What a task type says.
+//! The parts of a task type.
 
-use super::super::module::{Module, TypeKind};
-use super::super::name::Name;
-use super::super::types::{HeapType, Signature, ValKind, ValType};
 use super::{Design, Tasks};
-use crate::fault::{Fault, Result};
+use crate::dialect::definitions::{Module, TypeKind};
+use crate::dialect::source::{HeapType, Name, Signature, ValKind, ValType};
+use crate::error::{Error, Result};
 
 /// `$t = task (param r*) (result s*)`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TaskType<'m, 'a> {
-    /// `$t`, where it was named.
+    /// `$t`, where an instruction names it.
     pub name: Name<'a>,
-    /// `r*`, what a task receives when it is resumed.
+    /// `r*`, the values that a task receives when it is resumed.
     pub received: &'m [ValType<'a>],
-    /// `s*`, what a task gives when it suspends, retires or returns.
+    /// `s*`, the values that a task gives when it suspends, retires or returns.
     pub given: &'m [ValType<'a>],
 }
 
 impl<'m, 'a> TaskType<'m, 'a> {
-    /// The task type with this name.
     pub fn find(module: &'m Module<'a>, name: Name<'a>) -> Result<TaskType<'m, 'a>> {
         match &module.ty(name)?.kind {
             TypeKind::Design(design, Signature { params, results })
@@ -29,7 +27,7 @@ impl<'m, 'a> TaskType<'m, 'a> {
             other => {
                 let (text, found) = (name.text, other.describe());
                 let message = format!("expected a task type, but `{text}` is {found}");
-                Err(Fault::invalid(name.at, message))
+                Err(Error::invalid(name.at, message))
             }
         }
     }
