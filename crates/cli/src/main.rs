@@ -12,7 +12,6 @@
 //! | `input` | reading files |
 //! | `names` | names of a binary that other tools do not know |
 //! | `timeout` | programs that must end in time |
-//! | `total_memory` | programs that may have so much memory |
 //! | `files` | writing files |
 //! | `output` | printing to a reader who may have left |
 //! | `progress` | telling how far a long compilation is |
@@ -52,7 +51,6 @@ mod run;
 mod snapshots;
 mod suspended;
 mod timeout;
-mod total_memory;
 mod trace;
 mod tracing;
 mod validate;

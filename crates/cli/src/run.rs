@@ -24,12 +24,8 @@ use crate::profiling::Profiling;
 use crate::recording::Recording;
 use crate::snapshots::{Asleep, Snapshots, Writing};
 use crate::suspended::{Program, Suspended};
-use crate::total_memory::TotalMemory;
 use crate::tracing::Tracing;
 use crate::{argument, colour, diagnostic, files, imports, input, output, plain, timeout};
-
-/// How many bytes an element of a table has.
-const ELEMENT: u64 = 8;
 
 /// The function that a program starts with.
 const START: &str = "_start";
@@ -329,9 +325,6 @@ impl Run {
         if let Some(timeout) = self.timeout {
             store.set_timeout(timeout)?;
         }
-        if let Some(bytes) = self.max_total_memory {
-            store.limiter(TotalMemory::new(bytes));
-        }
         self.post_mortem.prepare(store);
         self.tracing.prepare(store, self.file(), self.max_recorded)?;
         self.profiling.prepare(store)
@@ -423,8 +416,8 @@ impl Run {
             config.max_memory(bytes);
         }
         if let Some(bytes) = self.max_total_memory {
-            // Beside that, a limiter counts both together.
-            config.max_total_memory(bytes).max_total_table_elements(bytes / ELEMENT);
+            // The total counts tables too, so they need no limit of their own.
+            config.max_total_memory(bytes).max_total_table_elements(u64::MAX);
         }
         if let Some(bytes) = self.max_heap {
             config.max_heap(usize::try_from(bytes)?);

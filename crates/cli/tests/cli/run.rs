@@ -282,7 +282,7 @@ fn all_memories_and_tables_have_one_limit() {
     let most = ["--max-total-memory", "320K"];
     run(&most, "grow", &["1"]).prints("1\n1\n1024\n-1\n");
     run(&most, "grow", &["2"]).prints("1\n-1\n1024\n-1\n");
-    let refused = "the limiter of the store refuses a memory of 65536 bytes";
+    let refused = "memories and tables of a store may have 102400 bytes in total";
     run(&["--max-total-memory", "100K"], "grow", &["1"]).fails(1, &[refused]);
     run(&["--max-heap", "2M"], "objects", &[]).prints("1000000\n");
     run(&["--max-heap", "100K"], "objects", &[]).fails(134, &["out of memory"]);

@@ -192,10 +192,10 @@ impl Config {
         self
     }
 
-    /// How many bytes all linear memories of a store may have together. By default three
-    /// quarters of the memory that the machine has, or that its control group (cgroup) may
-    /// have. A module with more cannot be instantiated, and `memory.grow` beyond that returns
-    /// -1.
+    /// How many bytes all linear memories and tables of a store may have together; an element
+    /// of a table takes eight. The default is three quarters of the memory that the machine
+    /// has, or that its control group (cgroup) may have. A module with more cannot be
+    /// instantiated, and `memory.grow` and `table.grow` beyond that return -1.
     ///
     /// ```
     /// use ropewalk::*;

@@ -60,12 +60,18 @@ pub struct MemoryError {
     reason: String,
 }
 
+/// Why the memories and tables of a store cannot take more bytes.
+pub(super) fn beyond_total(limit: u64) -> String {
+    format!(
+        "the memories and tables of a store may have {limit} bytes in total \
+         (Config::max_total_memory)"
+    )
+}
+
 impl MemoryError {
-    /// All memories of the store would have more bytes than are allowed.
+    /// The memories and tables of the store would exceed their common limit in bytes.
     pub(crate) fn beyond_total(pages: u64, limit: u64) -> MemoryError {
-        let reason =
-            format!("all memories of a store may have {limit} bytes (Config::max_total_memory)");
-        MemoryError { pages, reason }
+        MemoryError { pages, reason: beyond_total(limit) }
     }
 
     /// A module imports a memory that its code cannot use.
