@@ -310,7 +310,9 @@ impl Player {
         let mut magic = [0; MAGIC.len()];
         let begins = input.read_exact(&mut magic);
         if begins.is_err() || magic != *MAGIC {
-            return Err(io::Error::other("it is no recording of this version of Ropewalk"));
+            return Err(io::Error::other(
+                "this is not a recording made by this version of Ropewalk",
+            ));
         }
         let streams = [(1, 1), (2, 2)].into();
         Ok(Player { input, sum: 0, calls: 0, buffer: Vec::new(), streams })

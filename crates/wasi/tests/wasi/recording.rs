@@ -161,7 +161,7 @@ fn damaged_recordings_are_errors() {
         replay_something(bytes[..i].to_vec()).expect_err("it is cut off");
     }
     let error = WasiCtx::builder().replay(Cursor::new("something else")).unwrap_err();
-    assert!(error.to_string().contains("it is no recording"), "{error}");
+    assert!(error.to_string().contains("this is not a recording"), "{error}");
 }
 
 #[test]
@@ -178,7 +178,8 @@ fn a_bit_that_is_not_as_it_was_recorded_is_found_wherever_it_is() {
         damaged[bit / 8] ^= 1 << (bit % 8);
         let error = replay_something(damaged).expect_err("it is damaged").to_string();
         // The beginning has the version.
-        let says = if bit / 8 < 16 { "it is no recording" } else { "the recording is damaged" };
+        let says =
+            if bit / 8 < 16 { "this is not a recording" } else { "the recording is damaged" };
         assert!(error.contains(says), "bit {bit}: {error}");
     }
 }
