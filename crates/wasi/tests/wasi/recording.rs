@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 
 /// A recording in memory.
 #[derive(Clone, Default)]
-struct Tape(Arc<Mutex<Vec<u8>>>);
+struct SharedFile(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Tape {
+impl Write for SharedFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().extend(bytes);
         Ok(bytes.len())
@@ -25,7 +25,7 @@ impl Write for Tape {
     }
 }
 
-impl Tape {
+impl SharedFile {
     fn bytes(&self) -> Vec<u8> {
         self.0.lock().unwrap().clone()
     }
@@ -99,13 +99,13 @@ fn a_replayed_program_gets_all_that_it_got() {
     let scratch = tempfile::tempdir().unwrap();
     let (ours, theirs) = UnixStream::pair().unwrap();
     (&theirs).write_all(b"received").unwrap();
-    let (tape, out, error) = (Tape::default(), output(), output());
+    let (recording, out, error) = (SharedFile::default(), output(), output());
     let mut builder = WasiCtx::builder();
     builder.args(&["program", "argument"]).env("NAME", "value");
     builder.stdin(MemoryInputPipe::new("typed")).stdout(out.clone()).stderr(error.clone());
     builder.preopened_dir(scratch.path(), "/", DirPerms::all(), FilePerms::all()).unwrap();
     builder.preopened_socket(ours).unwrap();
-    let seen = uses(&mut with(builder.record(tape.clone()).unwrap()));
+    let seen = uses(&mut with(builder.record(recording.clone()).unwrap()));
     let texts = (out.text(), error.text());
     assert_eq!((&*texts.0, &*texts.1), ("out, moved", "error"));
 
@@ -114,7 +114,7 @@ fn a_replayed_program_gets_all_that_it_got() {
     let (out, error) = (output(), output());
     let mut builder = WasiCtx::builder();
     builder.stdout(out.clone()).stderr(error.clone());
-    let mut program = with(builder.replay(Cursor::new(tape.bytes())).unwrap());
+    let mut program = with(builder.replay(Cursor::new(recording.bytes())).unwrap());
     for ((errno, memory), (again, memory_again)) in seen.iter().zip(uses(&mut program)) {
         assert_eq!(*errno, again);
         assert!(*memory == memory_again);
@@ -126,37 +126,37 @@ fn a_replayed_program_gets_all_that_it_got() {
 
 #[test]
 fn a_program_that_does_something_else_is_ended() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 4]), 0);
     drop(program);
-    let replay = || with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+    let replay = || with(WasiCtx::builder().replay(Cursor::new(recording.bytes())).unwrap());
     let error = replay().try_call("random_get", &[0x6000, 5]).unwrap_err();
-    let says = "the program does not do what was recorded: \
-                call 1 was random_get(24576, 4), and is random_get(24576, 5)";
+    let says = "the program differs from the recording: \
+                call 1 was random_get(24576, 4), but is random_get(24576, 5)";
     assert!(error.to_string().starts_with(says), "{error}");
     let error = replay().try_call("sched_yield", &[]).unwrap_err();
-    assert!(error.to_string().contains("and is sched_yield()"), "{error}");
+    assert!(error.to_string().contains("but is sched_yield()"), "{error}");
 }
 
 #[test]
 fn the_end_of_a_program_is_recorded() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert!(program.try_call("proc_raise", &[6]).unwrap_err().is::<I32Exit>());
-    let mut program = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+    let mut program = with(WasiCtx::builder().replay(Cursor::new(recording.bytes())).unwrap());
     let error = program.try_call("proc_raise", &[6]).unwrap_err();
     assert_eq!(error.downcast_ref::<I32Exit>(), Some(&I32Exit(134)));
 }
 
 #[test]
 fn damaged_recordings_are_errors() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     drop(program);
-    let bytes = tape.bytes();
+    let bytes = recording.bytes();
     for i in 0..bytes.len() {
         replay_something(bytes[..i].to_vec()).expect_err("it is cut off");
     }
@@ -166,12 +166,12 @@ fn damaged_recordings_are_errors() {
 
 #[test]
 fn a_bit_that_is_not_as_it_was_recorded_is_found_wherever_it_is() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     drop(program);
-    let bytes = tape.bytes();
+    let bytes = recording.bytes();
     replay_something(bytes.clone()).unwrap();
     for bit in 0..8 * bytes.len() {
         let mut damaged = bytes.clone();
@@ -186,11 +186,11 @@ fn a_bit_that_is_not_as_it_was_recorded_is_found_wherever_it_is() {
 
 #[test]
 fn a_context_knows_whether_it_has_replayed_all() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("sched_yield", &[]), 0);
     assert!(!program.context().has_replayed_all(), "it replays nothing");
-    let mut program = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+    let mut program = with(WasiCtx::builder().replay(Cursor::new(recording.bytes())).unwrap());
     assert!(!program.context().has_replayed_all());
     assert_eq!(program.call("sched_yield", &[]), 0);
     assert!(program.context().has_replayed_all());
@@ -198,12 +198,12 @@ fn a_context_knows_whether_it_has_replayed_all() {
 
 #[test]
 fn a_call_that_is_not_where_it_was_recorded_is_found() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     drop(program);
-    let bytes = tape.bytes();
+    let bytes = recording.bytes();
     let (beginning, calls) = bytes.split_at(16);
     let (first, second) = calls.split_at(calls.len() / 2);
     for swapped in [[second, first], [first, first], [second, second]] {
@@ -222,7 +222,7 @@ fn replay_something(bytes: Vec<u8>) -> ropewalk::Result<()> {
 }
 
 /// A recording of which only the first bytes can be written.
-struct Full(Tape, usize);
+struct Full(SharedFile, usize);
 
 impl Write for Full {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -240,10 +240,10 @@ impl Write for Full {
 #[test]
 fn a_recording_that_cannot_be_written_changes_nothing_for_the_program() {
     let run = |room: usize| {
-        let tape = Tape::default();
+        let recording = SharedFile::default();
         let mut builder = WasiCtx::builder();
         let random = |bytes: &mut [u8]| bytes.fill(7);
-        let full = Full(tape.clone(), room);
+        let full = Full(recording.clone(), room);
         let mut program = with(builder.stdout(output()).random(random).record(full).unwrap());
         for _ in 0..100 {
             assert_eq!(program.call("random_get", &[0x6000, 1000]), 0);
@@ -252,7 +252,7 @@ fn a_recording_that_cannot_be_written_changes_nothing_for_the_program() {
         assert_eq!(program.write(1, "out"), Ok(3));
         let end = program.try_call("proc_raise", &[9]).unwrap_err();
         assert_eq!(end.downcast_ref::<I32Exit>(), Some(&I32Exit(128 + 9)));
-        (program.context().finish_recording(), tape.bytes())
+        (program.context().finish_recording(), recording.bytes())
     };
     let (finished, whole) = run(1 << 20);
     finished.unwrap();
@@ -278,29 +278,29 @@ fn a_recording_that_cannot_be_written_changes_nothing_for_the_program() {
 
 #[test]
 fn what_was_kept_back_is_written_when_a_recording_is_finished() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
-    let before = tape.bytes().len();
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
+    let before = recording.bytes().len();
     assert_eq!(program.call("random_get", &[0x6000, 4]), 0);
-    assert_eq!(tape.bytes().len(), before);
+    assert_eq!(recording.bytes().len(), before);
     program.context().finish_recording().unwrap();
-    let len = tape.bytes().len();
+    let len = recording.bytes().len();
     assert!(len > before);
     // Nothing is recorded any more, and there is nothing to finish.
     assert_eq!(program.call("sched_yield", &[]), 0);
     program.context().finish_recording().unwrap();
-    assert_eq!(tape.bytes().len(), len);
+    assert_eq!(recording.bytes().len(), len);
 }
 
 /// What a call writes into memory is recorded, and not the room that it had.
 #[test]
 fn only_what_was_written_is_recorded() {
     let scratch = tempfile::tempdir().unwrap();
-    let tape = Tape::default();
+    let recording = SharedFile::default();
     let mut builder = WasiCtx::builder();
     builder.preopened_dir(scratch.path(), "/", DirPerms::all(), FilePerms::all()).unwrap();
     let mut program =
-        with(builder.stdin(MemoryInputPipe::new("typed")).record(tape.clone()).unwrap());
+        with(builder.stdin(MemoryInputPipe::new("typed")).record(recording.clone()).unwrap());
     let [vectors, count] = program.vector(0x8000, 0x8000);
     // Two entries; of a thousand clocks, one that has come.
     let mut subscriptions = vec![0; 1000 * 48];
@@ -317,12 +317,12 @@ fn only_what_was_written_is_recorded() {
         ("fd_prestat_dir_name", vec![ROOT.into(), 0x8000, 0x8000]),
     ];
     for (name, arguments) in calls {
-        let before = tape.bytes().len();
+        let before = recording.bytes().len();
         if name == "poll_oneoff" {
             program.write_at(0x20000, &subscriptions);
         }
         program.call(name, &arguments);
-        let len = tape.bytes().len() - before;
+        let len = recording.bytes().len() - before;
         assert!(len < 200, "{name}: {len} bytes");
     }
 }
@@ -345,9 +345,9 @@ fn however_much_was_written_is_recorded_in_parts() {
         store.data_mut().finish_recording().unwrap();
         ended.map(|()| memory.data(&store).unwrap().to_vec())
     };
-    let tape = Tape::default();
-    let seen = run(WasiCtx::builder().record(tape.clone()).unwrap()).unwrap();
-    let bytes = tape.bytes();
+    let recording = SharedFile::default();
+    let seen = run(WasiCtx::builder().record(recording.clone()).unwrap()).unwrap();
+    let bytes = recording.bytes();
     assert!(bytes.len() < MUCH as usize + 2000, "{}", bytes.len());
     assert!(run(WasiCtx::builder().replay(Cursor::new(bytes.clone())).unwrap()).unwrap() == seen);
     // One that was cut off is noticed wherever that is.
@@ -362,32 +362,32 @@ fn however_much_was_written_is_recorded_in_parts() {
 fn every_function_is_recorded() {
     // Those that do not return are the same without.
     for (name, parameters) in FUNCTIONS.iter().filter(|(name, _)| *name != "proc_exit") {
-        let tape = Tape::default();
-        let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
-        let before = tape.bytes().len();
+        let recording = SharedFile::default();
+        let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
+        let before = recording.bytes().len();
         let arguments = vec![77; parameters.len()];
         let errno = program.try_call(name, &arguments).ok();
         drop(program);
-        assert!(tape.bytes().len() > before, "{name}");
-        let mut program = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+        assert!(recording.bytes().len() > before, "{name}");
+        let mut program = with(WasiCtx::builder().replay(Cursor::new(recording.bytes())).unwrap());
         assert_eq!(program.try_call(name, &arguments).ok(), errno, "{name}");
     }
 }
 
 #[test]
 fn what_others_may_have_seen_is_in_the_recording_at_once() {
-    let tape = Tape::default();
+    let recording = SharedFile::default();
     let out = output();
     let mut builder = WasiCtx::builder();
-    let mut program = with(builder.stdout(out.clone()).record(tape.clone()).unwrap());
-    let before = tape.bytes().len();
+    let mut program = with(builder.stdout(out.clone()).record(recording.clone()).unwrap());
+    let before = recording.bytes().len();
     for _ in 0..100 {
         assert_eq!(program.call("clock_time_get", &[0, 1, RESULT.into()]), 0);
     }
-    assert_eq!(tape.bytes().len(), before, "asking for the time writes nothing");
+    assert_eq!(recording.bytes().len(), before, "asking for the time writes nothing");
     program.write(1, "out").unwrap();
     // If the program were killed now, all would be there.
-    let mut replay = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+    let mut replay = with(WasiCtx::builder().replay(Cursor::new(recording.bytes())).unwrap());
     for _ in 0..100 {
         assert_eq!(replay.call("clock_time_get", &[0, 1, RESULT.into()]), 0);
     }

@@ -402,11 +402,11 @@ fn a_file_that_has_vanished_or_changed_its_kind_is_reported() {
 
     fs::remove_file(&file).unwrap();
     let error = restore_error(&mut builder, &state);
-    assert_eq!(error.to_string(), "descriptor 4: `file` below `/` is not there any more");
+    assert_eq!(error.to_string(), "descriptor 4: `file` below `/` does not exist any more");
     assert!(!file.exists(), "nothing is created");
     fs::create_dir(&file).unwrap();
     let error = restore_error(&mut builder, &state);
-    assert_eq!(error.to_string(), "descriptor 4: `file` below `/` is no file any more");
+    assert_eq!(error.to_string(), "descriptor 4: `file` below `/` is not a file any more");
     fs::remove_dir(&file).unwrap();
     // Nobody is at the other end of it, and nobody waits for that.
     rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, 0o600.into(), 0)
@@ -418,7 +418,7 @@ fn a_file_that_has_vanished_or_changed_its_kind_is_reported() {
     fs::remove_dir(&folder).unwrap();
     fs::write(&folder, "").unwrap();
     let error = restore_error(&mut builder, &state);
-    assert_eq!(error.to_string(), "descriptor 5: `folder` below `/` is no directory any more");
+    assert_eq!(error.to_string(), "descriptor 5: `folder` below `/` is not a directory any more");
     fs::remove_file(&folder).unwrap();
     assert!(matches!(restore_error(&mut builder, &state), RestoreError::Vanished { fd: 5, .. }));
     // The builder has lost nothing by all that.

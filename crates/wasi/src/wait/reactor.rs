@@ -1,11 +1,10 @@
-//! Waiting without blocking the thread that waits.
+//! Waits without blocking a thread for each call.
 //!
-//! No runtime is assumed: a call that waits can be polled by any. So there is one
-//! thread in the process that waits for all of them and wakes whoever has to be polled.
-//! It is started by the first call that waits, and by none that blocks.
+//! Asynchronous calls can run on any executor. A single thread of the process waits for all of
+//! them and wakes their tasks. The first asynchronous wait starts it.
 //!
 //! ```text
-//!   a call that waits                  the thread
+//!   a waiting call                     the thread
 //!   +--------------------+  add        +---------------------------------+
 //!   | Ready: a number,   | ----------> | epoll: descriptors, with numbers|
 //!   | sources            |             | times, with numbers             |
@@ -13,10 +12,10 @@
 //!            polled again     wake     +---------------------------------+
 //! ```
 //!
-//! A number whose waker is gone has been woken. Each wait has a number of its own, and
-//! takes everything back that it has added.
+//! Each wait has its own number. A number without a waker has been woken. A wait removes what it
+//! has added when it is dropped.
 
-use crate::errno::Result;
+use crate::abi::errno::Result;
 use crate::wait::{Interest, Source, Wait, timespec};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
@@ -30,30 +29,30 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// The number of the descriptor by which the thread is told that there is an earlier
-/// time. Waits have other numbers.
-const TOLD: u64 = 0;
+/// The number of the event descriptor that tells the thread about an earlier time. Waits have
+/// other numbers.
+const NOTIFY: u64 = 0;
 
-/// How many events are taken at a time.
+/// The maximum number of events per `epoll_wait`.
 const EVENTS: usize = 64;
 
-/// What the thread waits for.
+/// The state that waiting calls share with the thread.
 struct Reactor {
     epoll: OwnedFd,
-    told: OwnedFd,
+    notify: OwnedFd,
     waits: Mutex<Waits>,
 }
 
 #[derive(Default)]
 struct Waits {
-    /// The last number that was given.
+    /// The number of the newest wait.
     last: u64,
-    /// Whom to wake. Those that are not here any more have been woken.
+    /// The wakers of waits that have not been woken.
     wakers: HashMap<u64, Waker>,
     times: BTreeSet<(Instant, u64)>,
 }
 
-/// The reactor of the process, which is started if there is none yet.
+/// The reactor of the process, which the first call starts.
 fn reactor() -> rustix::io::Result<&'static Reactor> {
     static REACTOR: Mutex<Option<&Reactor>> = Mutex::new(None);
     let mut started = lock(&REACTOR);
@@ -66,8 +65,8 @@ fn reactor() -> rustix::io::Result<&'static Reactor> {
     Ok(started.insert(reactor))
 }
 
-/// Nothing panics with a lock. Wakers, which are made by others and may do anything,
-/// are neither cloned, woken nor dropped while there is one.
+/// Locks a mutex. No code panics while it holds a lock, since wakers, which may run arbitrary
+/// code, are not cloned, woken or dropped then.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -75,12 +74,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Reactor {
     fn new() -> rustix::io::Result<Reactor> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let told = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        epoll::add(&epoll, &told, EventData::new_u64(TOLD), EventFlags::IN)?;
-        Ok(Reactor { epoll, told, waits: Mutex::default() })
+        let notify = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        epoll::add(&epoll, &notify, EventData::new_u64(NOTIFY), EventFlags::IN)?;
+        Ok(Reactor { epoll, notify, waits: Mutex::default() })
     }
 
-    /// Has somebody woken at a time, if there is one; returns the number.
+    /// Adds a wait with a waker and an optional time; returns its number.
     fn begin(&self, until: Option<Instant>, waker: Waker) -> u64 {
         let mut waits = lock(&self.waits);
         waits.last += 1;
@@ -91,14 +90,14 @@ impl Reactor {
             waits.times.insert((until, number));
             drop(waits);
             if is_first {
-                // A counter that is full has not been read, so it tells the same.
-                let _ = rustix::io::write(&self.told, &1u64.to_ne_bytes());
+                // If the counter is full, the thread has not read an earlier notification.
+                let _ = rustix::io::write(&self.notify, &1u64.to_ne_bytes());
             }
         }
         number
     }
 
-    /// Whether somebody has been woken; if not, this is whom to wake.
+    /// Whether a wait has been woken; if not, replaces its waker.
     fn poll(&self, number: u64, waker: Waker) -> Poll<()> {
         let mut waits = lock(&self.waits);
         let Some(place) = waits.wakers.get_mut(&number) else { return Poll::Ready(()) };
@@ -122,35 +121,34 @@ impl Reactor {
         loop {
             self.wait();
             let mut events = Vec::with_capacity(EVENTS);
-            // It cannot fail but by a signal, since it is a valid descriptor and does
-            // not wait.
+            // This fails only if a signal arrives.
             let room = rustix::buffer::spare_capacity(&mut events);
             let _ = epoll::wait(&self.epoll, room, Some(&timespec(Duration::ZERO)));
             let numbers = events.iter().map(|event| event.data.u64());
             for waker in self.due(numbers) {
-                // Whoever panics here must not keep the others waiting.
+                // A waker that panics must not affect the others.
                 let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
             }
         }
     }
 
-    /// Waits for an event or the first of the times. Descriptors are waited for
-    /// through that of `epoll`, which by itself counts in milliseconds only.
+    /// Waits for an event or the first time. `poll` waits for the descriptor of `epoll`, since
+    /// `epoll_wait` counts only milliseconds.
     fn wait(&self) {
         let first = lock(&self.waits).times.first().map(|(time, _)| *time);
         let rest = first.map(|time| timespec(time.saturating_duration_since(Instant::now())));
         let mut fds = [PollFd::new(&self.epoll, PollFlags::IN)];
-        // A signal is as good a reason to look again as any.
+        // After a signal the caller polls again.
         let _ = poll(&mut fds, rest.as_ref());
     }
 
-    /// Takes the wakers of those whose event or time has come.
+    /// Takes the wakers of the waits whose event or time has arrived.
     fn due(&self, numbers: impl Iterator<Item = u64>) -> Vec<Waker> {
         let mut waits = lock(&self.waits);
         let mut due = Vec::new();
         for number in numbers {
-            if number == TOLD {
-                let _ = rustix::io::read(&self.told, &mut [0; 8]);
+            if number == NOTIFY {
+                let _ = rustix::io::read(&self.notify, &mut [0; 8]);
             }
             due.extend(waits.wakers.remove(&number));
         }
@@ -165,7 +163,7 @@ impl Reactor {
     }
 }
 
-/// The future that is ready when what is waited for is.
+/// A future that completes when a wait ends.
 pub(crate) struct Ready {
     wait: Wait,
     state: State,
@@ -173,12 +171,12 @@ pub(crate) struct Ready {
 
 enum State {
     New,
-    /// The time had come already, so it only lets others run.
+    /// The time is in the past, so the future only yields once.
     Yields,
     Waits(Added),
 }
 
-/// What the reactor has of a wait, until this is dropped.
+/// A wait in the reactor, which is removed on drop.
 struct Added {
     reactor: &'static Reactor,
     number: u64,
@@ -189,8 +187,8 @@ struct Added {
 /// A descriptor in the reactor.
 enum Descriptor {
     Own(Source),
-    /// Another descriptor of a source that somebody else waits for too: a reactor has
-    /// each only once.
+    /// A duplicate of a descriptor that another wait has added, since `epoll` accepts each
+    /// descriptor only once.
     Duplicate(OwnedFd),
 }
 
@@ -234,7 +232,7 @@ impl Future for Ready {
     }
 }
 
-/// Sources, each of them once: a program may name one as often as it likes.
+/// Merges the interests in each source.
 fn distinct(sources: &[(Source, Interest)]) -> BTreeMap<RawFd, (&Source, EventFlags)> {
     let mut distinct = BTreeMap::new();
     for (source, interest) in sources {
@@ -281,7 +279,7 @@ impl Added {
 impl Drop for Added {
     fn drop(&mut self) {
         for descriptor in &self.descriptors {
-            // It is there, unless the host has closed one of its own standard streams.
+            // This fails only if the host has closed its own standard stream.
             let _ = epoll::delete(&self.reactor.epoll, descriptor);
         }
         self.reactor.end(self.number, self.until);

@@ -1,27 +1,27 @@
-//! Directories: the only way to files.
+//! Open directories and their listings.
 //!
-//! Paths are resolved by `cap-std`, which never leaves the directory that it begins
-//! in: neither by `..`, nor by a link, nor by one that is put there meanwhile.
+//! Files can be opened only through directories. `cap-std` resolves paths and never leaves the
+//! directory, neither by `..` nor by links, even if links are created concurrently.
 
+use crate::abi::errno::{Failure, Result};
 use crate::abi::{FileType, Filestat, timestamp};
-use crate::errno::{Failure, Result};
 use cap_std::fs::{Dir, FileTypeExt as _, Metadata, MetadataExt as _};
 use rustix::fs::AtFlags;
 use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-/// A directory that is open.
+/// An open directory.
 pub(crate) struct Directory {
-    /// Shared with what is opened below it, which may outlast it, if that must be found again.
+    /// Shared with the origins of files below it, which may outlive the descriptor.
     pub(crate) dir: Arc<Dir>,
-    /// The name under which the program found it, if it did not open it itself.
+    /// The name of a preopened directory.
     pub(crate) preopened_as: Option<String>,
-    /// What is in it, as it was when the program began to list it.
+    /// The entries at the time when the program began to list them.
     pub(crate) listing: Option<Vec<Entry>>,
 }
 
-/// A name in a directory.
+/// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) name: Vec<u8>,
@@ -34,21 +34,21 @@ impl Directory {
         Directory { dir: Arc::new(dir), preopened_as, listing: None }
     }
 
-    /// What is in it, from an entry on. It is read anew when a program begins at
-    /// the first; until then every number means the same entry. `begun` is what has been read
-    /// in earlier pieces of the same call.
+    /// The entries from an index on. The directory is read again when a program starts at index
+    /// 0, so the indices of a listing stay valid. `partial` is the listing of earlier chunks of the
+    /// same call.
     pub(crate) fn entries(
         &mut self,
         from: u64,
-        begun: &mut Option<Box<Listing>>,
+        partial: &mut Option<Box<Listing>>,
     ) -> Result<&[Entry]> {
         if from == 0 || self.listing.is_none() {
-            let mut listing = match begun.take() {
+            let mut listing = match partial.take() {
                 Some(listing) => listing,
                 None => Box::new(Listing::new(self.dir.as_fd())?),
             };
             if !listing.read(self.dir.as_fd())? {
-                *begun = Some(listing);
+                *partial = Some(listing);
                 return Err(Failure::Again);
             }
             self.listing = Some(listing.entries);
@@ -59,17 +59,17 @@ impl Directory {
     }
 }
 
-/// How many entries of a directory are read at once.
-const ENTRIES_AT_ONCE: usize = 4096;
+/// How many entries are read in a chunk.
+const CHUNK: usize = 4096;
 
-/// The entries of a directory that have been read, with itself and its parent first.
+/// A listing that is being read. It begins with the directory and its parent.
 pub(crate) struct Listing {
     rest: rustix::fs::Dir,
     entries: Vec<Entry>,
 }
 
 impl Listing {
-    /// The parent may be outside of what the program sees, so it has no number.
+    /// The parent has no inode number, since the program may have no access to it.
     fn new(fd: BorrowedFd<'_>) -> Result<Listing> {
         let own = rustix::fs::fstat(fd)?.st_ino;
         let filetype = FileType::Directory;
@@ -78,9 +78,9 @@ impl Listing {
         Ok(Listing { rest: rustix::fs::Dir::read_from(fd)?, entries })
     }
 
-    /// Reads the next entries; returns whether that was all.
+    /// Reads the next chunk; returns whether the listing is complete.
     fn read(&mut self, fd: BorrowedFd<'_>) -> Result<bool> {
-        for _ in 0..ENTRIES_AT_ONCE {
+        for _ in 0..CHUNK {
             let Some(entry) = self.rest.next() else { return Ok(true) };
             let entry = entry?;
             let name = entry.file_name();
@@ -88,7 +88,7 @@ impl Listing {
                 continue;
             }
             let filetype = match entry.file_type() {
-                // Some file systems do not say.
+                // Some file systems do not return types.
                 rustix::fs::FileType::Unknown => {
                     rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)
                         .map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).into())
@@ -103,7 +103,7 @@ impl Listing {
     }
 }
 
-/// What is known of a path.
+/// Converts the metadata of a path.
 pub(crate) fn filestat(metadata: &Metadata) -> Filestat {
     Filestat {
         dev: metadata.dev(),

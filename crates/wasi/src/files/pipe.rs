@@ -3,14 +3,14 @@
 use std::io::IoSlice;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A standard input that is known in advance. Clones are the same pipe.
+/// A standard input whose contents are known in advance. Clones are the same pipe.
 ///
 /// ```
 /// use ropewalk_wasi::{MemoryInputPipe, WasiCtx};
 ///
 /// let input = MemoryInputPipe::new("first line\nsecond line\n");
 /// let ctx = WasiCtx::builder().stdin(input.clone()).build();
-/// // ... a program runs with it, and reads as much as it likes.
+/// // ... a program runs and reads some of it.
 /// # drop(ctx);
 /// assert_eq!(input.unread(), 23);
 /// assert_eq!(input.take_unread(), b"first line\nsecond line\n");
@@ -22,18 +22,18 @@ pub struct MemoryInputPipe {
 }
 
 impl MemoryInputPipe {
-    /// An input with these bytes, after which it ends.
+    /// An input with these bytes.
     pub fn new(bytes: impl Into<Vec<u8>>) -> MemoryInputPipe {
         MemoryInputPipe { unread: Arc::new(Mutex::new(bytes.into().into())) }
     }
 
-    /// How many bytes the program has not read yet.
+    /// The number of bytes that the program has not read yet.
     pub fn unread(&self) -> usize {
         lock(&self.unread).len()
     }
 
-    /// Takes what the program has not read yet, so that it can be given to another input. For
-    /// the program, this one has ended.
+    /// Takes the bytes that the program has not read yet, for another input. The program then finds
+    /// the end of this one.
     pub fn take_unread(&self) -> Vec<u8> {
         std::mem::take(&mut *lock(&self.unread)).into()
     }
@@ -48,7 +48,7 @@ impl MemoryInputPipe {
     }
 }
 
-/// A standard output or error that is kept. Clones are the same pipe.
+/// A standard output or error that stores its contents. Clones are the same pipe.
 ///
 /// ```
 /// use ropewalk::{Engine, Linker, Module, Store};
@@ -68,7 +68,7 @@ impl MemoryInputPipe {
 /// let mut linker = Linker::new(&engine);
 /// ropewalk_wasi::add_to_linker(&mut linker, |ctx| ctx)?;
 ///
-/// // It has room for six bytes.
+/// // A pipe with room for six bytes.
 /// let output = MemoryOutputPipe::new(6);
 /// let mut store = Store::new(&engine, WasiCtx::builder().stdout(output.clone()).build());
 /// let instance = linker.instantiate(&mut store, &module)?;
@@ -91,40 +91,40 @@ pub struct MemoryOutputPipe {
 #[derive(Debug, Default)]
 struct Written {
     bytes: Vec<u8>,
-    /// How many of them the host has looked at.
+    /// How many of the bytes the host has read.
     seen: usize,
 }
 
 impl MemoryOutputPipe {
-    /// A pipe that takes this many bytes. What is written beyond fails with `EPIPE`.
+    /// A pipe with room for this many bytes. Further writes fail with `EPIPE`.
     pub fn new(capacity: usize) -> MemoryOutputPipe {
         MemoryOutputPipe { written: Arc::default(), capacity }
     }
 
-    /// What has been written.
+    /// The written bytes.
     pub fn contents(&self) -> Vec<u8> {
-        self.look(<[u8]>::to_vec)
+        self.read(<[u8]>::to_vec)
     }
 
-    /// What has been written, as text; what is not UTF-8 is replaced.
+    /// The written bytes as text, with invalid UTF-8 replaced.
     pub fn text(&self) -> String {
-        self.look(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        self.read(|bytes| String::from_utf8_lossy(bytes).into_owned())
     }
 
-    /// How many bytes have been written since the host last looked at what was, by
-    /// [`contents`](Self::contents) or [`text`](Self::text).
+    /// The number of bytes written since the last call of [`contents`](Self::contents) or
+    /// [`text`](Self::text).
     pub fn unseen(&self) -> usize {
         let written = lock(&self.written);
         written.bytes.len() - written.seen
     }
 
-    fn look<R>(&self, at: impl FnOnce(&[u8]) -> R) -> R {
+    fn read<R>(&self, read: impl FnOnce(&[u8]) -> R) -> R {
         let mut written = lock(&self.written);
         written.seen = written.bytes.len();
-        at(&written.bytes)
+        read(&written.bytes)
     }
 
-    /// Nothing if there is no room at all.
+    /// Returns the number of bytes written, or nothing if the pipe is full.
     pub(crate) fn write(&self, buffers: &[IoSlice<'_>]) -> Option<usize> {
         let written = &mut lock(&self.written).bytes;
         let before = written.len();
@@ -138,7 +138,7 @@ impl MemoryOutputPipe {
     }
 }
 
-/// Whoever panicked while it had the lock left the bytes in order.
+/// A panic while the lock is held leaves the bytes consistent, so poisoning is ignored.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_takes_no_more_than_its_capacity() {
+    fn an_output_accepts_its_capacity() {
         let pipe = MemoryOutputPipe::new(3);
         assert_eq!(pipe.write(&[IoSlice::new(b"ab"), IoSlice::new(b"cd")]), Some(3));
         assert_eq!(pipe.write(&[IoSlice::new(b"e")]), None);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unread_can_be_given_to_another_input() {
+    fn unread_bytes_can_be_taken() {
         let pipe = MemoryInputPipe::new("abc");
         assert_eq!(pipe.read(&mut [0]), 1);
         assert_eq!(pipe.take_unread(), b"bc");

@@ -1,10 +1,13 @@
-//! The numbers, flags and layouts of the specification.
+//! Numbers, flags and layouts of the specification, and access to a program's memory.
 
-use crate::errno::{Errno, Result};
+pub(crate) mod errno;
+pub(crate) mod guest_memory;
+
+use errno::{Errno, Result};
 use serde::{Deserialize, Serialize};
 
-/// Which of the two versions a program was made for. They differ in three layouts
-/// and one enumeration.
+/// The version of WASI that a program uses. The versions differ in three layouts and one
+/// enumeration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
     /// `wasi_unstable`
@@ -14,7 +17,7 @@ pub(crate) enum Version {
 }
 
 bitflags::bitflags! {
-    /// What a descriptor can be used for.
+    /// The operations that a descriptor allows.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct Rights: u64 {
         const FD_DATASYNC = 1 << 0;
@@ -49,7 +52,7 @@ bitflags::bitflags! {
         const SOCK_ACCEPT = 1 << 29;
     }
 
-    /// How a descriptor behaves.
+    /// Flags of a descriptor.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct FdFlags: u16 {
         const APPEND = 1;
@@ -59,7 +62,7 @@ bitflags::bitflags! {
         const SYNC = 16;
     }
 
-    /// How a path is opened.
+    /// Flags for opening a path.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct OFlags: u16 {
         const CREAT = 1;
@@ -68,7 +71,7 @@ bitflags::bitflags! {
         const TRUNC = 8;
     }
 
-    /// How a path is looked up.
+    /// Flags for resolving a path.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct LookupFlags: u32 {
         const SYMLINK_FOLLOW = 1;
@@ -83,7 +86,7 @@ bitflags::bitflags! {
         const MTIM_NOW = 8;
     }
 
-    /// How data are received.
+    /// Flags for receiving data.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct RiFlags: u16 {
         const PEEK = 1;
@@ -99,11 +102,14 @@ bitflags::bitflags! {
 }
 
 impl Rights {
-    /// What a file must be open for writing for.
+    /// The rights that require a file to be open for writing.
     pub(crate) const WRITING: Rights =
         Rights::FD_WRITE.union(Rights::FD_ALLOCATE).union(Rights::FD_FILESTAT_SET_SIZE);
 
-    /// All that a file can have.
+    /// Rights whose lack means that the file was not opened for them, which is `EBADF`.
+    pub(crate) const DATA: Rights = Rights::WRITING.union(Rights::FD_READ);
+
+    /// All rights of a file.
     pub(crate) const FILE: Rights = Rights::WRITING
         .union(Rights::FD_READ)
         .union(Rights::FD_DATASYNC)
@@ -116,7 +122,7 @@ impl Rights {
         .union(Rights::FD_FILESTAT_SET_TIMES)
         .union(Rights::POLL_FD_READWRITE);
 
-    /// What changes the contents of a directory.
+    /// The rights to change the contents of a directory.
     pub(crate) const MUTATING: Rights = Rights::PATH_CREATE_DIRECTORY
         .union(Rights::PATH_CREATE_FILE)
         .union(Rights::PATH_LINK_SOURCE)
@@ -129,7 +135,7 @@ impl Rights {
         .union(Rights::PATH_REMOVE_DIRECTORY)
         .union(Rights::PATH_UNLINK_FILE);
 
-    /// All that a directory can have.
+    /// All rights of a directory.
     pub(crate) const DIRECTORY: Rights = Rights::MUTATING
         .union(Rights::PATH_OPEN)
         .union(Rights::FD_READDIR)
@@ -138,24 +144,24 @@ impl Rights {
         .union(Rights::PATH_FILESTAT_SET_SIZE)
         .union(Rights::FD_FILESTAT_GET);
 
-    /// All that a standard stream which is no file can have.
+    /// All rights of a standard stream that is not a file.
     pub(crate) const STREAM: Rights = Rights::FD_READ
         .union(Rights::FD_WRITE)
         .union(Rights::FD_FDSTAT_SET_FLAGS)
         .union(Rights::FD_FILESTAT_GET)
         .union(Rights::POLL_FD_READWRITE);
 
-    /// All that a connection can have.
+    /// All rights of a connection.
     pub(crate) const SOCKET: Rights = Rights::STREAM.union(Rights::SOCK_SHUTDOWN);
 
-    /// All that a socket which waits for connections can have.
+    /// All rights of a listening socket.
     pub(crate) const LISTENER: Rights = Rights::FD_FDSTAT_SET_FLAGS
         .union(Rights::FD_FILESTAT_GET)
         .union(Rights::POLL_FD_READWRITE)
         .union(Rights::SOCK_ACCEPT);
 }
 
-/// What a descriptor or a path is.
+/// The type of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 #[allow(dead_code, reason = "the specification's")]
@@ -179,13 +185,13 @@ impl From<rustix::fs::FileType> for FileType {
             rustix::fs::FileType::Socket => FileType::SocketStream,
             rustix::fs::FileType::CharacterDevice => FileType::CharacterDevice,
             rustix::fs::FileType::BlockDevice => FileType::BlockDevice,
-            // The specification has none for pipes.
+            // The specification has no type for pipes.
             rustix::fs::FileType::Fifo | rustix::fs::FileType::Unknown => FileType::Unknown,
         }
     }
 }
 
-/// Flags that the specification has, or `EINVAL`.
+/// Decodes flags; unknown bits are `EINVAL`.
 pub(crate) fn flags<F: bitflags::Flags>(bits: u32) -> Result<F>
 where
     F::Bits: TryFrom<u32>,
@@ -194,13 +200,12 @@ where
     Ok(F::from_bits(bits).ok_or(Errno::INVAL)?)
 }
 
-/// Rights as a program asks for them: those that the specification does not have
-/// are not an error, since some programs ask for all bits.
+/// Decodes rights. Unknown bits are ignored, since some programs set all bits.
 pub(crate) fn rights(bits: i64) -> Rights {
     Rights::from_bits_truncate(bits as u64)
 }
 
-/// `fdstat`: 24 bytes.
+/// The record `fdstat`.
 pub(crate) struct Fdstat {
     pub(crate) filetype: FileType,
     pub(crate) flags: FdFlags,
@@ -221,8 +226,7 @@ impl Fdstat {
     }
 }
 
-/// `filestat`: 64 bytes, or 56 in the older version, whose count of links is a
-/// 32-bit number.
+/// The record `filestat`: 64 bytes, or 56 in the older version, which counts links in 32 bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filestat {
     pub(crate) dev: u64,
@@ -230,15 +234,15 @@ pub(crate) struct Filestat {
     pub(crate) filetype: FileType,
     pub(crate) nlink: u64,
     pub(crate) size: u64,
-    /// In nanoseconds since 1970, as the others.
+    /// In nanoseconds since 1970, like the other times.
     pub(crate) atim: u64,
     pub(crate) mtim: u64,
     pub(crate) ctim: u64,
 }
 
 impl Filestat {
-    /// Of something that nothing is known of.
-    pub(crate) fn nothing(filetype: FileType) -> Filestat {
+    /// A record with only the type.
+    pub(crate) fn only_type(filetype: FileType) -> Filestat {
         let (dev, ino, nlink, size) = (0, 0, 0, 0);
         Filestat { dev, ino, filetype, nlink, size, atim: 0, mtim: 0, ctim: 0 }
     }
@@ -272,19 +276,19 @@ impl Filestat {
     }
 }
 
-/// Nanoseconds since 1970 of a time that a file system has. What is earlier, or
-/// after the year 2554, is the first or the last there is.
+/// A time of a file system in nanoseconds since 1970. Times before 1970 or after 2554 are
+/// clamped.
 pub(crate) fn timestamp(seconds: i64, nanoseconds: i64) -> u64 {
     let time = i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
     time.clamp(0, u64::MAX.into()) as u64
 }
 
-/// A directory's entry: 24 bytes before its name.
+/// The header of a directory entry, which precedes its name.
 pub(crate) fn dirent(next: u64, ino: u64, name: usize, filetype: FileType) -> [u8; 24] {
     let mut bytes = [0; 24];
     bytes[0..8].copy_from_slice(&next.to_le_bytes());
     bytes[8..16].copy_from_slice(&ino.to_le_bytes());
-    // No file system has names that long.
+    // Names are shorter than 2³² bytes.
     bytes[16..20].copy_from_slice(&(name as u32).to_le_bytes());
     bytes[20] = filetype as u8;
     bytes
@@ -316,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_do_not_fit_are_the_nearest() {
+    fn times_out_of_range_are_clamped() {
         assert_eq!(timestamp(-1, 0), 0);
         assert_eq!(timestamp(1, 5), 1_000_000_005);
         assert_eq!(timestamp(i64::MAX, 0), u64::MAX);

@@ -1,9 +1,9 @@
-//! Opening what is below a directory, for the program or when it is restored.
+//! Opens files and directories below a directory, for programs and when restoring a context.
 
+use crate::abi::errno::{Errno, Failure, Result};
 use crate::abi::{FdFlags, FileType, OFlags, Rights};
-use crate::descriptor::{Descriptor, Kind, file_rights, filetype_of};
-use crate::directory::Directory;
-use crate::errno::{Errno, Failure, Result};
+use crate::files::descriptor::{Descriptor, Kind, file_rights, filetype_of};
+use crate::files::directory::Directory;
 use crate::wait::Wait;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, FileTypeExt as _, OpenOptions, OpenOptionsExt as _};
@@ -14,33 +14,33 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How soon one looks again whether somebody reads a named pipe. The host tells nobody.
-const NEXT_LOOK: Duration = Duration::from_millis(5);
+/// The interval for polling whether a named pipe has a reader. The host does not notify waiters.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// How a program wants to open something.
-pub(crate) struct Request {
+/// How to open a path.
+pub(crate) struct OpenRequest {
     pub(crate) follow: bool,
     pub(crate) oflags: OFlags,
     pub(crate) fdflags: FdFlags,
     pub(crate) rights: Rights,
 }
 
-impl Request {
+impl OpenRequest {
     pub(crate) fn open(&self, parent: &Descriptor, path: &str) -> Result<Descriptor> {
-        let directory = parent.directory()?;
+        let directory = parent.directory(Rights::empty())?;
         self.check(parent)?;
         match self.open_file(parent, directory, path) {
             Ok(file) => Ok(self.descriptor(parent, path, file)),
             Err(error) if self.waits_for_reader(&error, directory, path) => {
-                let until = Some(Instant::now() + NEXT_LOOK);
+                let until = Some(Instant::now() + POLL_INTERVAL);
                 Err(Failure::Wait(Wait { sources: Vec::new(), until }))
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Opens it for the host, which must not be done before it is checked. The host does not
-    /// wait until a named pipe has another end.
+    /// Opens the host's file. The caller must [check](Self::check) the request first. Opening a
+    /// named pipe does not wait for the other end.
     pub(crate) fn open_file(
         &self,
         parent: &Descriptor,
@@ -49,15 +49,14 @@ impl Request {
     ) -> std::io::Result<File> {
         let open = |flags| directory.dir.open_with(path, &self.options(parent, flags));
         let file = match open(self.host_flags() | Host::NONBLOCK) {
-            // Somebody has a lease of it, which the host asks them to give up.
+            // Another process has a lease on the file, which a blocking open breaks.
             Err(error) if error.kind() == ErrorKind::WouldBlock => open(self.host_flags())?,
             file => file?,
         };
         Ok(file.into_std())
     }
 
-    /// Whether a named pipe could not be opened since nobody reads it yet, and the program waits
-    /// for that.
+    /// Whether opening a named pipe failed for lack of a reader, for which the program waits.
     fn waits_for_reader(&self, error: &std::io::Error, directory: &Directory, path: &str) -> bool {
         let no_reader = error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error());
         no_reader && !self.fdflags.contains(FdFlags::NONBLOCK) && {
@@ -69,7 +68,7 @@ impl Request {
         }
     }
 
-    /// The descriptor of what has been opened.
+    /// The descriptor of an opened file.
     pub(crate) fn descriptor(&self, parent: &Descriptor, path: &str, file: File) -> Descriptor {
         let origin = parent.origin.as_ref().and_then(|origin| origin.below(path, self.follow));
         let filetype = filetype_of(&file);
@@ -84,7 +83,7 @@ impl Request {
             };
         }
         if filetype != FileType::RegularFile && !self.fdflags.contains(FdFlags::NONBLOCK) {
-            // It takes all that it is given again. Should that fail, it takes less at a time.
+            // Blocking writes accept all bytes. If this fails, writes are shorter.
             let _ = rustix::io::ioctl_fionbio(&file, false);
         }
         let fd = Arc::new(OwnedFd::from(file));
@@ -98,7 +97,7 @@ impl Request {
         }
     }
 
-    /// Fails unless the program may open this, in this directory.
+    /// Fails unless the rights of the directory allow the request.
     pub(crate) fn check(&self, parent: &Descriptor) -> Result {
         let creating = OFlags::CREAT | OFlags::EXCL | OFlags::TRUNC;
         if self.oflags.contains(OFlags::DIRECTORY) && self.oflags.intersects(creating) {
@@ -115,8 +114,8 @@ impl Request {
         }
     }
 
-    /// How the host opens it. What is created or cut off must be open for writing,
-    /// even if the program is not going to.
+    /// The host's options. A file that is created or truncated must be opened for writing, even if
+    /// the program does not write to it.
     fn options(&self, parent: &Descriptor, flags: Host) -> OpenOptions {
         let wanted = self.rights.intersection(parent.inheriting);
         let has = |flag| self.oflags.contains(flag);
@@ -144,10 +143,9 @@ impl Request {
         pairs.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect()
     }
 
-    /// The rights that a file gets: to read and to write it if the program asked
-    /// for it, and else all that the directory gives. A directory gets all of them.
-    /// Programs that ask for less than they use are common, since most hosts look
-    /// only at those two.
+    /// The rights of an opened file: reading and writing only if the program requested them, and
+    /// all others that the directory allows. Many programs request fewer rights than they use,
+    /// since most hosts check only these two.
     fn granted(&self, parent: &Descriptor) -> Rights {
         let wanted = self.rights.intersection(parent.inheriting);
         let mut granted = parent.inheriting;

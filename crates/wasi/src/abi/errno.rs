@@ -1,18 +1,18 @@
-//! Errors as programs see them: the numbers of `errno`.
+//! Error numbers of WASI, and their conversion from errors of the host.
 
 use crate::wait::Wait;
 use std::io;
 
 macro_rules! errnos {
     ($($name:ident $(= $host:ident)?),* $(,)?) => {
-        /// An error number of WASI. The order is that of the specification.
+        /// An error number of WASI, in the order of the specification.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u16)]
         #[allow(clippy::upper_case_acronyms, dead_code, reason = "the names of the specification")]
         pub(crate) enum Errno { $($name),* }
 
         impl Errno {
-            /// All of them, by their numbers.
+            /// All error numbers, in order.
             const ALL: &[Errno] = &[$(Errno::$name),*];
         }
 
@@ -20,7 +20,7 @@ macro_rules! errnos {
             fn from(error: rustix::io::Errno) -> Errno {
                 match error {
                     $($(rustix::io::Errno::$host => Errno::$name,)?)*
-                    // What the specification has no number for.
+                    // The specification has no number for other errors.
                     _ => Errno::IO,
                 }
             }
@@ -60,7 +60,7 @@ impl From<io::Error> for Errno {
             return host.into();
         }
         match error.kind() {
-            // A path that leads out of its directory.
+            // A path that leaves its directory.
             io::ErrorKind::PermissionDenied => Errno::PERM,
             io::ErrorKind::NotFound => Errno::NOENT,
             // A path with a zero byte.
@@ -70,20 +70,20 @@ impl From<io::Error> for Errno {
     }
 }
 
-/// Why a function does not return success, at least not yet.
+/// Why a function does not return success yet.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The program gets the number.
+    /// The function fails with this number.
     Errno(Errno),
-    /// The function has done nothing yet, and has to be called again after this.
+    /// The function has done nothing yet and must be called again after waiting.
     Wait(Wait),
-    /// The function has done a piece of its work, and has to be called again for the next.
+    /// The function has finished a chunk of its work and must be called again.
     Again,
     /// The program ends.
     End(ropewalk::Error),
 }
 
-/// What functions of this crate return.
+/// The result of functions in this crate.
 pub(crate) type Result<T = ()> = std::result::Result<T, Failure>;
 
 impl From<Errno> for Failure {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_host_keep_their_meaning() {
+    fn errors_of_the_host_are_converted() {
         assert_eq!(Errno::from(io::Error::from_raw_os_error(2)), Errno::NOENT);
         assert_eq!(Errno::from(rustix::io::Errno::XDEV), Errno::XDEV);
         assert_eq!(Errno::from(rustix::io::Errno::BADE), Errno::IO);

@@ -1,19 +1,19 @@
-//! The times of a file, as a program sets them.
+//! Setting the times of a file.
 
 use crate::abi::FstFlags;
-use crate::errno::{Errno, Result};
+use crate::abi::errno::{Errno, Result};
 use cap_fs_ext::SystemTimeSpec;
 use cap_std::time::SystemTime;
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// When a file was last read, and when it was last changed.
-pub(crate) struct Times {
+/// The new times of a file: last access and last modification.
+pub(crate) struct FileTimes {
     atim: Time,
     mtim: Time,
 }
 
-/// What one of the times becomes.
+/// The new value of a time.
 #[derive(Clone, Copy)]
 enum Time {
     Unchanged,
@@ -21,11 +21,11 @@ enum Time {
     At(Duration),
 }
 
-impl Times {
-    /// Fails if a time is to be two things.
-    pub(crate) fn new(atim: i64, mtim: i64, which: FstFlags) -> Result<Times> {
+impl FileTimes {
+    /// Fails if the flags of a time contradict each other.
+    pub(crate) fn new(atim: i64, mtim: i64, which: FstFlags) -> Result<FileTimes> {
         let has = |flag| which.contains(flag);
-        Ok(Times {
+        Ok(FileTimes {
             atim: Time::new(atim, has(FstFlags::ATIM), has(FstFlags::ATIM_NOW))?,
             mtim: Time::new(mtim, has(FstFlags::MTIM), has(FstFlags::MTIM_NOW))?,
         })

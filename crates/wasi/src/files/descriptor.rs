@@ -1,10 +1,10 @@
-//! Descriptors: what the numbers of a program stand for.
+//! Descriptors: open files, directories, streams and sockets.
 
+use crate::abi::errno::{Errno, Failure, Result};
 use crate::abi::{FdFlags, FileType, Filestat, Rights, timestamp};
-use crate::directory::Directory;
-use crate::errno::{Errno, Failure, Result};
-use crate::origin::Origin;
-use crate::pipe::{MemoryInputPipe, MemoryOutputPipe};
+use crate::files::directory::Directory;
+use crate::files::pipe::{MemoryInputPipe, MemoryOutputPipe};
+use crate::saved::origin::Origin;
 use crate::wait::{Interest, Source, Wait, readiness};
 use rustix::fs::Stat;
 use rustix::io::{ReadWriteFlags, pwritev2, retry_on_intr, writev};
@@ -14,34 +14,33 @@ use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// How many bytes a pipe that is ready takes, at least. The host waits until it has
-/// taken all that it is given.
-const TAKEN_WHEN_READY: usize = 4096;
+/// How many bytes a pipe accepts at least when it is ready. A longer write to a blocking pipe would
+/// wait.
+const PIPE_BUFFER: usize = 4096;
 
-/// Instead of an offset: the position of the file, which is moved.
-const AT_THE_POSITION: u64 = u64::MAX;
+/// The offset that makes `pwritev2` use and advance the position of the file.
+const CURRENT_POSITION: u64 = u64::MAX;
 
-/// Something that is open, and what the program may do with it.
+/// An open file, directory, stream or socket, with the rights of the program.
 pub(crate) struct Descriptor {
     pub(crate) kind: Kind,
     pub(crate) base: Rights,
-    /// The rights that things which are opened through it can have.
+    /// The rights that files opened through this directory can have.
     pub(crate) inheriting: Rights,
     pub(crate) flags: FdFlags,
-    /// How it can be found again, if that was asked for.
+    /// How to open it again, if the context may be saved.
     pub(crate) origin: Option<Box<Origin>>,
 }
 
-/// What is open.
+/// The object behind a descriptor.
 pub(crate) enum Kind {
-    /// An input that has ended, or an output that nobody sees.
+    /// An empty input or a discarded output.
     Null,
     Input(MemoryInputPipe),
     Output(MemoryOutputPipe),
-    /// A standard stream of the host's. Its flags are never changed: other
-    /// processes have it too.
+    /// A standard stream of the host. Its flags never change, since other processes share it.
     Stdio(Source),
-    /// A file, or something that was opened by its path and is not a directory.
+    /// A file, or another object with a path that is not a directory.
     File {
         fd: Arc<OwnedFd>,
         filetype: FileType,
@@ -49,54 +48,46 @@ pub(crate) enum Kind {
     Directory(Directory),
     /// A connection.
     Socket(Arc<OwnedFd>),
-    /// A socket that waits for connections.
+    /// A listening socket.
     Listener(Arc<OwnedFd>),
 }
 
 impl Descriptor {
-    /// A stream. It cannot be told from a terminal or a file by its rights if it
-    /// is none.
+    /// A standard stream.
     pub(crate) fn stream(kind: Kind, base: Rights) -> Descriptor {
         let (inheriting, flags) = (Rights::empty(), FdFlags::empty());
         Descriptor { kind, base, inheriting, flags, origin: None }
     }
 
-    /// Takes rights away, and gives none.
+    /// Removes all rights except these.
     pub(crate) fn narrow(&mut self, base: Rights, inheriting: Rights) {
         self.base = self.base.intersection(base);
         self.inheriting = self.inheriting.intersection(inheriting);
     }
 
-    /// Fails unless the program may do this.
+    /// Fails unless the descriptor has these rights: with `EBADF` for [data](Rights::DATA), as in
+    /// POSIX, and with `ENOTCAPABLE` otherwise.
     pub(crate) fn require(&self, rights: Rights) -> Result {
         match self.base.contains(rights) {
             true => Ok(()),
+            false if rights.intersects(Rights::DATA) => Err(Errno::BADF.into()),
             false => Err(Errno::NOTCAPABLE.into()),
         }
     }
 
-    /// Fails unless the program may read or write. A descriptor that was not
-    /// opened for it is a bad one, as in POSIX.
-    pub(crate) fn require_data(&self, rights: Rights) -> Result {
-        match self.base.contains(rights) {
-            true => Ok(()),
-            false => Err(Errno::BADF.into()),
-        }
+    /// The directory, with these rights.
+    pub(crate) fn directory(&self, rights: Rights) -> Result<&Directory> {
+        let Kind::Directory(directory) = &self.kind else { return Err(Errno::NOTDIR.into()) };
+        self.require(rights)?;
+        Ok(directory)
     }
 
-    pub(crate) fn directory(&self) -> Result<&Directory> {
-        match &self.kind {
-            Kind::Directory(directory) => Ok(directory),
-            _ => Err(Errno::NOTDIR.into()),
-        }
-    }
-
-    /// The name of a directory that was there when the program began.
+    /// The name of a preopened directory.
     pub(crate) fn preopened_as(&self) -> Option<&str> {
-        self.directory().ok()?.preopened_as.as_deref()
+        self.directory(Rights::empty()).ok()?.preopened_as.as_deref()
     }
 
-    /// What the host knows it by. Nothing if it is in memory.
+    /// The host's descriptor; none for streams in memory.
     pub(crate) fn host(&self) -> Option<BorrowedFd<'_>> {
         match &self.kind {
             Kind::Null | Kind::Input(_) | Kind::Output(_) => None,
@@ -106,7 +97,7 @@ impl Descriptor {
         }
     }
 
-    /// What can be waited for. Nothing if it is always ready.
+    /// The source to wait for; none if the descriptor is always ready.
     pub(crate) fn source(&self) -> Option<Source> {
         match &self.kind {
             Kind::Null | Kind::Input(_) | Kind::Output(_) | Kind::Directory(_) => None,
@@ -118,33 +109,37 @@ impl Descriptor {
         }
     }
 
-    /// What the host may have in a file system, and not a directory, which is a bad descriptor
-    /// here.
-    pub(crate) fn file(&self) -> Result<BorrowedFd<'_>> {
-        match &self.kind {
-            Kind::Directory(_) => Err(Errno::BADF.into()),
-            Kind::File { fd, .. } => Ok(fd.as_fd()),
-            Kind::Stdio(source) => Ok(source.as_fd()),
-            _ => Err(Errno::SPIPE.into()),
-        }
+    /// The file or standard stream of the host, with these rights.
+    pub(crate) fn file(&self, rights: Rights) -> Result<BorrowedFd<'_>> {
+        let file = match &self.kind {
+            Kind::Directory(_) => return Err(Errno::BADF.into()),
+            Kind::File { fd, .. } => fd.as_fd(),
+            Kind::Stdio(source) => source.as_fd(),
+            _ => return Err(Errno::SPIPE.into()),
+        };
+        self.require(rights)?;
+        Ok(file)
     }
 
-    /// The same, with a position. A standard output of the host's has none: what others have
-    /// written there before is not the program's.
-    pub(crate) fn positioned(&self) -> Result<BorrowedFd<'_>> {
-        let file = self.file()?;
+    /// A file with a position, with these rights. A standard output of the host has no position,
+    /// since the program must not reach what others wrote to it.
+    pub(crate) fn positioned(&self, rights: Rights) -> Result<BorrowedFd<'_>> {
+        let file = self.file(Rights::empty())?;
         let is_output = matches!(self.kind, Kind::Stdio(Source::Stdout | Source::Stderr));
-        match !is_output && has_position(file, self.filetype()) {
-            true => Ok(file),
-            false => Err(Errno::SPIPE.into()),
+        if is_output || !has_position(file, self.filetype()) {
+            return Err(Errno::SPIPE.into());
         }
+        self.require(rights)?;
+        Ok(file)
     }
 
-    pub(crate) fn socket(&self) -> Result<&Arc<OwnedFd>> {
-        match &self.kind {
-            Kind::Socket(fd) | Kind::Listener(fd) => Ok(fd),
-            _ => Err(Errno::NOTSOCK.into()),
-        }
+    /// The socket, with these rights.
+    pub(crate) fn socket(&self, rights: Rights) -> Result<&Arc<OwnedFd>> {
+        let (Kind::Socket(fd) | Kind::Listener(fd)) = &self.kind else {
+            return Err(Errno::NOTSOCK.into());
+        };
+        self.require(rights)?;
+        Ok(fd)
     }
 
     pub(crate) fn filetype(&self) -> FileType {
@@ -157,31 +152,29 @@ impl Descriptor {
         }
     }
 
-    /// What is known of it. Of a stream that is no file, and of a pipe in memory,
-    /// that is next to nothing: when somebody wrote to a terminal is not the
-    /// program's business.
+    /// The metadata. Standard streams that are not files have little, since the times of a terminal
+    /// would reveal the user's activity.
     pub(crate) fn filestat(&self) -> Result<Filestat> {
         let filetype = self.filetype();
         let stat = match self.host() {
             Some(fd) => Filestat { filetype, ..filestat(&rustix::fs::fstat(fd)?) },
-            None => Filestat::nothing(filetype),
+            None => Filestat::only_type(filetype),
         };
         match &self.kind {
             Kind::Stdio(_) if filetype != FileType::RegularFile => {
                 let Filestat { dev, ino, nlink, .. } = stat;
-                Ok(Filestat { dev, ino, nlink, ..Filestat::nothing(filetype) })
+                Ok(Filestat { dev, ino, nlink, ..Filestat::only_type(filetype) })
             }
             _ => Ok(stat),
         }
     }
 
-    /// Whether it always is ready, as files are.
+    /// Whether it is a regular file or block device, which are always ready.
     pub(crate) fn is_file(&self) -> bool {
         matches!(self.filetype(), FileType::RegularFile | FileType::BlockDevice)
     }
 
-    /// Reads what there is. Waits if there is nothing yet, and the program did not
-    /// ask not to.
+    /// Reads available bytes. Waits for some unless the descriptor is nonblocking.
     pub(crate) fn read(&self, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
         match &self.kind {
             Kind::Null => Ok(0),
@@ -189,60 +182,56 @@ impl Descriptor {
             Kind::Input(pipe) => Ok(buffers.iter_mut().map(|buffer| pipe.read(buffer)).sum()),
             Kind::Socket(_) => self.receive(buffers, RecvFlags::empty()),
             Kind::Listener(_) => Err(Errno::NOTCONN.into()),
-            Kind::File { fd, .. } => {
+            Kind::File { .. } | Kind::Stdio(_) => {
+                let file = self.file(Rights::empty())?;
                 self.ready(Interest::Read)?;
-                let read = retry_on_intr(|| rustix::io::readv(fd, buffers));
-                read.map_err(|error| self.unless_blocking(error, Interest::Read))
-            }
-            Kind::Stdio(source) => {
-                self.ready(Interest::Read)?;
-                let read = retry_on_intr(|| rustix::io::readv(source, buffers));
+                let read = retry_on_intr(|| rustix::io::readv(file, buffers));
                 read.map_err(|error| self.unless_blocking(error, Interest::Read))
             }
         }
     }
 
-    /// Writes as much as it takes. The thread waits if it takes nothing yet, unless the
-    /// call is polled or the program asked that it does not.
-    pub(crate) fn write(&self, buffers: &[IoSlice<'_>], is_polled: bool) -> Result<usize> {
+    /// Writes as many bytes as the destination accepts. Waits until it accepts some, unless the
+    /// descriptor is nonblocking. Only a call that is not asynchronous blocks the thread.
+    pub(crate) fn write(&self, buffers: &[IoSlice<'_>], is_async: bool) -> Result<usize> {
         match &self.kind {
             Kind::Null => Ok(buffers.iter().map(|buffer| buffer.len()).sum()),
             Kind::Input(_) | Kind::Directory(_) => Err(Errno::BADF.into()),
             Kind::Output(pipe) => Ok(pipe.write(buffers).ok_or(Errno::PIPE)?),
             Kind::Socket(_) => self.send(buffers),
             Kind::Listener(_) => Err(Errno::NOTCONN.into()),
-            Kind::File { fd, .. } => self.write_to(fd, buffers, is_polled),
-            Kind::Stdio(source) => self.write_to(source, buffers, is_polled),
+            Kind::File { .. } | Kind::Stdio(_) => self.write_file(buffers, is_async),
         }
     }
 
-    fn write_to(&self, fd: impl AsFd, buffers: &[IoSlice<'_>], is_polled: bool) -> Result<usize> {
-        let written = if self.is_blocking() && !is_polled {
-            self.write_now(fd, buffers)
+    fn write_file(&self, buffers: &[IoSlice<'_>], is_async: bool) -> Result<usize> {
+        let file = self.file(Rights::empty())?;
+        let written = if self.is_blocking() && !is_async {
+            self.write_now(file, buffers)
         } else {
             self.ready(Interest::Write)?;
-            let most = if self.is_file() { usize::MAX } else { TAKEN_WHEN_READY };
-            self.write_now(fd, &first_bytes(buffers, most))
+            let max = if self.is_file() { usize::MAX } else { PIPE_BUFFER };
+            self.write_now(file, &first_bytes(buffers, max))
         };
         written.map_err(|error| self.unless_blocking(error, Interest::Write))
     }
 
-    /// The host does not know which files append: with an offset they do not, which
-    /// its own would.
+    /// Writes without waiting here. The host's files are not opened for appending, since positioned
+    /// writes to them would append, too.
     fn write_now(&self, fd: impl AsFd, buffers: &[IoSlice<'_>]) -> rustix::io::Result<usize> {
         retry_on_intr(|| match self.flags.contains(FdFlags::APPEND) {
-            true => pwritev2(&fd, buffers, AT_THE_POSITION, ReadWriteFlags::APPEND),
+            true => pwritev2(&fd, buffers, CURRENT_POSITION, ReadWriteFlags::APPEND),
             false => writev(&fd, buffers),
         })
     }
 
-    /// Receives what has arrived at a socket, which the host does not wait at.
+    /// Receives bytes that have arrived at a socket.
     pub(crate) fn receive(
         &self,
         buffers: &mut [IoSliceMut<'_>],
         flags: RecvFlags,
     ) -> Result<usize> {
-        let socket = self.socket()?;
+        let socket = self.socket(Rights::empty())?;
         let mut ancillary = RecvAncillaryBuffer::default();
         let received =
             retry_on_intr(|| rustix::net::recvmsg(socket, buffers, &mut ancillary, flags));
@@ -251,14 +240,14 @@ impl Descriptor {
     }
 
     pub(crate) fn send(&self, buffers: &[IoSlice<'_>]) -> Result<usize> {
-        let socket = self.socket()?;
+        let socket = self.socket(Rights::empty())?;
         let mut ancillary = SendAncillaryBuffer::default();
         let flags = SendFlags::NOSIGNAL;
         let sent = retry_on_intr(|| rustix::net::sendmsg(socket, buffers, &mut ancillary, flags));
         sent.map_err(|error| self.unless_blocking(error, Interest::Write))
     }
 
-    /// An error of the host, or a reason to wait.
+    /// A failure of the host, which is a reason to wait if the descriptor blocks.
     pub(crate) fn unless_blocking(&self, error: rustix::io::Errno, interest: Interest) -> Failure {
         match (error, self.source()) {
             (rustix::io::Errno::AGAIN, Some(source)) if self.is_blocking() => {
@@ -272,7 +261,7 @@ impl Descriptor {
         !self.flags.contains(FdFlags::NONBLOCK)
     }
 
-    /// Fails unless the host would not wait at it.
+    /// Fails unless the host can read or write without waiting.
     fn ready(&self, interest: Interest) -> Result {
         let Some(source) = self.source() else { return Ok(()) };
         let sources = [(source, interest)];
@@ -287,9 +276,9 @@ impl Descriptor {
     }
 }
 
-/// Buffers, or what they begin with.
-fn first_bytes<'a>(buffers: &'a [IoSlice<'_>], most: usize) -> SmallVec<[IoSlice<'a>; 4]> {
-    let mut room = most;
+/// Buffers, truncated to `max` bytes.
+fn first_bytes<'a>(buffers: &'a [IoSlice<'_>], max: usize) -> SmallVec<[IoSlice<'a>; 4]> {
+    let mut room = max;
     let cut = buffers.iter().map(|buffer| {
         let taken = &buffer[..buffer.len().min(room)];
         room -= taken.len();
@@ -298,14 +287,13 @@ fn first_bytes<'a>(buffers: &'a [IoSlice<'_>], most: usize) -> SmallVec<[IoSlice
     cut.collect()
 }
 
-/// What an open file of the host is.
+/// The type of an open file.
 pub(crate) fn filetype_of(fd: impl AsFd) -> FileType {
     let Ok(stat) = rustix::fs::fstat(fd) else { return FileType::Unknown };
     rustix::fs::FileType::from_raw_mode(stat.st_mode).into()
 }
 
-/// What a file's descriptor can have. A terminal has no position, by which
-/// programs recognise it.
+/// All rights of a file. Programs recognize a terminal by the lack of a position.
 pub(crate) fn file_rights(fd: impl AsFd, filetype: FileType) -> Rights {
     match has_position(fd, filetype) {
         true => Rights::FILE,
@@ -313,7 +301,6 @@ pub(crate) fn file_rights(fd: impl AsFd, filetype: FileType) -> Rights {
     }
 }
 
-/// Whether one can seek in a file.
 fn has_position(fd: impl AsFd, filetype: FileType) -> bool {
     match filetype {
         FileType::RegularFile | FileType::BlockDevice => true,

@@ -1,20 +1,19 @@
-//! Clocks.
+//! Clocks of programs.
 
-use crate::errno::{Errno, Result};
+use crate::abi::errno::{Errno, Result};
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A clock that a program reads.
 ///
-/// Waiting is by the host's clock, whatever this one shows: a program that sleeps
-/// for a second waits for a second.
+/// Waiting always uses the host's clock: a program that sleeps for a second waits for a second.
 ///
 /// ```
 /// use ropewalk::{Engine, Linker, Module, Store};
 /// use ropewalk_wasi::{Clock, WasiCtx};
 /// use std::time::Duration;
 ///
-/// /// A day that does not end.
+/// /// A clock that does not advance.
 /// struct Stopped(Duration);
 ///
 /// impl Clock for Stopped {
@@ -49,15 +48,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// # }
 /// ```
 pub trait Clock: Send + Sync {
-    /// The smallest difference that it shows.
+    /// The smallest difference between two readings.
     fn resolution(&self) -> Duration;
 
-    /// The time since its beginning: 1970 for the clock of the day, anything for
-    /// the one that only goes forward.
+    /// The time since the clock's origin: 1970 for a wall clock, arbitrary for a monotonic clock.
     fn now(&self) -> Duration;
 }
 
-/// The host's clock of the day.
+/// The host's wall clock.
 pub(crate) struct WallClock;
 
 impl Clock for WallClock {
@@ -70,7 +68,7 @@ impl Clock for WallClock {
     }
 }
 
-/// Time since the program was set up.
+/// The time since the context was built.
 pub(crate) struct MonotonicClock {
     pub(crate) beginning: Instant,
 }
@@ -85,21 +83,21 @@ impl Clock for MonotonicClock {
     }
 }
 
-/// A clock that goes on from what another one showed.
-pub(crate) struct Continued {
+/// A clock that continues at the time `from`.
+pub(crate) struct ContinuedClock {
     clock: Box<dyn Clock>,
-    /// What the clock showed when this one began.
+    /// The reading of `clock` at the time `from`.
     beginning: Duration,
     from: Duration,
 }
 
-impl Continued {
-    pub(crate) fn new(clock: Box<dyn Clock>, from: Duration) -> Continued {
-        Continued { beginning: clock.now(), clock, from }
+impl ContinuedClock {
+    pub(crate) fn new(clock: Box<dyn Clock>, from: Duration) -> ContinuedClock {
+        ContinuedClock { beginning: clock.now(), clock, from }
     }
 }
 
-impl Clock for Continued {
+impl Clock for ContinuedClock {
     fn resolution(&self) -> Duration {
         self.clock.resolution()
     }
@@ -109,7 +107,7 @@ impl Clock for Continued {
     }
 }
 
-/// Processor time of the host's process or thread.
+/// CPU time of the host's process or thread.
 struct CpuClock(ClockId);
 
 impl Clock for CpuClock {
@@ -137,7 +135,7 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    /// A clock by the number that the specification gives it.
+    /// The clock with a number of the specification.
     pub(crate) fn get(&self, id: i32) -> Result<&dyn Clock> {
         match id {
             0 => Ok(&*self.wall),
@@ -148,7 +146,7 @@ impl Clocks {
         }
     }
 
-    /// A clock that can be waited for.
+    /// The clock with this number, if programs can wait for it.
     pub(crate) fn waitable(&self, id: u32) -> Result<&dyn Clock> {
         match id {
             0 | 1 => self.get(id as i32),
@@ -158,7 +156,7 @@ impl Clocks {
     }
 }
 
-/// A time as a program reads it.
+/// A time in nanoseconds, as programs read it.
 pub(crate) fn nanoseconds(time: Duration) -> Result<u64> {
     Ok(u64::try_from(time.as_nanos()).map_err(|_| Errno::OVERFLOW)?)
 }

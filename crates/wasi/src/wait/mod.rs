@@ -1,23 +1,24 @@
-//! Waiting. Nothing else in this crate blocks, but the file system.
+//! Waiting for descriptors and times. Only the file system blocks elsewhere in this crate.
 //!
-//! A function that would have to wait does nothing, and returns what it waits for
-//! as its [failure](crate::errno::Failure::Wait). [Whoever called it](crate::linker)
-//! waits, and calls it again: in a call that is polled by a
-//! [future](crate::reactor::Ready), in any other here.
+//! A function that must wait has no effect and returns a [`Wait`] as its
+//! [failure](crate::abi::errno::Failure::Wait). The [caller](crate::call) waits and calls it
+//! again. An asynchronous call waits by a [future](reactor::Ready), others block their thread.
 
-use crate::errno::{Errno, Result};
+pub(crate) mod reactor;
+
+use crate::abi::errno::{Errno, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Something of the host's that can be waited for.
+/// A descriptor of the host to wait for.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     Stdin,
     Stdout,
     Stderr,
-    /// A file or a socket, which may be closed while it is waited for.
+    /// A file or a socket, which the program may close during the wait.
     Owned(Arc<OwnedFd>),
 }
 
@@ -32,7 +33,7 @@ impl AsFd for Source {
     }
 }
 
-/// What is waited for.
+/// The operation to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
     Read,
@@ -48,15 +49,14 @@ impl Interest {
     }
 }
 
-/// Whether a source can be used without waiting, and whether nobody is at its
-/// other end any more.
+/// Whether a source can be used without waiting, and whether its other end is closed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Readiness {
     pub(crate) ready: bool,
     pub(crate) hangup: bool,
 }
 
-/// To wait until one of the sources is ready, or the time has come.
+/// A wait for one of several sources, or until a time.
 #[derive(Debug, Default)]
 pub(crate) struct Wait {
     pub(crate) sources: Vec<(Source, Interest)>,
@@ -68,18 +68,18 @@ impl Wait {
         Wait { sources: vec![(source, interest)], until: None }
     }
 
-    /// To wait until others have run.
+    /// A wait until other calls have run.
     pub(crate) fn turn() -> Wait {
         Wait { sources: Vec::new(), until: Some(Instant::now()) }
     }
 
-    /// Waits, and blocks the thread for it.
+    /// Waits, blocking the thread.
     pub(crate) fn block(&self) -> Result {
         let mut fds = poll_fds(&self.sources);
         loop {
             let rest = self.until.map(|until| until.saturating_duration_since(Instant::now()));
             match poll(&mut fds, rest.map(timespec).as_ref()) {
-                // The longest time that the host can wait may be over first.
+                // The host limits the length of a wait.
                 Ok(0) if self.until.is_none_or(|until| Instant::now() < until) => {}
                 Ok(_) => return Ok(()),
                 Err(rustix::io::Errno::INTR) => {}
@@ -89,13 +89,13 @@ impl Wait {
     }
 }
 
-/// What is ready now.
+/// Polls sources without waiting.
 pub(crate) fn readiness(sources: &[(Source, Interest)]) -> Result<Vec<Readiness>> {
     let mut fds = poll_fds(sources);
     rustix::io::retry_on_intr(|| poll(&mut fds, Some(&timespec(Duration::ZERO))))?;
     let invalid = fds.iter().any(|fd| fd.revents().contains(PollFlags::NVAL));
     if invalid {
-        // The host has closed one of its own standard streams.
+        // The host has closed its own standard stream.
         return Err(Errno::BADF.into());
     }
     Ok(fds.iter().map(readiness_of).collect())
@@ -110,7 +110,7 @@ fn poll_fds(sources: &[(Source, Interest)]) -> Vec<PollFd<'_>> {
     sources.iter().map(|(source, interest)| PollFd::new(source, interest.flags())).collect()
 }
 
-/// Rounded to what the host can wait for at all.
+/// Converts a duration, limited to the longest wait of the host.
 pub(crate) fn timespec(duration: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX).min(i64::from(i32::MAX)),

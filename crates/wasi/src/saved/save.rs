@@ -1,11 +1,11 @@
-//! Writing a context down.
+//! Saves contexts.
 
-use crate::abi::FileType;
-use crate::ctx::WasiCtx;
-use crate::descriptor::{Descriptor, Kind};
-use crate::origin::{LONGEST_PATH, Origin, Preopen};
-use crate::state::{Named, Place, Saved, WasiState, What};
-use crate::tape::Tape;
+use crate::abi::{FileType, Rights};
+use crate::context::WasiCtx;
+use crate::files::descriptor::{Descriptor, Kind};
+use crate::recording::Recording;
+use crate::saved::origin::{MAX_PATH, Origin, Preopen};
+use crate::saved::state::{DisplayPath, SavedDescriptor, SavedObject, SavedPath, WasiState};
 use cap_std::fs::MetadataExt as _;
 use std::io;
 
@@ -13,18 +13,18 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveError {
-    /// The builder did not [say so](crate::WasiCtxBuilder::saveable).
+    /// The builder did not set [`saveable`](crate::WasiCtxBuilder::saveable).
     #[error("the context was not built to be saved (`WasiCtxBuilder::saveable`)")]
     NotSaveable,
-    /// It [replays a recording](crate::WasiCtxBuilder::replay), and has nothing open.
+    /// It [replays a recording](crate::WasiCtxBuilder::replay), so nothing is open.
     #[error("a context that replays a recording cannot be saved")]
     Replays,
-    /// Something is open that could not be opened again.
+    /// An open descriptor could not be opened again.
     #[error("descriptor {fd} cannot be saved: {reason}")]
     Descriptor {
-        /// The number that the program knows it by.
+        /// The number of the descriptor.
         fd: u32,
-        /// What is the matter with it.
+        /// The reason.
         reason: Unsaveable,
     },
 }
@@ -33,63 +33,60 @@ pub enum SaveError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unsaveable {
-    /// Whoever is at the other end of a connection knows of this process only.
+    /// It is a socket, whose peer is connected to this process.
     #[error("it is a socket")]
     Socket,
     /// It is a [`MemoryInputPipe`](crate::MemoryInputPipe) that has not been read to its end.
     #[error("the program has not read the last {0} bytes of the input in memory")]
     UnreadInput(usize),
-    /// It is a [`MemoryOutputPipe`](crate::MemoryOutputPipe) that nobody has looked at since
-    /// the program wrote.
-    #[error("nobody has looked at the last {0} bytes of the output in memory")]
+    /// It is a [`MemoryOutputPipe`](crate::MemoryOutputPipe) with bytes that the host has not read.
+    #[error("the host has not read the last {0} bytes of the output in memory")]
     UnseenOutput(usize),
-    /// It is a pipe or a device, of which nobody knows what it has given and taken.
+    /// It is a pipe or a device, whose state is not known.
     #[error("{0} is neither a file nor a directory")]
     NoFile(String),
-    /// Its path leads nowhere any more.
+    /// Its path does not exist any more.
     #[error("{0} has been removed or renamed since it was opened")]
     Moved(String),
-    /// Its path leads to something else.
-    #[error("{0} is another file than the one that was opened")]
+    /// Its path names another file now.
+    #[error("{0} is not the file that was opened")]
     Replaced(String),
-    /// The program opened it by a path that no host looks up.
-    #[error("its path has more than {LONGEST_PATH} bytes")]
+    /// The program opened it by a path that is too long for the host.
+    #[error("its path has more than {MAX_PATH} bytes")]
     LongPath,
-    /// The host does not tell.
+    /// The host cannot look it up.
     #[error("{place} cannot be looked up: {error}")]
     Host {
-        /// Its path, and the directory where that begins.
+        /// The path and the preopened directory where it begins.
         place: String,
-        /// What the host said.
+        /// The error of the host.
         #[source]
         error: io::Error,
     },
 }
 
 impl WasiCtx {
-    /// Writes the context down, so that a builder can
-    /// [make it again](crate::WasiCtxBuilder::restore): in this process or in another, at any
-    /// later time. The context is not changed, and can go on.
+    /// Saves the context, so that a builder can [restore](crate::WasiCtxBuilder::restore) it later,
+    /// in this process or in another. The context is not changed.
     ///
-    /// What is open is kept by its number, with rights and flags: standard streams by what
-    /// they are, directories that the builder opened by their names, and files and directories
-    /// below them by their paths, files with their offsets. What a program has of a directory's
-    /// listing is kept too. Contents of files are not; they are what they are when the context
-    /// is restored.
+    /// The state contains the number, rights and flags of each descriptor. Standard streams are
+    /// saved by their roles, preopened directories by their names, and files and directories below
+    /// them by their paths. Offsets of files and partial listings of directories are saved, too.
+    /// Contents of files are not.
     ///
-    /// It fails if something is open that could not be opened again, and names it: a socket, a
-    /// pipe or a device, a file that has been removed or renamed since, an input in memory that
-    /// the program has not read to its end, an output in memory that nobody has looked at.
+    /// Fails if a descriptor could not be opened again: a socket, a pipe, a device, a file that has
+    /// been removed or renamed, an input in memory that the program has not read to its end, or an
+    /// output in memory that the host has not read.
     ///
     /// ```
     /// use ropewalk_wasi::{MemoryInputPipe, WasiCtx};
     ///
-    /// let input = MemoryInputPipe::new("nobody reads this");
+    /// let input = MemoryInputPipe::new("not read");
     /// let ctx = WasiCtx::builder().stdin(input.clone()).saveable(true).build();
     /// let error = ctx.save().unwrap_err();
     /// assert!(error.to_string().starts_with("descriptor 0 cannot be saved"));
     ///
-    /// // The next one gets it.
+    /// // The restored context gets the bytes.
     /// let rest = input.take_unread();
     /// let state = ctx.save()?;
     /// let ctx = WasiCtx::builder().stdin(MemoryInputPipe::new(rest)).restore(&state)?;
@@ -98,13 +95,14 @@ impl WasiCtx {
     /// ```
     pub fn save(&self) -> Result<WasiState, SaveError> {
         let preopens = self.preopens.as_ref().ok_or(SaveError::NotSaveable)?;
-        if let Tape::Replays(_) = self.tape {
+        if let Recording::Replays(_) = self.recording {
             return Err(SaveError::Replays);
         }
         let saved = self.table.iter().map(|(fd, descriptor)| {
-            let what = what(descriptor).map_err(|reason| SaveError::Descriptor { fd, reason })?;
+            let object =
+                saved_object(descriptor).map_err(|reason| SaveError::Descriptor { fd, reason })?;
             let rights = (descriptor.base, descriptor.inheriting);
-            Ok(Saved::new(fd, rights, descriptor.flags, what))
+            Ok(SavedDescriptor::new(fd, rights, descriptor.flags, object))
         });
         Ok(WasiState {
             args: self.args.clone(),
@@ -116,8 +114,8 @@ impl WasiCtx {
     }
 }
 
-/// What has to be known of a descriptor.
-fn what(descriptor: &Descriptor) -> Result<What, Unsaveable> {
+/// The saved form of a descriptor.
+fn saved_object(descriptor: &Descriptor) -> Result<SavedObject, Unsaveable> {
     match &descriptor.kind {
         Kind::Socket(_) | Kind::Listener(_) => return Err(Unsaveable::Socket),
         Kind::Input(pipe) if pipe.unread() > 0 => {
@@ -128,31 +126,33 @@ fn what(descriptor: &Descriptor) -> Result<What, Unsaveable> {
         }
         _ => {}
     }
-    let listing = || descriptor.directory().ok().and_then(|directory| directory.listing.clone());
+    let listing = || {
+        descriptor.directory(Rights::empty()).ok().and_then(|directory| directory.listing.clone())
+    };
     match descriptor.origin.as_deref().ok_or(Unsaveable::LongPath)? {
-        Origin::Stream(role) => Ok(What::Stream(*role)),
+        Origin::Stream(role) => Ok(SavedObject::Stream(*role)),
         Origin::Preopened(preopen) => {
-            Ok(What::Preopened { preopen: preopen.number, listing: listing() })
+            Ok(SavedObject::Preopened { preopen: preopen.number, listing: listing() })
         }
         Origin::Below { preopen, path, follow } => {
-            let named = Named { preopen: &preopen.name, path };
-            let offset = still_there(descriptor, preopen, path, *follow, &named)?;
-            let place = Place { preopen: preopen.number, path: path.clone(), follow: *follow };
+            let named = DisplayPath { preopen: &preopen.name, path };
+            let offset = check_path(descriptor, preopen, path, *follow, &named)?;
+            let place = SavedPath { preopen: preopen.number, path: path.clone(), follow: *follow };
             Ok(match offset {
-                Some(offset) => What::File { place, offset },
-                None => What::Directory { place, listing: listing() },
+                Some(offset) => SavedObject::File { place, offset },
+                None => SavedObject::Directory { place, listing: listing() },
             })
         }
     }
 }
 
-/// The offset of a file, if a path still leads to it; nothing of a directory.
-fn still_there(
+/// Checks that the path still names the open file or directory. Returns the offset of a file.
+fn check_path(
     descriptor: &Descriptor,
     preopen: &Preopen,
     path: &str,
     follow: bool,
-    named: &Named<'_>,
+    named: &DisplayPath<'_>,
 ) -> Result<Option<u64>, Unsaveable> {
     let host = |error: io::Error| Unsaveable::Host { place: named.to_string(), error };
     let offset = match &descriptor.kind {

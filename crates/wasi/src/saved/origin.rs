@@ -1,29 +1,29 @@
-//! Where a descriptor came from, so that it can be opened again.
+//! The origin of a descriptor: how to open it again.
 //!
-//! It is kept only in a context that [may be saved](crate::WasiCtxBuilder::saveable).
+//! Only contexts that [may be saved](crate::WasiCtxBuilder::saveable) have origins.
 
 use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The longest path that is kept: the host looks up no longer one.
-pub(crate) const LONGEST_PATH: usize = 4095;
+/// The maximum length of a stored path, which is the host's.
+pub(crate) const MAX_PATH: usize = 4095;
 
-/// Where a descriptor came from.
+/// How a descriptor was opened.
 pub(crate) enum Origin {
     Stream(Role),
     Preopened(Arc<Preopen>),
-    /// The program opened it.
+    /// The program opened it below a preopened directory.
     Below {
         preopen: Arc<Preopen>,
-        /// From the preopened directory on.
+        /// The path from the preopened directory.
         path: String,
         /// Whether a link at the end of the path is followed.
         follow: bool,
     },
 }
 
-/// Which of the standard streams something is, wherever the program has moved it to.
+/// A standard stream, which the program may have moved to another number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Role {
     Stdin,
@@ -31,16 +31,16 @@ pub(crate) enum Role {
     Stderr,
 }
 
-/// A directory that was there when the program began. The program may have closed it.
+/// A preopened directory, which the program may have closed.
 pub(crate) struct Preopen {
-    /// In the order in which the program found them.
+    /// The index among the preopened directories.
     pub(crate) number: u32,
     pub(crate) name: String,
     pub(crate) dir: Arc<Dir>,
 }
 
 impl Origin {
-    /// Of what is opened by a path that begins here. Nothing if it cannot be kept.
+    /// The origin of a file that is opened by a path from here; none if the path is too long.
     pub(crate) fn below(&self, path: &str, follow: bool) -> Option<Box<Origin>> {
         let (preopen, path) = match self {
             Origin::Stream(_) => return None,
@@ -48,6 +48,6 @@ impl Origin {
             Origin::Below { preopen, path: parent, .. } => (preopen, format!("{parent}/{path}")),
         };
         let preopen = preopen.clone();
-        (path.len() <= LONGEST_PATH).then(|| Box::new(Origin::Below { preopen, path, follow }))
+        (path.len() <= MAX_PATH).then(|| Box::new(Origin::Below { preopen, path, follow }))
     }
 }

@@ -1,28 +1,28 @@
-//! A context that has been written down.
+//! The state of a saved context, and its encoding.
 //!
 //! ```text
-//!   "ropewalk-wasi" 0 0 version | WasiState | hash of all that
+//!   "ropewalk-wasi" 0 0 version | WasiState | hash of the preceding bytes
 //! ```
 
 use crate::abi::{FdFlags, Rights};
-use crate::directory::Entry;
-use crate::origin::Role;
-use crate::table::MOST;
+use crate::files::descriptor_table::MAX_DESCRIPTORS;
+use crate::files::directory::Entry;
+use crate::saved::origin::Role;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a state begins with; the version follows.
+/// The first bytes of a state; the version follows.
 const MAGIC: &[u8; 15] = b"ropewalk-wasi\0\0";
 const VERSION: u8 = 1;
 const HASH: usize = size_of::<u64>();
 
 /// A [`WasiCtx`](crate::WasiCtx) that has been [saved](crate::WasiCtx::save): arguments,
-/// environment, what was open, and what time it was for the program.
+/// environment, open descriptors, and the time of the program.
 ///
-/// It holds names and numbers, and nothing of the host's: a builder
-/// [restores](crate::WasiCtxBuilder::restore) it with directories and streams that it is
-/// given. It can be written to bytes, and read back in another process.
+/// It contains names and numbers but no resources of the host. A builder
+/// [restores](crate::WasiCtxBuilder::restore) it with new directories and streams. It can be
+/// encoded as bytes, and decoded in another process.
 ///
 /// ```
 /// use ropewalk_wasi::{WasiCtx, WasiState};
@@ -38,65 +38,65 @@ const HASH: usize = size_of::<u64>();
 pub struct WasiState {
     pub(crate) args: Vec<Vec<u8>>,
     pub(crate) environment: Vec<Vec<u8>>,
-    /// What the clock showed that only goes forward, in nanoseconds.
+    /// The time of the monotonic clock, in nanoseconds.
     pub(crate) monotonic: u64,
-    /// The names of the directories that the program found.
+    /// The names of the preopened directories.
     pub(crate) preopens: Vec<String>,
-    /// Their numbers rise.
-    pub(crate) descriptors: Vec<Saved>,
+    /// Sorted by number.
+    pub(crate) descriptors: Vec<SavedDescriptor>,
 }
 
-/// A descriptor.
+/// A saved descriptor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Saved {
+pub(crate) struct SavedDescriptor {
     pub(crate) fd: u32,
     base: u64,
     inheriting: u64,
     flags: u16,
-    pub(crate) what: What,
+    pub(crate) object: SavedObject,
 }
 
-/// What was open.
+/// The object behind a saved descriptor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum What {
+pub(crate) enum SavedObject {
     Stream(Role),
     Preopened { preopen: u32, listing: Option<Vec<Entry>> },
-    File { place: Place, offset: u64 },
-    Directory { place: Place, listing: Option<Vec<Entry>> },
+    File { place: SavedPath, offset: u64 },
+    Directory { place: SavedPath, listing: Option<Vec<Entry>> },
 }
 
-/// Where something is that the program opened.
+/// The path of a file or directory that the program opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct SavedPath {
     pub(crate) preopen: u32,
     pub(crate) path: String,
     pub(crate) follow: bool,
 }
 
-/// Why bytes are no [`WasiState`].
+/// Why bytes are not a valid [`WasiState`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// They do not begin like one.
-    #[error("it is no saved state of WASI")]
+    /// They do not begin as a state does.
+    #[error("this is not a saved state of WASI")]
     Unknown,
-    /// Another version of this crate has written them.
-    #[error("the state has version {0}, and this Ropewalk reads version {VERSION}")]
+    /// They have another version of the format.
+    #[error("expected a state of version {VERSION}, found version {0}")]
     Version(u8),
-    /// Something is missing or has been changed.
+    /// Bytes are missing or have been changed.
     #[error("the state is damaged")]
     Damaged,
 }
 
-impl Saved {
+impl SavedDescriptor {
     pub(crate) fn new(
         fd: u32,
         (base, inheriting): (Rights, Rights),
         flags: FdFlags,
-        what: What,
-    ) -> Saved {
+        object: SavedObject,
+    ) -> SavedDescriptor {
         let (base, inheriting, flags) = (base.bits(), inheriting.bits(), flags.bits());
-        Saved { fd, base, inheriting, flags, what }
+        SavedDescriptor { fd, base, inheriting, flags, object }
     }
 
     pub(crate) fn rights(&self) -> (Rights, Rights) {
@@ -108,32 +108,32 @@ impl Saved {
     }
 }
 
-impl What {
-    /// The number of the directory that it is or is below.
+impl SavedObject {
+    /// The index of the preopened directory that it is or is below.
     pub(crate) fn preopen(&self) -> Option<u32> {
         match self {
-            What::Stream(_) => None,
-            What::Preopened { preopen, .. } => Some(*preopen),
-            What::File { place, .. } | What::Directory { place, .. } => Some(place.preopen),
+            SavedObject::Stream(_) => None,
+            SavedObject::Preopened { preopen, .. } => Some(*preopen),
+            SavedObject::File { place, .. } | SavedObject::Directory { place, .. } => {
+                Some(place.preopen)
+            }
         }
     }
 }
 
 impl WasiState {
-    /// The state as bytes, with the version of their layout and a hash.
+    /// Encodes the state, with the version of the format and a hash.
     pub fn to_bytes(&self) -> Vec<u8> {
         let head = [MAGIC, &[VERSION][..]].concat();
-        let mut bytes =
-            postcard::to_extend(self, head).expect("vectors take all that they are given");
+        let mut bytes = postcard::to_extend(self, head).expect("writing to a vector does not fail");
         bytes.extend(xxh3_64(&bytes).to_le_bytes());
         bytes
     }
 
-    /// The state that [`to_bytes`](Self::to_bytes) wrote.
+    /// Decodes a state that [`to_bytes`](Self::to_bytes) encoded.
     ///
-    /// The hash is for accidents. Bytes that somebody made up are read too if they are in
-    /// order, and give a program nothing that is not below the directories which the builder
-    /// is given, nor more than their permissions allow.
+    /// The hash detects accidental damage. A forged state is accepted if it is consistent, but it
+    /// gives a program no access beyond the directories of the builder and their permissions.
     pub fn from_bytes(bytes: &[u8]) -> Result<WasiState, StateError> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(StateError::Unknown)?;
         match rest.first() {
@@ -148,51 +148,51 @@ impl WasiState {
         }
         let (state, rest): (WasiState, _) =
             postcard::take_from_bytes(encoded).map_err(|_| StateError::Damaged)?;
-        match rest.is_empty() && state.is_in_order() {
+        match rest.is_empty() && state.is_consistent() {
             true => Ok(state),
             false => Err(StateError::Damaged),
         }
     }
 
-    /// Whether it can be that of a context.
-    fn is_in_order(&self) -> bool {
+    /// Whether a context can have this state.
+    fn is_consistent(&self) -> bool {
         let rising = self.descriptors.is_sorted_by(|a, b| a.fd < b.fd);
-        let fits = |saved: &Saved| {
-            (saved.fd as usize) < MOST
+        let is_valid = |saved: &SavedDescriptor| {
+            (saved.fd as usize) < MAX_DESCRIPTORS
                 && Rights::from_bits(saved.base).is_some()
                 && Rights::from_bits(saved.inheriting).is_some()
                 && FdFlags::from_bits(saved.flags).is_some()
-                && saved.what.preopen().is_none_or(|i| (i as usize) < self.preopens.len())
-                && !matches!(saved.what, What::File { offset, .. } if i64::try_from(offset).is_err())
+                && saved.object.preopen().is_none_or(|i| (i as usize) < self.preopens.len())
+                && !matches!(saved.object, SavedObject::File { offset, .. } if i64::try_from(offset).is_err())
         };
-        // A program cannot have one of these twice.
+        // A program has each stream and preopened directory at most once.
         let mut unique: Vec<_> = self
             .descriptors
             .iter()
-            .filter_map(|saved| match saved.what {
-                What::Stream(role) => Some((0, role as u32)),
-                What::Preopened { preopen, .. } => Some((1, preopen)),
-                What::File { .. } | What::Directory { .. } => None,
+            .filter_map(|saved| match saved.object {
+                SavedObject::Stream(role) => Some((0, role as u32)),
+                SavedObject::Preopened { preopen, .. } => Some((1, preopen)),
+                SavedObject::File { .. } | SavedObject::Directory { .. } => None,
             })
             .collect();
         unique.sort_unstable();
-        rising && self.descriptors.iter().all(fits) && unique.is_sorted_by(|a, b| a < b)
+        rising && self.descriptors.iter().all(is_valid) && unique.is_sorted_by(|a, b| a < b)
     }
 
-    /// What messages call a place.
-    pub(crate) fn describe(&self, place: &Place) -> String {
-        let preopen = self.preopens.get(place.preopen as usize).map_or("", String::as_str);
-        Named { preopen, path: &place.path }.to_string()
+    /// A path, for messages.
+    pub(crate) fn describe(&self, path: &SavedPath) -> String {
+        let preopen = self.preopens.get(path.preopen as usize).map_or("", String::as_str);
+        DisplayPath { preopen, path: &path.path }.to_string()
     }
 }
 
-/// A path and the directory that it begins at, for messages.
-pub(crate) struct Named<'a> {
+/// Formats a path and the directory where it begins.
+pub(crate) struct DisplayPath<'a> {
     pub(crate) preopen: &'a str,
     pub(crate) path: &'a str,
 }
 
-impl fmt::Display for Named<'_> {
+impl fmt::Display for DisplayPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` below `{}`", self.path, self.preopen)
     }
@@ -203,15 +203,16 @@ mod tests {
     use super::*;
 
     fn state() -> WasiState {
-        let place = Place { preopen: 0, path: "a/b".into(), follow: true };
+        let place = SavedPath { preopen: 0, path: "a/b".into(), follow: true };
         let what = [
-            What::Stream(Role::Stdout),
-            What::Preopened { preopen: 0, listing: None },
-            What::File { place: place.clone(), offset: 5 },
-            What::Directory { place, listing: Some(Vec::new()) },
+            SavedObject::Stream(Role::Stdout),
+            SavedObject::Preopened { preopen: 0, listing: None },
+            SavedObject::File { place: place.clone(), offset: 5 },
+            SavedObject::Directory { place, listing: Some(Vec::new()) },
         ];
-        let saved =
-            |(fd, what)| Saved::new(fd, (Rights::FILE, Rights::empty()), FdFlags::APPEND, what);
+        let saved = |(fd, what)| {
+            SavedDescriptor::new(fd, (Rights::FILE, Rights::empty()), FdFlags::APPEND, what)
+        };
         WasiState {
             args: vec![b"program".to_vec()],
             environment: vec![b"NAME=value".to_vec()],
@@ -221,18 +222,18 @@ mod tests {
         }
     }
 
-    /// What reading says of bytes in which the hash is right.
+    /// Encodes and decodes a state.
     fn read(state: &WasiState) -> Result<WasiState, StateError> {
         WasiState::from_bytes(&state.to_bytes())
     }
 
     #[test]
-    fn a_state_is_read_as_it_was_written() {
+    fn a_decoded_state_is_equal() {
         assert_eq!(read(&state()), Ok(state()));
     }
 
     #[test]
-    fn every_damaged_byte_is_noticed() {
+    fn every_damaged_byte_is_detected() {
         let bytes = state().to_bytes();
         for i in 0..bytes.len() {
             for change in [1, 0x80, 0xFF] {
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn other_versions_and_other_files_are_told_apart() {
+    fn other_versions_and_other_files_are_different_errors() {
         let mut bytes = state().to_bytes();
         bytes[MAGIC.len()] = 200;
         assert_eq!(WasiState::from_bytes(&bytes), Err(StateError::Version(200)));
@@ -256,19 +257,23 @@ mod tests {
     }
 
     #[test]
-    fn what_no_program_can_have_is_refused() {
+    fn inconsistent_states_are_refused() {
         let damages: [fn(&mut WasiState); 9] = [
             |state| state.descriptors[0].fd = 2,
-            |state| state.descriptors[3].fd = MOST as u32,
+            |state| state.descriptors[3].fd = MAX_DESCRIPTORS as u32,
             |state| state.descriptors[0].base = 1 << 60,
             |state| state.descriptors[0].inheriting = 1 << 60,
             |state| state.descriptors[0].flags = 1 << 9,
-            |state| state.descriptors[1].what = What::Preopened { preopen: 1, listing: None },
-            |state| state.descriptors[2].what = What::Preopened { preopen: 0, listing: None },
-            |state| state.descriptors[2].what = What::Stream(Role::Stdout),
             |state| {
-                let place = Place { preopen: 0, path: "x".into(), follow: false };
-                state.descriptors[2].what = What::File { place, offset: 1 << 63 };
+                state.descriptors[1].object = SavedObject::Preopened { preopen: 1, listing: None }
+            },
+            |state| {
+                state.descriptors[2].object = SavedObject::Preopened { preopen: 0, listing: None }
+            },
+            |state| state.descriptors[2].object = SavedObject::Stream(Role::Stdout),
+            |state| {
+                let place = SavedPath { preopen: 0, path: "x".into(), follow: false };
+                state.descriptors[2].object = SavedObject::File { place, offset: 1 << 63 };
             },
         ];
         for (i, damage) in damages.into_iter().enumerate() {

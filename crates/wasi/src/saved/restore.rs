@@ -1,14 +1,15 @@
-//! Making a context again that was written down.
+//! Restores saved contexts.
 
-use crate::abi::{FdFlags, FileType, OFlags};
-use crate::clock::Continued;
-use crate::ctx::{WasiCtx, WasiCtxBuilder};
-use crate::descriptor::{Descriptor, Kind, filetype_of};
-use crate::directory::Entry;
-use crate::open::Request;
-use crate::state::{Place, Saved, WasiState, What};
-use crate::table::Table;
-use crate::tape::Tape;
+use crate::abi::{FdFlags, FileType, OFlags, Rights};
+use crate::context::WasiCtx;
+use crate::context::builder::WasiCtxBuilder;
+use crate::context::clock::ContinuedClock;
+use crate::files::descriptor::{Descriptor, Kind, filetype_of};
+use crate::files::descriptor_table::DescriptorTable;
+use crate::files::directory::Entry;
+use crate::files::open::OpenRequest;
+use crate::recording::Recording;
+use crate::saved::state::{SavedDescriptor, SavedObject, SavedPath, WasiState};
 use rustix::fs::SeekFrom;
 use std::io;
 use std::time::Duration;
@@ -17,67 +18,64 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
-    /// The program uses a directory that the builder was not given.
+    /// The builder does not have a directory that the program uses.
     #[error("the program uses the directory `{0}`, which is not preopened")]
     NoDirectory(String),
-    /// Something that was open is not there any more.
-    #[error("descriptor {fd}: {place} is not there any more")]
+    /// An open file or directory does not exist any more.
+    #[error("descriptor {fd}: {place} does not exist any more")]
     Vanished {
-        /// The number that the program knows it by.
+        /// The number of the descriptor.
         fd: u32,
-        /// Its path, and the directory where that begins.
+        /// The path and the preopened directory where it begins.
         place: String,
     },
-    /// A file has become something else, or a directory has.
-    #[error("descriptor {fd}: {place} is no {expected} any more")]
+    /// A path names another kind of file now.
+    #[error("descriptor {fd}: {place} is not a {expected} any more")]
     WrongKind {
-        /// The number that the program knows it by.
+        /// The number of the descriptor.
         fd: u32,
-        /// Its path, and the directory where that begins.
+        /// The path and the preopened directory where it begins.
         place: String,
-        /// What it was.
+        /// `file` or `directory`.
         expected: &'static str,
     },
-    /// The program had a file open for what its directory does not allow now.
-    #[error("descriptor {fd}: {place} may not be read or written as the program did")]
+    /// The permissions of the directory do not allow what the program had opened a file for.
+    #[error("descriptor {fd}: the directory does not permit reading or writing {place} as before")]
     NotAllowed {
-        /// The number that the program knows it by.
+        /// The number of the descriptor.
         fd: u32,
-        /// Its path, and the directory where that begins.
+        /// The path and the preopened directory where it begins.
         place: String,
     },
-    /// The host does not open it.
+    /// The host cannot open it.
     #[error("descriptor {fd}: {place} cannot be opened: {error}")]
     Host {
-        /// The number that the program knows it by.
+        /// The number of the descriptor.
         fd: u32,
-        /// Its path, and the directory where that begins.
+        /// The path and the preopened directory where it begins.
         place: String,
-        /// What the host said.
+        /// The error of the host.
         #[source]
         error: io::Error,
     },
-    /// The builder is to [record](WasiCtxBuilder::record) or [replay](WasiCtxBuilder::replay),
-    /// which begins where a program begins.
-    #[error("a context that is restored can be neither recorded nor replayed")]
+    /// The builder [records](WasiCtxBuilder::record) or [replays](WasiCtxBuilder::replay), which
+    /// must begin at the start of a program.
+    #[error("a restored context can be neither recorded nor replayed")]
     Recording,
 }
 
 impl WasiCtxBuilder {
-    /// The context that was [saved](WasiCtx::save), instead of [a new one](Self::build). The
-    /// builder is as new then; if it fails, the builder is as before.
+    /// Builds a context from a [saved](WasiCtx::save) state, and resets the builder. If it fails,
+    /// the builder is not changed.
     ///
-    /// The builder is given what belongs to the host, as for a new context: standard streams,
-    /// clocks, random numbers, and the directories, under the names that they had. Which number
-    /// each of them has for the program, and what else is open, the state says; arguments and
-    /// environment are the state's too. What the builder is given and the state does not name
-    /// is closed.
+    /// The builder provides the resources of the host, as for a new context: standard streams,
+    /// clocks, random numbers, and directories with the same names. The state provides arguments,
+    /// environment, and the numbers of descriptors. Resources of the builder that the state does not
+    /// use are closed.
     ///
-    /// Files and directories are opened again by their paths, below the directories that the
-    /// builder is given and with no more than their permissions, as if the program did it, and
-    /// nothing is created or cut off. A file is at its offset, also if it is shorter now. The
-    /// clock that only goes forward goes on from where it was, and has not counted the time in
-    /// between.
+    /// Files and directories are opened again by their paths, below the directories of the builder
+    /// and with their permissions. No file is created or truncated. A file keeps its offset even if
+    /// it is shorter now. The monotonic clock continues from the saved time.
     ///
     /// ```
     /// use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiState};
@@ -97,35 +95,35 @@ impl WasiCtxBuilder {
     /// # }
     /// ```
     pub fn restore(&mut self, state: &WasiState) -> Result<WasiCtx, RestoreError> {
-        if !matches!(self.tape, Tape::None) {
+        if !matches!(self.recording, Recording::None) {
             return Err(RestoreError::Recording);
         }
-        let given = self.given(state);
+        let given = self.matching_directories(state);
         for saved in &state.descriptors {
-            if let Some(preopen) = saved.what.preopen().filter(|i| given[*i as usize].is_none()) {
+            if let Some(preopen) = saved.object.preopen().filter(|i| given[*i as usize].is_none()) {
                 let name = state.preopens[preopen as usize].clone();
                 return Err(RestoreError::NoDirectory(name));
             }
         }
-        self.note_origins(given.iter().map(|given| given.unwrap_or(usize::MAX)));
+        self.set_origins(given.iter().map(|given| given.unwrap_or(usize::MAX)));
         let reopened: Vec<_> = state
             .descriptors
             .iter()
             .map(|saved| self.reopen(state, &given, saved))
             .collect::<Result<_, _>>()?;
         let mut builder = std::mem::take(self);
-        let (mut table, mut streams) = (Table::default(), builder.streams().map(Some));
+        let (mut table, mut streams) = (DescriptorTable::default(), builder.streams().map(Some));
         let mut directories: Vec<_> =
             std::mem::take(&mut builder.directories).into_iter().map(Some).collect();
         for (saved, reopened) in state.descriptors.iter().zip(reopened) {
-            let descriptor = match &saved.what {
-                What::Stream(role) => streams[*role as usize].take(),
-                What::Preopened { preopen, .. } => {
+            let descriptor = match &saved.object {
+                SavedObject::Stream(role) => streams[*role as usize].take(),
+                SavedObject::Preopened { preopen, .. } => {
                     given[*preopen as usize].and_then(|given| directories[given].take())
                 }
-                What::File { .. } | What::Directory { .. } => reopened,
+                SavedObject::File { .. } | SavedObject::Directory { .. } => reopened,
             };
-            let mut descriptor = descriptor.expect("a state in order names each of them once");
+            let mut descriptor = descriptor.expect("a consistent state names each of them once");
             saved.apply(&mut descriptor);
             table.put(saved.fd, descriptor);
         }
@@ -133,13 +131,13 @@ impl WasiCtxBuilder {
         builder.environment.clone_from(&state.environment);
         let mut ctx = builder.finish(table, &state.preopens);
         let from = Duration::from_nanos(state.monotonic);
-        ctx.clocks.monotonic = Box::new(Continued::new(ctx.clocks.monotonic, from));
+        ctx.clocks.monotonic = Box::new(ContinuedClock::new(ctx.clocks.monotonic, from));
         Ok(ctx)
     }
 
-    /// Which of the builder's directories is which of the state's: the one with the same name,
-    /// or of several the one that has the same place among them.
-    fn given(&self, state: &WasiState) -> Vec<Option<usize>> {
+    /// The index of the builder's directory for each preopened directory of the state. Directories
+    /// with the same name match in order.
+    fn matching_directories(&self, state: &WasiState) -> Vec<Option<usize>> {
         let mut taken = vec![false; self.directories.len()];
         let given = state.preopens.iter().map(|name| {
             let mut names = self.directories.iter().map(Descriptor::preopened_as);
@@ -153,17 +151,17 @@ impl WasiCtxBuilder {
         given.collect()
     }
 
-    /// Opens what the program had opened; nothing if it was there when the program began.
+    /// Opens a file or directory again. Returns nothing for streams and preopened directories.
     fn reopen(
         &self,
         state: &WasiState,
         given: &[Option<usize>],
-        saved: &Saved,
+        saved: &SavedDescriptor,
     ) -> Result<Option<Descriptor>, RestoreError> {
-        let (place, expected) = match &saved.what {
-            What::Stream(_) | What::Preopened { .. } => return Ok(None),
-            What::File { place, .. } => (place, FileType::RegularFile),
-            What::Directory { place, .. } => (place, FileType::Directory),
+        let (place, expected) = match &saved.object {
+            SavedObject::Stream(_) | SavedObject::Preopened { .. } => return Ok(None),
+            SavedObject::File { place, .. } => (place, FileType::RegularFile),
+            SavedObject::Directory { place, .. } => (place, FileType::Directory),
         };
         let Some(parent) = given[place.preopen as usize].map(|given| &self.directories[given])
         else {
@@ -171,7 +169,8 @@ impl WasiCtxBuilder {
         };
         let reopening = Reopening { fd: saved.fd, place, name: state.describe(place), expected };
         let descriptor = reopening.open(parent, saved)?;
-        if let (What::File { offset, .. }, Kind::File { fd, .. }) = (&saved.what, &descriptor.kind)
+        if let (SavedObject::File { offset, .. }, Kind::File { fd, .. }) =
+            (&saved.object, &descriptor.kind)
         {
             rustix::fs::seek(fd, SeekFrom::Start(*offset))
                 .map_err(|error| reopening.error(error.into()))?;
@@ -180,19 +179,22 @@ impl WasiCtxBuilder {
     }
 }
 
-/// Something that is opened again.
+/// A file or directory that is opened again.
 struct Reopening<'a> {
     fd: u32,
-    place: &'a Place,
+    place: &'a SavedPath,
     name: String,
     expected: FileType,
 }
 
 impl Reopening<'_> {
-    /// Opens it as the program would. The host is not to wait for it, should it have become a
-    /// pipe.
-    fn open(&self, parent: &Descriptor, saved: &Saved) -> Result<Descriptor, RestoreError> {
-        let mut request = Request {
+    /// Opens it as the program would, but without waiting if it has become a pipe.
+    fn open(
+        &self,
+        parent: &Descriptor,
+        saved: &SavedDescriptor,
+    ) -> Result<Descriptor, RestoreError> {
+        let mut request = OpenRequest {
             follow: self.place.follow,
             oflags: OFlags::empty(),
             fdflags: saved.flags().union(FdFlags::NONBLOCK),
@@ -202,7 +204,7 @@ impl Reopening<'_> {
         let (fd, place) = (self.fd, || self.name.clone());
         let denied = |_| RestoreError::NotAllowed { fd, place: place() };
         request.check(parent).map_err(denied)?;
-        let directory = parent.directory().map_err(denied)?;
+        let directory = parent.directory(Rights::empty()).map_err(denied)?;
         let path = &self.place.path;
         let file = request.open_file(parent, directory, path).map_err(|error| self.error(error))?;
         match filetype_of(&file) == self.expected {
@@ -229,15 +231,17 @@ impl Reopening<'_> {
     }
 }
 
-impl Saved {
-    /// Makes a descriptor what it was, with no more rights than it has.
+impl SavedDescriptor {
+    /// Applies the saved rights, flags and listing to a descriptor, which gets no new rights.
     fn apply(&self, descriptor: &mut Descriptor) {
         let (base, inheriting) = self.rights();
         descriptor.narrow(base, inheriting);
         descriptor.flags = self.flags();
-        let listing: Option<&Vec<Entry>> = match &self.what {
-            What::Preopened { listing, .. } | What::Directory { listing, .. } => listing.as_ref(),
-            What::Stream(_) | What::File { .. } => None,
+        let listing: Option<&Vec<Entry>> = match &self.object {
+            SavedObject::Preopened { listing, .. } | SavedObject::Directory { listing, .. } => {
+                listing.as_ref()
+            }
+            SavedObject::Stream(_) | SavedObject::File { .. } => None,
         };
         if let Kind::Directory(directory) = &mut descriptor.kind {
             directory.listing = listing.cloned();

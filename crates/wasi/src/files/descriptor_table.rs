@@ -1,36 +1,34 @@
 //! The table of a program's descriptors.
 
-use crate::descriptor::Descriptor;
-use crate::errno::{Errno, Result};
+use crate::abi::errno::{Errno, Result};
+use crate::files::descriptor::Descriptor;
 use std::collections::BTreeSet;
 
-/// How many descriptors a program may have, whatever the host would allow.
-pub(crate) const MOST: usize = 1 << 20;
+/// The maximum number of descriptors of a program, even if the host allows more.
+pub(crate) const MAX_DESCRIPTORS: usize = 1 << 20;
 
-/// Descriptors by their numbers. A new one gets the lowest number that is free, as
-/// programs for POSIX expect.
-pub(crate) struct Table {
+/// Descriptors by number. A new descriptor gets the lowest free number, as in POSIX.
+pub(crate) struct DescriptorTable {
     descriptors: Vec<Option<Descriptor>>,
     free: BTreeSet<usize>,
-    /// How many the program may have when it opens another.
-    most: usize,
+    max: usize,
 }
 
-impl Default for Table {
+impl Default for DescriptorTable {
     fn default() -> Self {
-        Table { descriptors: Vec::new(), free: BTreeSet::new(), most: MOST }
+        DescriptorTable { descriptors: Vec::new(), free: BTreeSet::new(), max: MAX_DESCRIPTORS }
     }
 }
 
-impl Table {
-    /// Limits how many descriptors there may be. Those that are open stay open.
-    pub(crate) fn limit(&mut self, most: usize) {
-        self.most = most.min(MOST);
+impl DescriptorTable {
+    /// Limits the number of descriptors. Open descriptors stay open.
+    pub(crate) fn limit(&mut self, max: usize) {
+        self.max = max.min(MAX_DESCRIPTORS);
     }
 
-    /// Fails if there is no room for another descriptor.
+    /// Fails if the table is full.
     pub(crate) fn check_room(&self) -> Result {
-        match self.descriptors.len() - self.free.len() < self.most {
+        match self.descriptors.len() - self.free.len() < self.max {
             true => Ok(()),
             false => Err(Errno::MFILE.into()),
         }
@@ -66,22 +64,22 @@ impl Table {
         Ok(descriptor)
     }
 
-    /// All that are open, with their numbers, which rise.
+    /// The open descriptors, in the order of their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Descriptor)> {
         let places = self.descriptors.iter().enumerate();
         places.filter_map(|(number, place)| Some((number as u32, place.as_ref()?)))
     }
 
-    /// Puts a descriptor at a number that is higher than all that are open.
+    /// Inserts a descriptor with a number that is higher than all others.
     pub(crate) fn put(&mut self, number: u32, descriptor: Descriptor) {
         let number = number as usize;
-        debug_assert!((self.descriptors.len()..MOST).contains(&number));
+        debug_assert!((self.descriptors.len()..MAX_DESCRIPTORS).contains(&number));
         self.free.extend(self.descriptors.len()..number);
         self.descriptors.resize_with(number, || None);
         self.descriptors.push(Some(descriptor));
     }
 
-    /// Moves a descriptor to the number of another, which is closed.
+    /// Replaces the descriptor `to` by `from`.
     pub(crate) fn renumber(&mut self, from: i32, to: i32) -> Result {
         self.get(to)?;
         self.get(from)?;
