@@ -1,8 +1,7 @@
-//! Toolchains, and how to call them.
+//! Fetches and calls toolchains.
 //!
-//! Each comes through the ordinary client of its registry, in a version that is
-//! written down here, into a folder of its own below `target/programs/tools`. The
-//! folder is made under another name first, so one that has its name is whole.
+//! Each toolchain is fetched by the client of its registry, in the version given here, into its
+//! own folder below `target/programs/tools`. The folder gets its final name when it is complete.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,13 +16,13 @@ const WASMTIME: &str = "48.0.0";
 const ZIG: &str = "0.17.0";
 const BINARYEN: &str = "132.0.0";
 
-/// What the compiler of Kotlin needs to run, besides parts of its own version.
+/// The dependencies of the Kotlin compiler with other version numbers.
 const KOTLIN_NEEDS: [&str; 2] = [
     "org.jetbrains.kotlin:kotlin-reflect:1.6.10",
     "org.jetbrains.kotlinx:kotlinx-coroutines-core-jvm:1.8.0",
 ];
 
-/// Its own parts.
+/// The parts of the Kotlin compiler.
 const KOTLIN_PARTS: [&str; 4] = [
     "kotlin-compiler-embeddable",
     "kotlin-daemon-embeddable",
@@ -31,8 +30,8 @@ const KOTLIN_PARTS: [&str; 4] = [
     "kotlin-stdlib",
 ];
 
-/// Where things are fetched and built.
-pub(crate) struct Workshop<'a> {
+/// The folders in which toolchains are fetched and programs are built.
+pub(crate) struct Toolchains<'a> {
     /// `target/programs`
     root: PathBuf,
     /// The folder of this package.
@@ -40,17 +39,17 @@ pub(crate) struct Workshop<'a> {
     progress: &'a Progress,
 }
 
-impl<'a> Workshop<'a> {
-    pub(crate) fn new(progress: &'a Progress) -> Result<Workshop<'a>> {
+impl<'a> Toolchains<'a> {
+    pub(crate) fn new(progress: &'a Progress) -> Result<Toolchains<'a>> {
         let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-        // The command lies in `target/PROFILE/`.
+        // The command is in `target/PROFILE/`.
         let command = std::env::current_exe()?;
         let target =
             command.ancestors().nth(2).context("this command is not in a target folder")?;
-        Ok(Workshop { root: target.join("programs"), sources, progress })
+        Ok(Toolchains { root: target.join("programs"), sources, progress })
     }
 
-    /// A folder below `target/programs`, made if it is not there.
+    /// A folder below `target/programs`, which is created if necessary.
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf> {
         let folder = self.root.join(name);
         fs::create_dir_all(&folder)?;
@@ -62,12 +61,12 @@ impl<'a> Workshop<'a> {
         self.sources.join(path)
     }
 
-    /// The file that a program is built into.
+    /// The binary of a program.
     pub(crate) fn product(&self, name: &str) -> Result<PathBuf> {
         Ok(self.folder("built")?.join(name))
     }
 
-    /// Has a tool fetched, unless it is there.
+    /// Fetches a tool unless it exists.
     fn fetch(&self, name: &str, get: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let tools = self.folder("tools")?;
         let folder = tools.join(name);
@@ -120,8 +119,7 @@ impl<'a> Workshop<'a> {
         Ok(Command::new(folder.join("node_modules/.bin").join(tool)))
     }
 
-    /// Artifacts of Maven Central, each with its kind if that is not `jar`, in one
-    /// folder.
+    /// A folder with artifacts of Maven Central, each with its kind unless it is `jar`.
     fn artifacts(&self, name: &str, artifacts: &[String]) -> Result<PathBuf> {
         self.fetch(name, |folder| {
             for artifact in artifacts {
@@ -140,7 +138,7 @@ impl<'a> Workshop<'a> {
         })
     }
 
-    /// Wasmtime: where its package is, after the script that uses it.
+    /// The script that runs Wasmtime, and the folder of its package.
     pub(crate) fn wasmtime(&self) -> Result<[PathBuf; 2]> {
         let package = self.python_package("wasmtime", WASMTIME)?;
         Ok([self.source("src/wasmtime.py"), package])
@@ -156,7 +154,7 @@ impl<'a> Workshop<'a> {
         Ok(zig)
     }
 
-    /// Builds a Go program out of one file.
+    /// Builds a Go program from one file.
     pub(crate) fn go(&self, source: &Path, product: &Path) -> Result<()> {
         let mut go = Command::new("go");
         go.args(["build", "-o"]).arg(product).arg(source);
@@ -173,7 +171,7 @@ impl<'a> Workshop<'a> {
         self.artifacts(&format!("kotlin-{version}"), &artifacts)
     }
 
-    /// Builds a Kotlin program out of one file: first a library, then the binary.
+    /// Builds a Kotlin program from one file: first a library, then the binary.
     pub(crate) fn kotlin(
         &self,
         version: &str,
@@ -202,14 +200,14 @@ impl<'a> Workshop<'a> {
     }
 }
 
-/// Whether a product is there and newer than all that it is made of.
+/// Whether a file exists and is newer than its sources.
 pub(crate) fn is_fresh(product: &Path, sources: &[PathBuf]) -> bool {
     let changed = |path: &Path| -> Option<SystemTime> { fs::metadata(path).ok()?.modified().ok() };
     let Some(built) = changed(product) else { return false };
     sources.iter().all(|source| changed(source).is_some_and(|changed| changed < built))
 }
 
-/// Runs a tool to its end. If it fails, what it said is the error.
+/// Runs a tool. If it fails, its output is the error.
 pub(crate) fn call(command: &mut Command) -> Result<()> {
     let program = command.get_program().display().to_string();
     let output = command.stdin(Stdio::null()).output();

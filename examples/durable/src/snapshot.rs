@@ -1,4 +1,4 @@
-//! Running workflows as bytes.
+//! Takes snapshots of workflows and continues them.
 
 use crate::guest::Host;
 use anyhow::{Context, Result, bail};
@@ -6,22 +6,22 @@ use ropewalk::{Caller, Restored, Restoring, Snapshot, SnapshotOptions, Val};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// What images cost, added up.
+/// The total costs of snapshots.
 #[derive(Debug, Default)]
 pub struct Costs {
-    /// How many were taken.
+    /// The number of snapshots taken.
     pub taken: AtomicU64,
-    /// How large they were.
+    /// Their total size.
     pub bytes: AtomicU64,
-    /// How long that took, in nanoseconds.
+    /// The time to take them, in nanoseconds.
     pub taking: AtomicU64,
-    /// How many were restored.
+    /// The number of snapshots restored.
     pub restored: AtomicU64,
-    /// How long that took, in nanoseconds.
+    /// The time to restore them, in nanoseconds.
     pub restoring: AtomicU64,
 }
 
-/// What all images of this process have cost.
+/// The costs of this process.
 pub static COSTS: Costs = Costs {
     taken: AtomicU64::new(0),
     bytes: AtomicU64::new(0),
@@ -38,7 +38,7 @@ fn nanoseconds(since: Instant) -> u64 {
     since.elapsed().as_nanos().try_into().unwrap_or(u64::MAX)
 }
 
-/// A workflow that has called the host, as it is now.
+/// Takes a snapshot in a call of the host.
 pub fn take(caller: &mut Caller<'_, Host>) -> Result<Vec<u8>> {
     let begun = Instant::now();
     let image = caller.snapshot(&SnapshotOptions::new())?.as_bytes().to_vec();
@@ -48,24 +48,24 @@ pub fn take(caller: &mut Caller<'_, Host>) -> Result<Vec<u8>> {
     Ok(image)
 }
 
-/// Gives the call that a workflow was written down in its result, and runs it on. Answers with
-/// the data of its store, and what it returned or why it stopped.
-pub fn go_on(
+/// Restores a workflow, and continues it with the result of its call. Returns the data of its
+/// store, and its result or the reason that it stopped.
+pub fn resume(
     restoring: &Restoring<Host>,
     image: Vec<u8>,
     result: Option<i32>,
 ) -> Result<(Host, Result<i32>)> {
     let begun = Instant::now();
-    // SAFETY: images come out of the database, to which only this program writes.
+    // SAFETY: the bytes come from the database, which only this program writes.
     let snapshot = unsafe { Snapshot::from_bytes(image) }?;
     let Restored { mut store, mut calls, .. } = snapshot.restore_by(restoring, Host::default())?;
     count(&COSTS.restored, 1);
     count(&COSTS.restoring, nanoseconds(begun));
-    let call = calls.pop().context("a workflow is written down in a call")?;
+    let call = calls.pop().context("the snapshot does not contain a call")?;
     let results: Vec<Val> = result.map(Val::I32).into_iter().collect();
     let returned = call.resume(&mut store, &results).and_then(|values| match values[..] {
         [Val::I32(code)] => Ok(code),
-        _ => bail!("a workflow returns one number, and not {values:?}"),
+        _ => bail!("expected a workflow that returns an i32, found {values:?}"),
     });
     Ok((store.into_data(), returned))
 }

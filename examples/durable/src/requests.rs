@@ -1,8 +1,8 @@
-//! Requests. Each has a key, by which whoever gets it knows whether it has been done: a
-//! request may be sent again if the process was killed before it knew the answer.
+//! HTTP requests with idempotency keys.
 //!
-//! As much of HTTP as that needs: `POST /` with a header `Idempotency-Key` and a body. The
-//! answer is its status.
+//! A request may be sent again if the process was killed before it recorded the response, so each
+//! has a key by which its receiver detects repetition. Only `POST /` with the header
+//! `Idempotency-Key` and a body is implemented.
 
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Sends a request; answers with the status of the response.
+/// Sends a request; returns the status of the response.
 pub fn request(server: SocketAddr, key: &str, body: &str) -> Result<i32> {
     let mut connection = TcpStream::connect(server)?;
     write!(
@@ -22,27 +22,27 @@ pub fn request(server: SocketAddr, key: &str, body: &str) -> Result<i32> {
     let mut line = String::new();
     BufReader::new(connection).read_line(&mut line)?;
     let status = line.split_whitespace().nth(1).and_then(|status| status.parse().ok());
-    status.with_context(|| format!("no response, but {line:?}"))
+    status.with_context(|| format!("expected a response, found {line:?}"))
 }
 
-/// A shop: it does what it is told, each key once, and answers 200. It has nothing left for
-/// every tenth order.
+/// A shop that executes each request once by its key, and responds 200. Every tenth order is sold
+/// out.
 #[derive(Clone, Debug, Default)]
 pub struct Shop {
-    /// What was done, by its key, and how often it was sent.
+    /// The executed requests by key, with the number of times that each was sent.
     done: Arc<Mutex<BTreeMap<String, (String, usize)>>>,
 }
 
 impl Shop {
-    /// What was done, by its key, and how often it was sent.
+    /// The executed requests by key, with the number of times that each was sent.
     pub fn done(&self) -> BTreeMap<String, (String, usize)> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Answers requests, one after the other.
+    /// Serves requests, one after another.
     pub fn serve(&self, listener: &TcpListener) {
         for connection in listener.incoming().flatten() {
-            // Whoever was killed while it sent something will send it again.
+            // A client that was killed sends its request again.
             let _ = self.answer(connection);
         }
     }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_that_is_sent_twice_is_done_once() {
+    fn a_repeated_request_is_executed_once() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (address, shop) = (listener.local_addr().unwrap(), Shop::default());
         let served = shop.clone();

@@ -1,9 +1,8 @@
-//! A program on Ropewalk, in a process of its own: compiled, measured, run,
-//! measured. What was measured goes into a file; the standard streams are the
-//! program's.
+//! Runs a program on Ropewalk in a separate process, and measures it.
 //!
-//! `wasmtime.py` takes the same arguments, but for modules that come first, and
-//! writes the same file.
+//! The measurements are written to a file, since the standard streams belong to the program.
+//! `wasmtime.py` takes the same arguments, except for preloaded modules, and writes the same
+//! file.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,24 +16,24 @@ use ropewalk::{Config, Engine, Linker, Module, Store};
 use ropewalk_wasi::{DirPerms, FilePerms, I32Exit, WasiCtx};
 use rustix::time::{ClockId, clock_gettime};
 
-/// The first argument, by which the command knows that it is to run a program.
-pub(crate) const ALONE: &str = "run-alone";
+/// The first argument of a process that runs a program.
+pub(crate) const RUN: &str = "run-program";
 
-/// What to run, and where to write what it cost.
+/// What to run, and where to write the costs.
 #[derive(Parser)]
 pub(crate) struct Request {
     #[arg(long)]
     report: PathBuf,
 
-    /// A host directory and the program's name for it.
+    /// A host directory and its name in the program.
     #[arg(long = "dir", num_args = 2)]
     directories: Vec<String>,
 
-    /// A name, and the module that stands for it.
+    /// A module to instantiate first, and its name.
     #[arg(long = "preload", num_args = 2)]
     preloads: Vec<String>,
 
-    /// The module, and the arguments of the program.
+    /// The module and the arguments of the program.
     #[arg(required = true, trailing_var_arg = true)]
     module_and_args: Vec<String>,
 }
@@ -42,11 +41,11 @@ pub(crate) struct Request {
 /// The request, if this process was started to run a program.
 pub(crate) fn requested() -> Option<Request> {
     let mut arguments = std::env::args_os().skip(1);
-    (arguments.next()? == ALONE)
-        .then(|| Request::parse_from([OsString::from(ALONE)].into_iter().chain(arguments)))
+    (arguments.next()? == RUN)
+        .then(|| Request::parse_from([OsString::from(RUN)].into_iter().chain(arguments)))
 }
 
-/// Runs the program and ends as it does.
+/// Runs the program; returns its exit code.
 pub(crate) fn execute(request: Request) -> ExitCode {
     match run(&request) {
         Ok(code) => ExitCode::from(code as u8),
@@ -108,19 +107,19 @@ fn context(request: &Request) -> Result<WasiCtx> {
     Ok(builder.build())
 }
 
-/// Processor time of all threads, in nanoseconds.
+/// CPU time of all threads, in nanoseconds.
 fn processor_time() -> u128 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as u128 * 1_000_000_000 + time.tv_nsec as u128
 }
 
-/// Has the kernel count the peak from now on. Where it cannot, memory counts from
-/// the start of the process.
+/// Resets the peak of resident memory. If the kernel cannot do that, the peak counts from the
+/// start of the process.
 fn forget_peak_memory() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// A field of this process's status, in bytes.
+/// A field of `/proc/self/status`, in bytes.
 fn status(field: &str) -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(field));
