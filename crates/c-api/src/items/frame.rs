@@ -28,7 +28,7 @@ impl wasm_frame_t {
 }
 
 copied! {
-    wasm_frame_copy wasm_frame_delete: wasm_frame_t;
+    "wasm_frame": wasm_frame_t;
 }
 
 /// Null if the store has several instances of the module, since a frame does not record its

@@ -160,9 +160,8 @@ pub unsafe extern "C" fn wasm_func_call(
 mod tests {
     use super::*;
     use crate::items::trap::wasm_trap_message;
-    use crate::objects::engine::{wasm_engine_delete, wasm_engine_new};
-    use crate::objects::reference::wasm_func_delete;
-    use crate::objects::store::{wasm_store_delete, wasm_store_new};
+    use crate::objects::engine::wasm_engine_new;
+    use crate::objects::store::wasm_store_new;
     use std::mem::MaybeUninit;
 
     #[test]
@@ -184,8 +183,5 @@ mod tests {
         assert_eq!(message.to_text().expect("text"), expected);
         assert_eq!(wasm_func_result_arity(Some(&func)), 0);
         store.0.enter(|_| Ok(())).expect("the store is idle");
-        wasm_func_delete(Some(Box::new(func)));
-        wasm_store_delete(Some(store));
-        wasm_engine_delete(engine);
     }
 }

@@ -126,7 +126,7 @@ pub extern "C" fn wasm_module_obtain(
 }
 
 deleted! {
-    wasm_shared_module_delete: wasm_shared_module_t;
+    "wasm_shared_module": wasm_shared_module_t;
 }
 
 /// Compiles a module in the binary or the text format, with the dialects of all designs.

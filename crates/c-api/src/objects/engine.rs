@@ -16,7 +16,7 @@ pub extern "C" fn wasm_config_new() -> Option<Box<wasm_config_t>> {
 }
 
 deleted! {
-    wasm_config_delete: wasm_config_t;
+    "wasm_config": wasm_config_t;
 }
 
 /// Functions that set a number or a flag.
@@ -60,5 +60,5 @@ pub extern "C" fn wasm_engine_new_with_config(
 }
 
 deleted! {
-    wasm_engine_delete: wasm_engine_t;
+    "wasm_engine": wasm_engine_t;
 }

@@ -7,7 +7,7 @@ use crate::objects::store::StoreRef;
 use crate::objects::thrown::Thrown;
 use crate::support::boundary::{or_default, required};
 use crate::support::host_info::{Attached, Finalizer, HostInfo, ObjectId};
-use crate::support::owned::copied;
+use crate::support::owned::{casts, copied};
 use anyhow::{Result, bail};
 use ropewalk::{
     AnyRef, ContRef, ExnRef, Extern, ExternRef, Func, Global, Instance, Memory, Module, Owned,
@@ -208,42 +208,6 @@ objects! {
     instance: Instance -> Instance, "an instance";
 }
 
-/// Functions of references of every kind.
-macro_rules! references {
-    ($(
-        $copy:ident $delete:ident $same:ident $get:ident $set:ident $set_with_finalizer:ident;
-    )*) => {$(
-        copied! { $copy $delete: wasm_ref_t; }
-
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $same(a: Option<&wasm_ref_t>, b: Option<&wasm_ref_t>) -> bool {
-            or_default(|| match (a, b) {
-                (Some(a), Some(b)) => a.same(b),
-                (a, b) => Ok(a.is_none() && b.is_none()),
-            })
-        }
-
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $get(reference: Option<&wasm_ref_t>) -> *mut c_void {
-            attached(reference)
-        }
-
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $set(reference: Option<&wasm_ref_t>, pointer: *mut c_void) {
-            attach(reference, pointer, None);
-        }
-
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $set_with_finalizer(
-            reference: Option<&wasm_ref_t>,
-            pointer: *mut c_void,
-            finalizer: Finalizer,
-        ) {
-            attach(reference, pointer, finalizer);
-        }
-    )*};
-}
-
 fn attached(reference: Option<&wasm_ref_t>) -> *mut c_void {
     let pointer = or_default(|| {
         let reference = required(reference, "an object")?;
@@ -262,85 +226,63 @@ fn attach(reference: Option<&wasm_ref_t>, pointer: *mut c_void, finalizer: Final
     });
 }
 
-references! {
-    wasm_ref_copy wasm_ref_delete wasm_ref_same wasm_ref_get_host_info
-        wasm_ref_set_host_info wasm_ref_set_host_info_with_finalizer;
-    wasm_trap_copy wasm_trap_delete wasm_trap_same wasm_trap_get_host_info
-        wasm_trap_set_host_info wasm_trap_set_host_info_with_finalizer;
-    wasm_foreign_copy wasm_foreign_delete wasm_foreign_same wasm_foreign_get_host_info
-        wasm_foreign_set_host_info wasm_foreign_set_host_info_with_finalizer;
-    wasm_module_copy wasm_module_delete wasm_module_same wasm_module_get_host_info
-        wasm_module_set_host_info wasm_module_set_host_info_with_finalizer;
-    wasm_func_copy wasm_func_delete wasm_func_same wasm_func_get_host_info
-        wasm_func_set_host_info wasm_func_set_host_info_with_finalizer;
-    wasm_global_copy wasm_global_delete wasm_global_same wasm_global_get_host_info
-        wasm_global_set_host_info wasm_global_set_host_info_with_finalizer;
-    wasm_table_copy wasm_table_delete wasm_table_same wasm_table_get_host_info
-        wasm_table_set_host_info wasm_table_set_host_info_with_finalizer;
-    wasm_memory_copy wasm_memory_delete wasm_memory_same wasm_memory_get_host_info
-        wasm_memory_set_host_info wasm_memory_set_host_info_with_finalizer;
-    wasm_tag_copy wasm_tag_delete wasm_tag_same wasm_tag_get_host_info
-        wasm_tag_set_host_info wasm_tag_set_host_info_with_finalizer;
-    wasm_extern_copy wasm_extern_delete wasm_extern_same wasm_extern_get_host_info
-        wasm_extern_set_host_info wasm_extern_set_host_info_with_finalizer;
-    wasm_instance_copy wasm_instance_delete wasm_instance_same wasm_instance_get_host_info
-        wasm_instance_set_host_info wasm_instance_set_host_info_with_finalizer;
-}
+/// Defines the functions of references of a kind, whose names begin with that of the type.
+macro_rules! references {
+    ($($name:literal;)*) => {$(
+        copied! { $name: wasm_ref_t; }
 
-/// Casts to a more general type, and checked casts back.
-macro_rules! casts {
-    ($($kinds:pat, $up:ident $up_const:ident $down:ident $down_const:ident;)*) => {$(
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $up(object: Option<&mut wasm_ref_t>) -> Option<&mut wasm_ref_t> {
-            object
-        }
+        const _: () = {
+            #[unsafe(export_name = concat!($name, "_same"))]
+            extern "C" fn same(a: Option<&wasm_ref_t>, b: Option<&wasm_ref_t>) -> bool {
+                or_default(|| match (a, b) {
+                    (Some(a), Some(b)) => a.same(b),
+                    (a, b) => Ok(a.is_none() && b.is_none()),
+                })
+            }
 
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $up_const(object: Option<&wasm_ref_t>) -> Option<&wasm_ref_t> {
-            object
-        }
+            #[unsafe(export_name = concat!($name, "_get_host_info"))]
+            extern "C" fn get_host_info(reference: Option<&wasm_ref_t>) -> *mut c_void {
+                attached(reference)
+            }
 
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $down(reference: Option<&mut wasm_ref_t>) -> Option<&mut wasm_ref_t> {
-            reference.filter(|reference| matches!(reference.object, $kinds))
-        }
+            #[unsafe(export_name = concat!($name, "_set_host_info"))]
+            extern "C" fn set_host_info(reference: Option<&wasm_ref_t>, pointer: *mut c_void) {
+                attach(reference, pointer, None);
+            }
 
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $down_const(reference: Option<&wasm_ref_t>) -> Option<&wasm_ref_t> {
-            reference.filter(|reference| matches!(reference.object, $kinds))
-        }
+            #[unsafe(export_name = concat!($name, "_set_host_info_with_finalizer"))]
+            extern "C" fn set_host_info_with_finalizer(
+                reference: Option<&wasm_ref_t>,
+                pointer: *mut c_void,
+                finalizer: Finalizer,
+            ) {
+                attach(reference, pointer, finalizer);
+            }
+        };
     )*};
 }
 
+references! {
+    "wasm_ref"; "wasm_trap"; "wasm_foreign"; "wasm_module"; "wasm_func"; "wasm_global";
+    "wasm_table"; "wasm_memory"; "wasm_tag"; "wasm_extern"; "wasm_instance";
+}
+
 casts! {
-    Object::Trap(_), wasm_trap_as_ref wasm_trap_as_ref_const
-        wasm_ref_as_trap wasm_ref_as_trap_const;
-    Object::Foreign(..), wasm_foreign_as_ref wasm_foreign_as_ref_const
-        wasm_ref_as_foreign wasm_ref_as_foreign_const;
-    Object::Module(..), wasm_module_as_ref wasm_module_as_ref_const
-        wasm_ref_as_module wasm_ref_as_module_const;
-    Object::Func(_), wasm_func_as_ref wasm_func_as_ref_const
-        wasm_ref_as_func wasm_ref_as_func_const;
-    Object::Global(_), wasm_global_as_ref wasm_global_as_ref_const
-        wasm_ref_as_global wasm_ref_as_global_const;
-    Object::Table(_), wasm_table_as_ref wasm_table_as_ref_const
-        wasm_ref_as_table wasm_ref_as_table_const;
-    Object::Memory(_), wasm_memory_as_ref wasm_memory_as_ref_const
-        wasm_ref_as_memory wasm_ref_as_memory_const;
-    Object::Tag(_), wasm_tag_as_ref wasm_tag_as_ref_const
-        wasm_ref_as_tag wasm_ref_as_tag_const;
-    Object::Instance(_), wasm_instance_as_ref wasm_instance_as_ref_const
-        wasm_ref_as_instance wasm_ref_as_instance_const;
-    Object::Func(_) | Object::Global(_) | Object::Table(_) | Object::Memory(_) | Object::Tag(_),
-        wasm_extern_as_ref wasm_extern_as_ref_const wasm_ref_as_extern wasm_ref_as_extern_const;
-    Object::Func(_), wasm_func_as_extern wasm_func_as_extern_const
-        wasm_extern_as_func wasm_extern_as_func_const;
-    Object::Global(_), wasm_global_as_extern wasm_global_as_extern_const
-        wasm_extern_as_global wasm_extern_as_global_const;
-    Object::Table(_), wasm_table_as_extern wasm_table_as_extern_const
-        wasm_extern_as_table wasm_extern_as_table_const;
-    Object::Memory(_), wasm_memory_as_extern wasm_memory_as_extern_const
-        wasm_extern_as_memory wasm_extern_as_memory_const;
-    Object::Tag(_), wasm_tag_as_extern wasm_tag_as_extern_const
-        wasm_extern_as_tag wasm_extern_as_tag_const;
+    wasm_ref_t, |it| it.object;
+    Object::Trap(_) => "trap" as "ref";
+    Object::Foreign(..) => "foreign" as "ref";
+    Object::Module(..) => "module" as "ref";
+    Object::Func(_) => "func" as "ref";
+    Object::Global(_) => "global" as "ref";
+    Object::Table(_) => "table" as "ref";
+    Object::Memory(_) => "memory" as "ref";
+    Object::Tag(_) => "tag" as "ref";
+    Object::Instance(_) => "instance" as "ref";
+    Object::Func(_) | Object::Global(_) | Object::Table(_) | Object::Memory(_)
+        | Object::Tag(_) => "extern" as "ref";
+    Object::Func(_) => "func" as "extern";
+    Object::Global(_) => "global" as "extern";
+    Object::Table(_) => "table" as "extern";
+    Object::Memory(_) => "memory" as "extern";
+    Object::Tag(_) => "tag" as "extern";
 }

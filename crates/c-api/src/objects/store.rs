@@ -178,5 +178,5 @@ pub extern "C" fn wasm_store_new(engine: Option<&wasm_engine_t>) -> Option<Box<w
 }
 
 deleted! {
-    wasm_store_delete: wasm_store_t;
+    "wasm_store": wasm_store_t;
 }

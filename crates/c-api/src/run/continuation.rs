@@ -111,7 +111,7 @@ pub extern "C" fn ropewalk_continuation_type(
 }
 
 deleted! {
-    ropewalk_continuation_delete: ropewalk_continuation_t;
+    "ropewalk_continuation": ropewalk_continuation_t;
 }
 
 /// Resumes a continuation by `run`, and stores the result.

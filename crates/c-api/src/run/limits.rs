@@ -70,7 +70,7 @@ pub extern "C" fn ropewalk_interrupt_handle_interrupt(
 }
 
 deleted! {
-    ropewalk_interrupt_handle_delete: ropewalk_interrupt_handle_t;
+    "ropewalk_interrupt_handle": ropewalk_interrupt_handle_t;
 }
 
 #[unsafe(no_mangle)]

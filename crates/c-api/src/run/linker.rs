@@ -26,7 +26,7 @@ pub extern "C" fn ropewalk_linker_new(
 }
 
 deleted! {
-    ropewalk_linker_delete: ropewalk_linker_t;
+    "ropewalk_linker": ropewalk_linker_t;
 }
 
 #[unsafe(no_mangle)]

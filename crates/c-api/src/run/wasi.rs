@@ -26,7 +26,7 @@ pub extern "C" fn ropewalk_wasi_new() -> Option<Box<ropewalk_wasi_t>> {
 }
 
 deleted! {
-    ropewalk_wasi_delete: ropewalk_wasi_t;
+    "ropewalk_wasi": ropewalk_wasi_t;
 }
 
 /// # Safety

@@ -39,7 +39,7 @@ pub extern "C" fn ropewalk_error_message(
 }
 
 deleted! {
-    ropewalk_error_delete: ropewalk_error_t;
+    "ropewalk_error": ropewalk_error_t;
 }
 
 #[unsafe(no_mangle)]

@@ -3,7 +3,7 @@
 //! C has five types for them, which can be cast to `externtype`. Here they are a single type.
 
 use crate::support::boundary::{or_default, required};
-use crate::support::owned::copied;
+use crate::support::owned::{casts, copied};
 use crate::support::vector::Vector;
 use crate::types::valtype::wasm_valtype_t;
 use anyhow::{Context, Result, bail, ensure};
@@ -221,48 +221,19 @@ pub extern "C" fn wasm_externtype_kind(ty: Option<&Type>) -> u8 {
 }
 
 copied! {
-    wasm_externtype_copy wasm_externtype_delete: Type;
-    wasm_functype_copy wasm_functype_delete: Type;
-    wasm_globaltype_copy wasm_globaltype_delete: Type;
-    wasm_tabletype_copy wasm_tabletype_delete: Type;
-    wasm_memorytype_copy wasm_memorytype_delete: Type;
-    wasm_tagtype_copy wasm_tagtype_delete: Type;
-}
-
-/// Casts to `externtype`, and checked casts back.
-macro_rules! casts {
-    ($($kind:ident: $as:ident $as_const:ident $from:ident $from_const:ident;)*) => {$(
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $as(ty: Option<&mut Type>) -> Option<&mut Type> {
-            ty
-        }
-
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $as_const(ty: Option<&Type>) -> Option<&Type> {
-            ty
-        }
-
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $from(ty: Option<&mut Type>) -> Option<&mut Type> {
-            ty.filter(|ty| matches!(ty, Type::$kind { .. }))
-        }
-
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $from_const(ty: Option<&Type>) -> Option<&Type> {
-            ty.filter(|ty| matches!(ty, Type::$kind { .. }))
-        }
-    )*};
+    "wasm_externtype": Type;
+    "wasm_functype": Type;
+    "wasm_globaltype": Type;
+    "wasm_tabletype": Type;
+    "wasm_memorytype": Type;
+    "wasm_tagtype": Type;
 }
 
 casts! {
-    Func: wasm_functype_as_externtype wasm_functype_as_externtype_const
-        wasm_externtype_as_functype wasm_externtype_as_functype_const;
-    Global: wasm_globaltype_as_externtype wasm_globaltype_as_externtype_const
-        wasm_externtype_as_globaltype wasm_externtype_as_globaltype_const;
-    Table: wasm_tabletype_as_externtype wasm_tabletype_as_externtype_const
-        wasm_externtype_as_tabletype wasm_externtype_as_tabletype_const;
-    Memory: wasm_memorytype_as_externtype wasm_memorytype_as_externtype_const
-        wasm_externtype_as_memorytype wasm_externtype_as_memorytype_const;
-    Tag: wasm_tagtype_as_externtype wasm_tagtype_as_externtype_const
-        wasm_externtype_as_tagtype wasm_externtype_as_tagtype_const;
+    Type, |ty| *ty;
+    Type::Func { .. } => "functype" as "externtype";
+    Type::Global { .. } => "globaltype" as "externtype";
+    Type::Table { .. } => "tabletype" as "externtype";
+    Type::Memory { .. } => "memorytype" as "externtype";
+    Type::Tag { .. } => "tagtype" as "externtype";
 }

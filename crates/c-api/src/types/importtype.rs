@@ -76,7 +76,7 @@ pub extern "C" fn wasm_importtype_type(
 }
 
 copied! {
-    wasm_importtype_copy wasm_importtype_delete: wasm_importtype_t;
+    "wasm_importtype": wasm_importtype_t;
 }
 
 #[unsafe(no_mangle)]
@@ -104,5 +104,5 @@ pub extern "C" fn wasm_exporttype_type(
 }
 
 copied! {
-    wasm_exporttype_copy wasm_exporttype_delete: wasm_exporttype_t;
+    "wasm_exporttype": wasm_exporttype_t;
 }

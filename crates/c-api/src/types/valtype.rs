@@ -101,5 +101,5 @@ pub extern "C" fn wasm_valtype_kind(ty: Option<&wasm_valtype_t>) -> u8 {
 }
 
 copied! {
-    wasm_valtype_copy wasm_valtype_delete: wasm_valtype_t;
+    "wasm_valtype": wasm_valtype_t;
 }

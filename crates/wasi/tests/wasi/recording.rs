@@ -1,4 +1,4 @@
-//! What a program got is recorded, and given to it again.
+//! Recording and replaying calls.
 
 use crate::program::{
     CREAT, FD_READ, FD_WRITE, FUNCTIONS, PREVIEW1, Program, RESULT, ROOT, source_with, values, with,
@@ -31,8 +31,7 @@ impl SharedFile {
     }
 }
 
-/// All that a program gets to see when it uses most of what there is: results, and its
-/// memory.
+/// Calls most functions of WASI; returns the results and the memory.
 fn uses(program: &mut Program) -> Vec<(i32, Vec<u8>)> {
     let mut seen = Vec::new();
     let mut see = |program: &mut Program, errno: i32| seen.push((errno, program.bytes(0, 1 << 16)));
@@ -53,7 +52,7 @@ fn uses(program: &mut Program) -> Vec<(i32, Vec<u8>)> {
     see(program, errno);
     let at_edge = program.call("random_get", &[(4 << 16) - 8, 16]);
     see(program, at_edge);
-    // A file is made, written, read at an offset, and listed.
+    // Creates, writes, reads and lists a file.
     let fd = program.open("file", CREAT, FD_READ | FD_WRITE).unwrap();
     see(program, fd);
     let written = program.write(fd, "what was there").unwrap();
@@ -67,14 +66,13 @@ fn uses(program: &mut Program) -> Vec<(i32, Vec<u8>)> {
     see(program, errno);
     let missing = program.open("missing", 0, FD_READ).unwrap_err();
     see(program, missing);
-    // Something is read from its standard input, and received from its socket.
+    // Reads from the standard input, and receives from a socket.
     let [vectors, count] = program.vector(0xA000, 16);
     let errno = program.call("fd_read", &[0, vectors, count, result]);
     see(program, errno);
     let errno = program.call("sock_recv", &[4, vectors, count, 0, result, result + 8]);
     see(program, errno);
-    // It writes to its standard streams, also where they are moved to, and no more where
-    // they were.
+    // Writes to the standard streams, also after they are moved.
     for (fd, text) in [(1, "out"), (2, "error"), (fd, "file")] {
         let written = program.write(fd, text).unwrap();
         see(program, written as i32);
@@ -95,7 +93,7 @@ fn output() -> MemoryOutputPipe {
 }
 
 #[test]
-fn a_replayed_program_gets_all_that_it_got() {
+fn a_replay_repeats_all_results() {
     let scratch = tempfile::tempdir().unwrap();
     let (ours, theirs) = UnixStream::pair().unwrap();
     (&theirs).write_all(b"received").unwrap();
@@ -109,7 +107,7 @@ fn a_replayed_program_gets_all_that_it_got() {
     let texts = (out.text(), error.text());
     assert_eq!((&*texts.0, &*texts.1), ("out, moved", "error"));
 
-    // There is nothing of all that now.
+    // The replay has none of these files and streams.
     drop(scratch);
     let (out, error) = (output(), output());
     let mut builder = WasiCtx::builder();
@@ -125,7 +123,7 @@ fn a_replayed_program_gets_all_that_it_got() {
 }
 
 #[test]
-fn a_program_that_does_something_else_is_ended() {
+fn a_program_that_differs_from_the_recording_is_ended() {
     let recording = SharedFile::default();
     let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 4]), 0);
@@ -165,7 +163,7 @@ fn damaged_recordings_are_errors() {
 }
 
 #[test]
-fn a_bit_that_is_not_as_it_was_recorded_is_found_wherever_it_is() {
+fn a_changed_bit_is_detected() {
     let recording = SharedFile::default();
     let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
@@ -177,7 +175,7 @@ fn a_bit_that_is_not_as_it_was_recorded_is_found_wherever_it_is() {
         let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
         let error = replay_something(damaged).expect_err("it is damaged").to_string();
-        // The beginning has the version.
+        // The first bytes contain the version.
         let says =
             if bit / 8 < 16 { "this is not a recording" } else { "the recording is damaged" };
         assert!(error.contains(says), "bit {bit}: {error}");
@@ -185,7 +183,7 @@ fn a_bit_that_is_not_as_it_was_recorded_is_found_wherever_it_is() {
 }
 
 #[test]
-fn a_context_knows_whether_it_has_replayed_all() {
+fn a_context_reports_the_end_of_its_recording() {
     let recording = SharedFile::default();
     let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("sched_yield", &[]), 0);
@@ -197,7 +195,7 @@ fn a_context_knows_whether_it_has_replayed_all() {
 }
 
 #[test]
-fn a_call_that_is_not_where_it_was_recorded_is_found() {
+fn reordered_calls_are_detected() {
     let recording = SharedFile::default();
     let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
@@ -212,7 +210,7 @@ fn a_call_that_is_not_where_it_was_recorded_is_found() {
     }
 }
 
-/// Asks twice, as was recorded.
+/// Repeats two recorded calls.
 fn replay_something(bytes: Vec<u8>) -> ropewalk::Result<()> {
     let mut builder = WasiCtx::builder();
     let mut program = with(builder.replay(Cursor::new(bytes))?);
@@ -221,7 +219,7 @@ fn replay_something(bytes: Vec<u8>) -> ropewalk::Result<()> {
     Ok(())
 }
 
-/// A recording of which only the first bytes can be written.
+/// An output that fails after its first bytes.
 struct Full(SharedFile, usize);
 
 impl Write for Full {
@@ -238,7 +236,7 @@ impl Write for Full {
 }
 
 #[test]
-fn a_recording_that_cannot_be_written_changes_nothing_for_the_program() {
+fn a_write_error_of_a_recording_does_not_affect_the_program() {
     let run = |room: usize| {
         let recording = SharedFile::default();
         let mut builder = WasiCtx::builder();
@@ -261,7 +259,7 @@ fn a_recording_that_cannot_be_written_changes_nothing_for_the_program() {
         let error = finished.unwrap_err();
         let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
         assert_eq!(kind, Some(std::io::ErrorKind::StorageFull), "{room}: {error:#}");
-        // It ends there, and can be replayed up to there.
+        // The recording can be replayed up to the failure.
         assert!(bytes == whole[..room]);
         let mut program = with(WasiCtx::builder().replay(Cursor::new(bytes)).unwrap());
         let mut calls = (0..100).flat_map(|_| {
@@ -277,7 +275,7 @@ fn a_recording_that_cannot_be_written_changes_nothing_for_the_program() {
 }
 
 #[test]
-fn what_was_kept_back_is_written_when_a_recording_is_finished() {
+fn finishing_a_recording_writes_buffered_calls() {
     let recording = SharedFile::default();
     let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     let before = recording.bytes().len();
@@ -286,15 +284,15 @@ fn what_was_kept_back_is_written_when_a_recording_is_finished() {
     program.context().finish_recording().unwrap();
     let len = recording.bytes().len();
     assert!(len > before);
-    // Nothing is recorded any more, and there is nothing to finish.
+    // Later calls are not recorded.
     assert_eq!(program.call("sched_yield", &[]), 0);
     program.context().finish_recording().unwrap();
     assert_eq!(recording.bytes().len(), len);
 }
 
-/// What a call writes into memory is recorded, and not the room that it had.
+/// Only the written part of a buffer is recorded.
 #[test]
-fn only_what_was_written_is_recorded() {
+fn only_written_bytes_are_recorded() {
     let scratch = tempfile::tempdir().unwrap();
     let recording = SharedFile::default();
     let mut builder = WasiCtx::builder();
@@ -302,7 +300,7 @@ fn only_what_was_written_is_recorded() {
     let mut program =
         with(builder.stdin(MemoryInputPipe::new("typed")).record(recording.clone()).unwrap());
     let [vectors, count] = program.vector(0x8000, 0x8000);
-    // Two entries; of a thousand clocks, one that has come.
+    // Two entries; one event of a thousand subscriptions.
     let mut subscriptions = vec![0; 1000 * 48];
     for (i, subscription) in subscriptions.chunks_exact_mut(48).enumerate() {
         subscription[24] = u8::from(i > 0);
@@ -328,7 +326,7 @@ fn only_what_was_written_is_recorded() {
 }
 
 #[test]
-fn however_much_was_written_is_recorded_in_parts() {
+fn large_writes_are_recorded_in_parts() {
     const MUCH: i64 = 10 << 20;
     let engine = Engine::default();
     let module = source_with(PREVIEW1, "(memory (export \"memory\") 200)", "");
@@ -350,7 +348,7 @@ fn however_much_was_written_is_recorded_in_parts() {
     let bytes = recording.bytes();
     assert!(bytes.len() < MUCH as usize + 2000, "{}", bytes.len());
     assert!(run(WasiCtx::builder().replay(Cursor::new(bytes.clone())).unwrap()).unwrap() == seen);
-    // One that was cut off is noticed wherever that is.
+    // A truncated recording is detected.
     for cut in [bytes.len() - 1, bytes.len() / 2, 2000] {
         let recording = Cursor::new(bytes[..cut].to_vec());
         let end = run(WasiCtx::builder().replay(recording).unwrap()).unwrap_err();
@@ -360,7 +358,7 @@ fn however_much_was_written_is_recorded_in_parts() {
 
 #[test]
 fn every_function_is_recorded() {
-    // Those that do not return are the same without.
+    // Functions that do not return are excluded.
     for (name, parameters) in FUNCTIONS.iter().filter(|(name, _)| *name != "proc_exit") {
         let recording = SharedFile::default();
         let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
@@ -375,7 +373,7 @@ fn every_function_is_recorded() {
 }
 
 #[test]
-fn what_others_may_have_seen_is_in_the_recording_at_once() {
+fn calls_with_side_effects_are_written_immediately() {
     let recording = SharedFile::default();
     let out = output();
     let mut builder = WasiCtx::builder();
@@ -386,7 +384,7 @@ fn what_others_may_have_seen_is_in_the_recording_at_once() {
     }
     assert_eq!(recording.bytes().len(), before, "asking for the time writes nothing");
     program.write(1, "out").unwrap();
-    // If the program were killed now, all would be there.
+    // The recording would be complete if the program were killed now.
     let mut replay = with(WasiCtx::builder().replay(Cursor::new(recording.bytes())).unwrap());
     for _ in 0..100 {
         assert_eq!(replay.call("clock_time_get", &[0, 1, RESULT.into()]), 0);

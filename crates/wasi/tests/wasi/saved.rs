@@ -1,4 +1,4 @@
-//! Contexts are written down and made again, with all that a program has open.
+//! Saving and restoring contexts with open files.
 
 use crate::program::errno::*;
 use crate::program::*;
@@ -36,14 +36,14 @@ fn scratch() -> (TempDir, Program) {
     (scratch, program)
 }
 
-/// What is kept of a program, by way of bytes.
+/// The saved state of a program, encoded and decoded.
 fn save(program: &mut Program) -> Result<WasiState, SaveError> {
     let state = program.parts().0.data().save()?;
     assert_eq!(WasiState::from_bytes(&state.to_bytes()).as_ref(), Ok(&state));
     Ok(state)
 }
 
-/// Why a program cannot be saved.
+/// The error of saving a program.
 #[track_caller]
 fn refusal(program: &mut Program) -> (u32, Unsaveable) {
     match save(program).unwrap_err() {
@@ -52,13 +52,13 @@ fn refusal(program: &mut Program) -> (u32, Unsaveable) {
     }
 }
 
-/// Why a state cannot be restored.
+/// The error of restoring a state.
 #[track_caller]
 fn restore_error(builder: &mut WasiCtxBuilder, state: &WasiState) -> RestoreError {
     builder.restore(state).unwrap_err()
 }
 
-/// A program that goes on in the same directory. The old one is gone.
+/// Saves a program, drops it, and restores it in the same directory.
 #[track_caller]
 fn again(scratch: &TempDir, mut program: Program) -> Program {
     let state = save(&mut program).unwrap();
@@ -109,14 +109,14 @@ fn files_are_at_their_offsets_under_their_numbers() {
     assert_eq!(program.write(writer, "walk"), Ok(4));
     assert_eq!(fs::read(scratch.path().join("inner/new")).unwrap(), b"ropewalk");
     assert_eq!(program.write(reader, "x"), Err(BADF));
-    // The number that was free still is, and the directory can be used.
+    // The free number is still free, and the directory can be used.
     let next = program.open_with(inner, 0, "new", 0, FD_READ, 0).unwrap();
     assert_eq!(next, closed);
     assert_eq!(program.read(next, 10), Ok("ropewalk".into()));
 }
 
 #[test]
-fn rights_and_flags_are_what_they_were() {
+fn rights_and_flags_are_restored() {
     let (scratch, mut program) = scratch();
     let appends = program.open_with(ROOT, 0, "log", CREAT, READ_WRITE, APPEND | SYNC).unwrap();
     assert_eq!(program.write(appends, "one "), Ok(4));
@@ -137,7 +137,7 @@ fn rights_and_flags_are_what_they_were() {
 }
 
 #[test]
-fn a_context_can_be_saved_again_and_again() {
+fn a_context_can_be_saved_repeatedly() {
     let (scratch, mut program) = scratch();
     program.create("file", "0123456789");
     let fd = program.open_with(ROOT, FOLLOW, "./file", 0, FD_READ, 0).unwrap();
@@ -148,7 +148,7 @@ fn a_context_can_be_saved_again_and_again() {
 }
 
 #[test]
-fn directories_that_the_program_found_are_where_it_moved_them() {
+fn moved_directories_keep_their_numbers() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let builder = |first: &TempDir, second: &TempDir, names: [&str; 2]| {
         let mut builder = WasiCtx::builder();
@@ -160,11 +160,11 @@ fn directories_that_the_program_found_are_where_it_moved_them() {
     let mut program = with(&mut builder(&one, &two, ["/one", "/two"]));
     let fd = program.open("file", CREAT, READ_WRITE).unwrap();
     assert_eq!(program.write(fd, "in one"), Ok(6));
-    // The file stays though its directory is closed; the other directory has its number.
+    // The file stays open although its directory is closed; the other directory has its number.
     assert_eq!(program.call("fd_renumber", &[4, 3]), SUCCESS);
     let state = save(&mut program).unwrap();
 
-    // Their order is not what they are found by, but their names.
+    // Directories are matched by name, not by order.
     let ctx = builder(&two, &one, ["/two", "/one"]).restore(&state).unwrap();
     let mut program = Program::from_ctx(PREVIEW1, ctx);
     assert_eq!(program.call("fd_prestat_dir_name", &[3, 0, 4]), SUCCESS);
@@ -173,7 +173,7 @@ fn directories_that_the_program_found_are_where_it_moved_them() {
     assert_eq!(program.write(fd, "!"), Ok(1));
     assert_eq!(fs::read(one.path().join("file")).unwrap(), b"in one!");
 
-    // Where two have one name, it is their order.
+    // Directories with the same name are matched by order.
     let mut program = with(&mut builder(&one, &two, ["/", "/"]));
     program.close(3);
     let state = save(&mut program).unwrap();
@@ -184,7 +184,7 @@ fn directories_that_the_program_found_are_where_it_moved_them() {
 }
 
 #[test]
-fn a_directory_that_is_not_given_again_is_named() {
+fn the_error_names_a_missing_directory() {
     let (scratch, mut program) = scratch();
     program.create("file", "");
     let file = program.open("file", 0, FD_READ).unwrap();
@@ -192,7 +192,7 @@ fn a_directory_that_is_not_given_again_is_named() {
     let mut builder = WasiCtx::builder();
     let error = restore_error(&mut builder, &state);
     assert!(matches!(&error, RestoreError::NoDirectory(name) if name == "/"), "{error}");
-    // It is needed as long as a file in it is open, and no longer.
+    // It is needed only while a file in it is open.
     program.close(ROOT);
     let state = save(&mut program).unwrap();
     assert!(matches!(restore_error(&mut builder, &state), RestoreError::NoDirectory(_)));
@@ -203,7 +203,7 @@ fn a_directory_that_is_not_given_again_is_named() {
 }
 
 #[test]
-fn streams_are_where_the_program_moved_them() {
+fn moved_streams_keep_their_numbers() {
     let mut program = with(WasiCtx::builder().saveable(true));
     assert_eq!(program.call("fd_renumber", &[1, 0]), SUCCESS);
     program.close(2);
@@ -222,7 +222,7 @@ fn streams_are_where_the_program_moved_them() {
 }
 
 #[test]
-fn a_listing_goes_on_where_it_was() {
+fn a_listing_continues() {
     let (scratch, mut program) = scratch();
     fs::create_dir(scratch.path().join("inner")).unwrap();
     let inner = program.open("inner", DIRECTORY, 0).unwrap();
@@ -260,7 +260,7 @@ fn a_file_that_was_removed_or_renamed_is_refused() {
     let (refused, reason) = refusal(&mut program);
     assert_eq!(refused, fd as u32);
     assert!(matches!(reason, Unsaveable::Moved(_)), "{reason}");
-    // Something else is in its place.
+    // The path names another file.
     fs::write(&path, "other").unwrap();
     assert!(matches!(refusal(&mut program).1, Unsaveable::Replaced(_)));
     fs::remove_file(&path).unwrap();
@@ -274,7 +274,7 @@ fn a_file_that_was_removed_or_renamed_is_refused() {
     let says = "descriptor 4 cannot be saved: \
                 `file` below `/` has been removed or renamed since it was opened";
     assert_eq!(error, says);
-    // Once it is closed, nothing is in the way.
+    // After it is closed, saving succeeds.
     program.close(fd);
     assert!(save(&mut program).is_ok());
 }
@@ -294,7 +294,7 @@ fn a_directory_that_was_renamed_takes_its_files_along() {
 }
 
 #[test]
-fn links_are_followed_as_the_program_did() {
+fn links_are_followed_as_when_they_were_opened() {
     let (scratch, mut program) = scratch();
     program.create("file", "rope");
     assert_eq!(program.symlink("file", "link"), SUCCESS);
@@ -338,7 +338,7 @@ fn pipes_and_devices_are_refused() {
 }
 
 #[test]
-fn input_that_was_not_read_and_output_that_nobody_saw_are_refused() {
+fn unread_input_and_unread_output_are_refused() {
     let (input, out) = (MemoryInputPipe::new("abc"), MemoryOutputPipe::new(100));
     let mut builder = WasiCtx::builder();
     builder.saveable(true).stdin(input.clone()).stdout(out.clone());
@@ -354,7 +354,7 @@ fn input_that_was_not_read_and_output_that_nobody_saw_are_refused() {
 }
 
 #[test]
-fn a_path_that_no_host_looks_up_is_not_kept() {
+fn a_path_that_is_too_long_is_refused() {
     let (_scratch, mut program) = scratch();
     let mut fd = ROOT;
     // `./././.` and so on, as long as the program likes.
@@ -367,11 +367,11 @@ fn a_path_that_no_host_looks_up_is_not_kept() {
 }
 
 #[test]
-fn contexts_that_were_not_built_for_it_are_not_saved() {
+fn only_saveable_contexts_are_saved() {
     let mut program = in_scratch();
     program.create("file", "");
     assert!(matches!(save(&mut program), Err(SaveError::NotSaveable)));
-    // One that was restored neither, unless that builder says so too.
+    // A restored context cannot be saved either, unless its builder sets `saveable`.
     let state = WasiCtx::builder().saveable(true).build().save().unwrap();
     let ctx = WasiCtx::builder().restore(&state).unwrap();
     assert!(matches!(ctx.save(), Err(SaveError::NotSaveable)));
@@ -389,7 +389,7 @@ fn recordings_and_saved_contexts_do_not_mix() {
 }
 
 #[test]
-fn a_file_that_has_vanished_or_changed_its_kind_is_reported() {
+fn missing_files_and_files_of_another_kind_are_errors() {
     let (scratch, mut program) = scratch();
     program.create("file", "rope");
     let file = scratch.path().join("file");
@@ -408,7 +408,7 @@ fn a_file_that_has_vanished_or_changed_its_kind_is_reported() {
     let error = restore_error(&mut builder, &state);
     assert_eq!(error.to_string(), "descriptor 4: `file` below `/` is not a file any more");
     fs::remove_dir(&file).unwrap();
-    // Nobody is at the other end of it, and nobody waits for that.
+    // Opening the pipe does not wait for its other end.
     rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, 0o600.into(), 0)
         .unwrap();
     let error = restore_error(&mut builder, &state);
@@ -421,14 +421,14 @@ fn a_file_that_has_vanished_or_changed_its_kind_is_reported() {
     assert_eq!(error.to_string(), "descriptor 5: `folder` below `/` is not a directory any more");
     fs::remove_file(&folder).unwrap();
     assert!(matches!(restore_error(&mut builder, &state), RestoreError::Vanished { fd: 5, .. }));
-    // The builder has lost nothing by all that.
+    // The builder is unchanged after these errors.
     fs::create_dir(&folder).unwrap();
     let mut program = Program::from_ctx(PREVIEW1, builder.restore(&state).unwrap());
     assert_eq!(program.read(4, 10), Ok("rope".into()));
 }
 
 #[test]
-fn a_file_that_is_shorter_is_read_from_behind_its_end() {
+fn a_shorter_file_keeps_its_offset_beyond_the_end() {
     let (scratch, mut program) = scratch();
     program.create("file", "0123456789");
     let fd = program.open("file", 0, READ_WRITE).unwrap();
@@ -444,7 +444,7 @@ fn a_file_that_is_shorter_is_read_from_behind_its_end() {
 }
 
 #[test]
-fn a_program_gets_no_more_than_its_directories_allow_now() {
+fn the_new_permissions_of_directories_apply() {
     let (scratch, mut program) = scratch();
     program.create("file", "rope");
     fs::create_dir(scratch.path().join("folder")).unwrap();
@@ -472,7 +472,7 @@ fn a_state_does_not_lead_out_of_its_directories() {
     fs::create_dir(&inner).unwrap();
     fs::write(inner.join("secret"), "").unwrap();
     let mut program = with(&mut in_directory(&inside));
-    // Where the state is restored, the path leads out.
+    // In the new directory, the path leads outside.
     program.open("x/../x/secret", 0, FD_READ).unwrap();
     let state = save(&mut program).unwrap();
     fs::remove_dir_all(&inner).unwrap();
@@ -502,13 +502,13 @@ fn monotonic(program: &mut Program) -> u64 {
 }
 
 #[test]
-fn the_clock_that_only_goes_forward_goes_on_from_where_it_was() {
+fn the_monotonic_clock_continues() {
     let hand = Hand::default();
     hand.0.store(1000, Ordering::Relaxed);
     let mut program = with(WasiCtx::builder().saveable(true).monotonic_clock(hand.clone()));
     assert_eq!(monotonic(&mut program), 1000);
     let state = save(&mut program).unwrap();
-    // The clock of another machine, which has just been started, or has run for long.
+    // The clock of another machine, which has just started, or has run for a long time.
     for other in [5, 1_000_000] {
         hand.0.store(other, Ordering::Relaxed);
         let mut builder = WasiCtx::builder();
@@ -522,7 +522,7 @@ fn the_clock_that_only_goes_forward_goes_on_from_where_it_was() {
         let ctx = WasiCtx::builder().monotonic_clock(hand.clone()).restore(&state).unwrap();
         assert_eq!(monotonic(&mut Program::from_ctx(PREVIEW1, ctx)), 1007);
     }
-    // The host's own.
+    // The host's clock.
     let mut program = with(WasiCtx::builder().saveable(true));
     let before = monotonic(&mut program);
     let state = save(&mut program).unwrap();

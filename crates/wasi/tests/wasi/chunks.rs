@@ -1,5 +1,4 @@
-//! Calls in which a program asks for much: they are done piece by piece, and end after a piece
-//! when the program is interrupted.
+//! Large calls, which run in chunks and end after a chunk when the program is interrupted.
 
 use crate::program::errno::*;
 use crate::program::*;
@@ -13,19 +12,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
-/// How many bytes are done at once.
+/// The size of a chunk.
 const PIECE: usize = 4 << 20;
 
-/// How many bytes the program asks for: three pieces and a bit.
+/// The size of the buffer: more than three chunks.
 const MUCH: usize = 3 * PIECE + 5;
 
-/// Where its buffer lies.
+/// The address of the buffer.
 const BUFFER: usize = 0x10000;
 
 /// The data of a store.
 struct Data {
     wasi: WasiCtx,
-    /// Interrupts the program when it is about to call a function of WASI.
+    /// Interrupts the program before a call of WASI.
     handle: Option<InterruptHandle>,
 }
 
@@ -75,7 +74,7 @@ impl Long {
         self.try_call(name, arguments).unwrap()
     }
 
-    /// Calls a function while the program is interrupted already.
+    /// Calls a function after an interruption.
     #[track_caller]
     fn is_interrupted(&mut self, name: &str, arguments: &[i64]) {
         self.store.data_mut().handle = Some(self.store.interrupt_handle().unwrap());
@@ -90,7 +89,7 @@ impl Long {
         at as i64
     }
 
-    /// An array of two `iovec`s for all of the buffer.
+    /// An array of two `iovec`s for the whole buffer.
     fn vectors(&mut self) -> [i64; 2] {
         let half = MUCH / 2;
         let words = [BUFFER, half, BUFFER + half, MUCH - half];
@@ -98,7 +97,7 @@ impl Long {
         [self.put(0x1000, &bytes), 2]
     }
 
-    /// The buffer, and what follows it.
+    /// The buffer and the bytes after it.
     fn buffer(&mut self) -> &mut [u8] {
         &mut self.memory.data_mut(&mut self.store).unwrap()[BUFFER..BUFFER + MUCH + 100]
     }
@@ -119,7 +118,7 @@ impl Long {
     }
 }
 
-/// A program that sees a directory.
+/// A program with a directory.
 fn in_folder() -> (Long, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let mut builder = WasiCtx::builder();
@@ -127,12 +126,12 @@ fn in_folder() -> (Long, TempDir) {
     (Long::new(&mut builder), folder)
 }
 
-/// Bytes of which none is zero, and no piece is like another.
+/// Bytes that are not zero and differ between chunks.
 fn pattern() -> Vec<u8> {
     (0..MUCH).map(|i| (i % 251) as u8 + 1).collect()
 }
 
-/// How many bytes from the beginning on are not zero.
+/// The number of bytes before the first zero.
 fn filled(bytes: &[u8]) -> usize {
     let count = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     assert!(bytes[count..].iter().all(|byte| *byte == 0));
@@ -140,7 +139,7 @@ fn filled(bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn random_numbers_are_made_piece_by_piece() {
+fn random_bytes_are_generated_in_chunks() {
     let calls = Arc::new(AtomicUsize::new(0));
     let counter = calls.clone();
     let mut builder = WasiCtx::builder();
@@ -156,7 +155,7 @@ fn random_numbers_are_made_piece_by_piece() {
     assert_eq!(program.call("random_get", &arguments), SUCCESS);
     assert_eq!(calls.load(Ordering::Relaxed), 4);
     assert_eq!(filled(program.buffer()), MUCH);
-    // The host's.
+    // The host's generator.
     let mut program = Long::new(&mut WasiCtx::builder());
     assert_eq!(program.call("random_get", &arguments), SUCCESS);
     let end = program.buffer()[MUCH - 16..].to_vec();
@@ -164,7 +163,7 @@ fn random_numbers_are_made_piece_by_piece() {
 }
 
 #[test]
-fn files_are_read_and_written_piece_by_piece() {
+fn files_are_read_and_written_in_chunks() {
     let (mut program, folder) = in_folder();
     let path = folder.path().join("file");
     let (vectors, result) = (program.vectors(), i64::from(RESULT));
@@ -209,7 +208,7 @@ fn files_are_read_and_written_piece_by_piece() {
 }
 
 #[test]
-fn a_file_that_ends_between_two_pieces_is_a_short_read() {
+fn a_file_that_ends_between_chunks_is_a_short_read() {
     let (mut program, folder) = in_folder();
     let [at, count] = program.vectors();
     for len in [PIECE - 1, PIECE, PIECE + 1, 2 * PIECE] {
@@ -222,7 +221,7 @@ fn a_file_that_ends_between_two_pieces_is_a_short_read() {
 }
 
 #[test]
-fn what_is_read_over_its_own_iovecs_changes_nothing() {
+fn a_read_may_overwrite_its_iovecs() {
     let (mut program, folder) = in_folder();
     fs::write(folder.path().join("file"), vec![0xFF; MUCH]).unwrap();
     let fd = program.open("file", 0);
@@ -233,7 +232,7 @@ fn what_is_read_over_its_own_iovecs_changes_nothing() {
 }
 
 #[test]
-fn pipes_in_memory_take_and_give_all() {
+fn pipes_in_memory_transfer_all_bytes() {
     let output = MemoryOutputPipe::new(2 * PIECE);
     let mut builder = WasiCtx::builder();
     builder.stdin(MemoryInputPipe::new(pattern())).stdout(output.clone());
@@ -244,14 +243,14 @@ fn pipes_in_memory_take_and_give_all() {
     program.buffer().fill(0);
     assert_eq!(program.call("fd_read", &[0, at, count, result]), SUCCESS);
     assert_eq!(program.result(), MUCH - PIECE);
-    // There is no room for all, which is a short write and then an error.
+    // A full pipe causes a short write, then an error.
     assert_eq!(program.call("fd_write", &[1, at, count, result]), SUCCESS);
     assert_eq!((program.result(), output.contents().len()), (2 * PIECE, 2 * PIECE));
     assert_eq!(program.call("fd_write", &[1, at, count, result]), PIPE);
 }
 
 #[test]
-fn a_pipe_that_is_empty_after_a_piece_is_a_short_read() {
+fn a_pipe_that_is_empty_after_a_chunk_is_a_short_read() {
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut builder = WasiCtx::builder();
     builder.preopened_socket(theirs).unwrap();
@@ -272,7 +271,7 @@ fn a_pipe_that_is_empty_after_a_piece_is_a_short_read() {
 }
 
 #[test]
-fn a_large_directory_is_read_piece_by_piece() {
+fn a_large_directory_is_read_in_chunks() {
     let (mut program, folder) = in_folder();
     for i in 0..5000 {
         fs::write(folder.path().join(i.to_string()), "").unwrap();
@@ -292,8 +291,8 @@ fn a_large_directory_is_read_piece_by_piece() {
 }
 
 #[test]
-fn what_is_short_is_done_though_the_program_is_interrupted() {
-    // It ends when it returns.
+fn short_calls_finish_despite_an_interruption() {
+    // The program ends when the call returns.
     let calls = Arc::new(AtomicUsize::new(0));
     let counter = calls.clone();
     let mut builder = WasiCtx::builder();
@@ -307,7 +306,7 @@ fn what_is_short_is_done_though_the_program_is_interrupted() {
 }
 
 #[test]
-fn more_than_a_host_takes_is_refused_before_it_is_looked_at() {
+fn excessive_counts_are_refused_immediately() {
     let (mut program, _folder) = in_folder();
     let (fd, result) = (program.open("file", CREAT), i64::from(RESULT));
     for (count, expected) in [(1 << 16, SUCCESS), ((1 << 16) + 1, INVAL)] {
@@ -316,7 +315,7 @@ fn more_than_a_host_takes_is_refused_before_it_is_looked_at() {
             assert_eq!(found, expected, "{name} with {count} vectors");
         }
     }
-    // Clocks, of which all have come.
+    // Clocks whose times have all passed.
     for (count, expected) in [(1 << 16, SUCCESS), ((1 << 16) + 1, INVAL)] {
         let poll = [BUFFER as i64, BUFFER as i64 + (8 << 20), count, result];
         assert_eq!(program.call("poll_oneoff", &poll), expected, "{count} subscriptions");
