@@ -1,19 +1,19 @@
 ;; Fibers and arenas made of bare stacks. A fiber is a structure that keeps its
 ;; stack while it waits; an arena runs its fibers in turn. Each fiber adds up the
-;; elements of a part of the array 1, 2, .. 100, which a generator gives it one by
-;; one, and pauses after each.
+;; elements of a part of the array 1, 2, .. 100, which it gets from a generator
+;; one at a time, and pauses after each.
 ;;
-;; A race: so many fibers add up the first ten elements, the first twenty, and so
-;; on. The arena ends with the first of them that does, and cancels the others.
-;; The total of that one, how many were cancelled, and how far they had got all
-;; together:
+;; A race: fibers add up the first ten elements, the first twenty, and so on. The
+;; arena ends when the first fiber ends, and cancels the others.
+;; The total of that fiber, the number of canceled fibers, and the sum of their
+;; totals:
 ;;
 ;;   $ ropewalk run --invoke race examples/bag-arena.wat 5
 ;;   55
 ;;   4
 ;;   220
 ;;
-;; The other kind of arena ends when all have: each adds up its share.
+;; The other kind of arena ends when all fibers have ended; each adds its share.
 ;;
 ;;   $ ropewalk run --invoke share examples/bag-arena.wat 4
 ;;   5050
@@ -48,7 +48,7 @@
         (br $next)))
     (switch_retire $to-consumer (i32.const 0) (local.get $consumer)))
 
-  ;; ---- what fibers and arenas say to each other
+  ;; ---- the messages between fibers and arenas
 
   (global $resume i32 (i32.const 0))
   (global $cancel i32 (i32.const 1))
@@ -58,9 +58,9 @@
     (type $to-fiber (stack (param $command i32) (ref $to-arena)))
     (type $to-arena (stack (param $event i32) (param $total i32) (ref null $to-fiber))))
 
-  ;; While a fiber waits, its structure has its stack. While the arena waits, the
-  ;; arena's structure has that of the arena: the fiber puts it there, since nobody
-  ;; has a reference to the stack that runs.
+  ;; While a fiber waits, its structure holds its stack. While the arena waits, the
+  ;; arena's structure holds the arena's stack. The fiber stores it there, since a
+  ;; running stack has no reference to itself.
   (type $arena (struct (field $stack (mut (ref null $to-arena)))))
   (type $fiber (struct
     (field $stack (mut (ref null $to-fiber)))
@@ -69,7 +69,7 @@
 
   ;; ---- the fibers
 
-  ;; Lets the others run; answers what the arena wants next.
+  ;; Lets the others run; returns the next command of the arena.
   (func $pause (param $fiber (ref $fiber)) (param $total i32) (result i32)
     (local $arena (ref null $to-arena))
     (switch $to-arena (global.get $pause) (local.get $total)
@@ -111,7 +111,7 @@
 
   ;; ---- the arenas
 
-  ;; Runs a fiber until it pauses or terminates; answers which, and its total.
+  ;; Runs a fiber until it pauses or terminates; returns which, and its total.
   (func $run (param $fiber (ref null $fiber)) (param $command i32) (result i32 i32)
     (local $stack (ref null $to-fiber))
     (switch $to-fiber (local.get $command) (struct.get $fiber $stack (local.get $fiber)))
@@ -129,7 +129,7 @@
         (local.set $i
           (i32.rem_u (i32.add (local.get $i) (i32.const 1)) (array.len (local.get $fibers))))
         (br $next)))
-    ;; The one that has ended has no stack any more.
+    ;; The fiber that has ended has no stack.
     (local.set $i (array.len (local.get $fibers)))
     (loop $next
       (local.set $i (i32.sub (local.get $i) (i32.const 1)))
@@ -165,7 +165,7 @@
       (br_if $next (local.get $running)))
     (local.get $sum))
 
-  ;; Fibers, the i-th of which adds up the elements from i * start to i * start +
+  ;; Creates fibers; the i-th adds up the elements from i * start to i * start +
   ;; length + i * more.
   (func $fibers (param $count i32) (param $start i32) (param $length i32) (param $more i32)
     (result (ref $fibers))

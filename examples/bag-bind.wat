@@ -1,19 +1,19 @@
-;; The array generator of bag-generator.wat with `stack.bind`: its arguments are
-;; given to the new stack ahead of time, without a switch to it, and what is left
-;; is a stack like that of any other generator.
+;; The array generator of bag-generator.wat with `stack.bind`, which gives the
+;; arguments to the new stack without a switch to it. The result is a stack of
+;; the same type as any generator's.
 ;;
 ;;   $ ropewalk run --invoke sum examples/bag-bind.wat 0 10
 ;;   39
 ;;   $ ropewalk run --invoke sum examples/bag-bind.wat 2 5
 ;;   10
 ;;
-;; Two generators at a time: the products of the elements of two halves, added up.
+;; Two generators at a time: the sum of the products of two halves of the array.
 ;;
 ;;   $ ropewalk run --invoke product examples/bag-bind.wat 0 5 5
 ;;   73
 ;;
-;; A consumer that has seen enough just forgets the generator; its stack is
-;; reclaimed. The first elements until their sum is at least a number:
+;; A consumer that needs no more elements drops the generator, and its stack is
+;; freed. The number of elements until their sum is at least a limit:
 ;;
 ;;   $ ropewalk run --invoke enough examples/bag-bind.wat 12
 ;;   5

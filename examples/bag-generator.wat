@@ -1,8 +1,8 @@
-;; A generator on a stack of its own, in the bag-of-stacks design: it walks over an
-;; array and switches to its consumer with each element. Neither is the other's
-;; parent: each is told, with every switch, which stack to switch back to.
+;; A generator on its own stack, in the bag-of-stacks design. It walks over an
+;; array and switches to its consumer with each element. Neither is the parent of
+;; the other: every switch passes the stack to switch back to.
 ;;
-;; The sum of the elements of 3 1 4 1 5 9 2 6 5 3, from one place up to another:
+;; The sum of the elements of 3 1 4 1 5 9 2 6 5 3, between two indices:
 ;;
 ;;   $ ropewalk run --invoke sum examples/bag-generator.wat 0 10
 ;;   39
@@ -17,14 +17,14 @@
 ;;   9
 
 (module
-  ;; What any generator of numbers and its consumer say to each other. The
+  ;; The messages between a generator of numbers and its consumer. The
   ;; consumer gets null instead of the generator when there are no more elements.
   (rec
     (type $to-consumer (stack (param $value i32) (ref null $to-generator)))
     (type $to-generator (stack (ref $to-consumer))))
 
-  ;; What the array generator is told first, and the stack that waits until it has
-  ;; understood.
+  ;; The first message to the array generator: its arguments, and the stack that
+  ;; waits for it to receive them.
   (type $initialised (stack (ref $to-generator)))
   (type $new-array-generator
     (stack (param $from i32) (param $to i32) (param $elements i32) (ref $initialised)))
@@ -37,8 +37,8 @@
   (func $array-generator
     (param $from i32) (param $to i32) (param $elements i32) (param $starter (ref $initialised))
     (local $consumer (ref null $to-consumer))
-    ;; It has its arguments now: back to the one who sent them. Whoever switches
-    ;; here next is the consumer.
+    ;; It has its arguments: switch back to the sender. The next stack that switches
+    ;; here is the consumer.
     (local.set $consumer (switch $initialised (local.get $starter)))
     (block $end
       (loop $next
@@ -50,7 +50,7 @@
             (local.get $consumer)))
         (local.set $from (i32.add (local.get $from) (i32.const 1)))
         (br $next)))
-    ;; The stack is over: the consumer gets null, and a value that means nothing.
+    ;; The generator ends: the consumer gets null and an unused value.
     (switch_retire $to-consumer (i32.const 0) (local.get $consumer)))
 
   (func $new (param $from i32) (param $to i32) (result (ref $to-generator))

@@ -1,9 +1,9 @@
-;; A parser for an ambiguous grammar. `s = s s | 'a'` says in which ways a row of letters
-;; can be put together in pairs. The parser is written for one reading: where to divide a
-;; row it asks with `$divide`, and the handler resumes a copy for each place. The results
-;; are all readings.
+;; A parser for an ambiguous grammar: `s = s s | 'a'` divides a row of letters into
+;; pairs in several ways. The parser is written for a single reading. It asks by
+;; `$divide` where to divide a row, and the handler resumes a copy for each place. The
+;; results are all readings.
 ;;
-;; A row of 2, 4 and 8 letters (the numbers of Catalan):
+;; A row of 2, 4 and 8 letters (the Catalan numbers):
 ;;
 ;;   $ ropewalk run --invoke readings examples/clone-parser.wat 2
 ;;   1
@@ -12,12 +12,12 @@
 ;;   $ ropewalk run --invoke readings examples/clone-parser.wat 8
 ;;   429
 ;;
-;; How deep the tree of the deepest reading is, of all:
+;; The depth of the deepest tree among all readings:
 ;;
 ;;   $ ropewalk run --invoke deepest examples/clone-parser.wat 8
 ;;   7
 ;;
-;; The readings without copies, by counting those of each part:
+;; The readings without copies, by counting the readings of each part:
 ;;
 ;;   $ ropewalk run --invoke counted examples/clone-parser.wat 8
 ;;   429
@@ -27,14 +27,14 @@
   (type $begin (cont $parse))
   (type $divided (func (param i32) (result i32)))
   (type $rest (cont $divided))
-  ;; Where to divide a row: after one of so many places.
+  ;; Returns where to divide a row, among this many places.
   (tag $divide (param i32) (result i32))
   (global $letters (mut i32) (i32.const 0))
   (global $readings (mut i32) (i32.const 0))
   (global $deepest (mut i32) (i32.const 0))
   (elem declare func $parse)
 
-  ;; One reading of so many letters; returns how deep its tree is.
+  ;; A reading of this many letters; returns the depth of its tree.
   (func $row (param $letters i32) (result i32)
     (local $first i32) (local $a i32) (local $b i32)
     (if (i32.eq (local.get $letters) (i32.const 1)) (then (return (i32.const 0))))

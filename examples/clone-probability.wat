@@ -1,20 +1,20 @@
-;; Probabilistic programming by enumeration. The program throws dice with `$flip` and says
-;; with `$observe` what was seen; it is written as if it happened once. The handler runs
-;; it in every way: a copy for each side of a coin, with half of the weight. What does not
-;; agree with an observation weighs nothing.
+;; Probabilistic programming by enumeration. The program flips coins by `$flip` and
+;; states observations by `$observe`, as if it ran once. The handler runs all
+;; possibilities: a copy for each side of a coin, with half of the weight. A run that
+;; contradicts an observation has weight zero.
 ;;
-;; Three fair coins are thrown, and at least one shows heads. How likely is it, in
-;; thousandths, that all do? One of seven ways:
+;; Three fair coins are flipped, and at least one shows heads. The probability that all
+;; show heads, in thousandths, is one of seven:
 ;;
 ;;   $ ropewalk run --invoke exact examples/clone-probability.wat
 ;;   142
 ;;
-;; The same without copies, by a loop over all throws:
+;; The same without copies, by a loop over all outcomes:
 ;;
 ;;   $ ropewalk run --invoke loop examples/clone-probability.wat
 ;;   142
 ;;
-;; The same by sampling: of so many copies of the program, each throws its coins by chance.
+;; The same by sampling: each of many copies of the program flips its coins at random.
 ;;
 ;;   $ ropewalk run --invoke sampled examples/clone-probability.wat 20000
 ;;   140
@@ -27,7 +27,7 @@
   (tag $flip (result i32))
   (tag $observe (param i32))
   (elem declare func $coins)
-  ;; What weighs how much: all runs that agree with what was seen, and those that return
+  ;; The weights: of all runs that agree with the observations, and of those that return
   ;; one.
   (global $seen (mut f64) (f64.const 0))
   (global $ones (mut f64) (f64.const 0))
@@ -48,7 +48,7 @@
     (i32.trunc_f64_u
       (f64.div (f64.mul (global.get $ones) (f64.const 1000)) (global.get $seen))))
 
-  ;; Goes on after a throw that showed something.
+  ;; Continues after a flip with this result.
   (func $weigh (param $rest (ref null $flipped)) (param $side i32) (param $weight f64)
     (local $run (ref null $run)) (local $agrees i32)
     (block $flip (result (ref $flipped))
@@ -94,7 +94,7 @@
       (br_if $next (i32.lt_u (local.get $throw) (i32.const 8))))
     (call $share))
 
-  ;; A generator of numbers that look like chance.
+  ;; A pseudorandom number generator.
   (global $chance (mut i64) (i64.const 88172645463325252))
   (func $coin (result i32)
     (local $x i64)
@@ -104,7 +104,7 @@
     (local.set $x (i64.xor (local.get $x) (i64.shl (local.get $x) (i64.const 17))))
     (global.set $chance (local.get $x))
     (i32.and (i32.wrap_i64 (i64.shr_u (local.get $x) (i64.const 33))) (i32.const 1)))
-  ;; One run, by chance.
+  ;; One random run.
   (func $sample (param $rest (ref null $flipped))
     (local $run (ref null $run)) (local $agrees i32)
     (loop $next

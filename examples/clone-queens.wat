@@ -1,16 +1,16 @@
-;; The n queens, by choice points. `$place` is written as if it knew where each queen
-;; goes: it asks for a column with `$choose`, and gives up with `$fail` where the queen
-;; would be attacked. The handler resumes a copy of the rest of the computation for each
-;; column, so every choice is made in every way.
+;; The n queens, by choice points. `$place` is written as if it knew the column of each
+;; queen: it asks for a column by `$choose`, and gives up by `$fail` if the queen would
+;; be attacked. The handler resumes a copy of the computation for each column, so all
+;; choices are tried.
 ;;
-;; How many ways there are to place six, and eight queens:
+;; The number of ways to place six and eight queens:
 ;;
 ;;   $ ropewalk run --invoke ways examples/clone-queens.wat 6
 ;;   4
 ;;   $ ropewalk run --invoke ways examples/clone-queens.wat 8
 ;;   92
 ;;
-;; The same without copies, by a recursion that takes its choices back:
+;; The same without copies, by a recursion with backtracking:
 ;;
 ;;   $ ropewalk run --invoke recursive examples/clone-queens.wat 8
 ;;   92
@@ -20,13 +20,13 @@
   (type $rest (cont $search))
   (type $choice (func (param i32) (result i32)))
   (type $chosen (cont $choice))
-  ;; Asks for one of so many.
+  ;; Chooses one of this many alternatives.
   (tag $choose (param i32) (result i32))
   (tag $fail)
   (global $n (mut i32) (i32.const 0))
   (elem declare func $place)
 
-  ;; What is attacked: columns, and both kinds of diagonals, a bit for each.
+  ;; The attacked columns and diagonals, a bit for each.
   (func $place (result i32)
     (local $row i32) (local $column i32)
     (local $columns i32) (local $left i32) (local $right i32)
@@ -46,7 +46,7 @@
       (br_if $next (i32.lt_u (local.get $row) (global.get $n))))
     (i32.const 1))
 
-  ;; In how many ways a computation ends well, of which one step is resumed by now.
+  ;; Counts the ways in which a computation succeeds; resumes one step of it.
   (func $all (param $rest (ref null $chosen)) (param $choices i32) (result i32)
     (local $i i32) (local $ways i32)
     (loop $next

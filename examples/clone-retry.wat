@@ -1,18 +1,18 @@
-;; Checkpoint and retry. A long computation marks where it could begin again with
-;; `$checkpoint`; its steps may fail, which they say by an exception. Whoever runs it keeps
-;; a copy of what waits at the newest checkpoint, and when something fails continues a copy
-;; of that: what came before the checkpoint is not done again. Stacks of the bag would do
-;; as well, and first-class stacks (`stack.clone`).
+;; Checkpoint and retry. A long computation marks points to restart from by
+;; `$checkpoint`; its steps may fail with an exception. The handler keeps a copy of the
+;; computation at its newest checkpoint. After a failure it resumes a copy of that, so
+;; the steps before the checkpoint are not repeated. Stacks of the bag would work as
+;; well, and first-class stacks (`stack.clone`).
 ;;
-;; A hundred steps, with a checkpoint after every tenth; each step fails now and then. The
-;; result is right, and this many steps were done in all:
+;; A hundred steps, with a checkpoint after every tenth; each step fails sometimes. The
+;; result, and the total number of steps:
 ;;
 ;;   $ ropewalk run --invoke result examples/clone-retry.wat
 ;;   5050
 ;;   $ ropewalk run --invoke steps examples/clone-retry.wat
 ;;   156
 ;;
-;; Without checkpoints, everything begins anew each time:
+;; Without checkpoints, each failure restarts the computation:
 ;;
 ;;   $ ropewalk run --invoke without examples/clone-retry.wat
 ;;   236
@@ -26,11 +26,11 @@
   (global $attempts (mut i32) (i32.const 0))
   (elem declare func $work)
 
-  ;; A step that gives a number, unless it fails.
+  ;; A step that returns a number, unless it fails.
   (func $step (param $i i32) (result i32)
     (global.set $steps (i32.add (global.get $steps) (i32.const 1)))
     (global.set $attempts (i32.add (global.get $attempts) (i32.const 1)))
-    ;; At first it fails often, later seldom.
+    ;; At first it fails often, then rarely.
     (if (i32.eqz (i32.rem_u (i32.mul (global.get $attempts) (i32.const 7)) (i32.const 17)))
       (then
         (if (i32.lt_u (global.get $attempts) (i32.const 150)) (then (throw $failed)))))

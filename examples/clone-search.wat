@@ -1,11 +1,11 @@
-;; A search like that of logic programs. The facts are the edges of a graph; the rule
-;; says that a way is an edge, or an edge and then a way. Where several facts fit, the
-;; query asks with `$or` which to take. The handler keeps a copy of what would follow for
-;; each of the others, on a list, and goes on with the first; when something fails, it
-;; takes the newest from the list: depth first, left to right, as Prolog does.
+;; A search as in logic programs. The facts are the edges of a graph; the rule says that
+;; a path is an edge, or an edge followed by a path. If several facts match, the query
+;; asks by `$or` which to take. The handler keeps a copy of the computation for each
+;; other alternative on a list, and continues with the first. After a failure it takes
+;; the newest copy: depth first, left to right, as Prolog does.
 ;;
-;; Which nodes can be reached from node 1 in so many steps, in the order in which they are
-;; found, as the digits of a number:
+;; The nodes that can be reached from node 1 in a number of steps, in the order in which
+;; they are found, as the digits of a number:
 ;;
 ;;   $ ropewalk run --invoke reach examples/clone-search.wat 1
 ;;   23
@@ -24,7 +24,7 @@
   (type $goal (cont $query))
   (type $alternative (func (param i32) (result i32)))
   (type $waits (cont $alternative))
-  ;; Which of the alternatives 0 and 1?
+  ;; Chooses alternative 0 or 1.
   (tag $or (result i32))
   (tag $fail)
   (rec (type $list (struct
@@ -34,7 +34,7 @@
 
   ;; edge(1,2). edge(1,3). edge(2,4). edge(2,5). edge(3,4). edge(3,5). edge(4,6). edge(5,6).
   ;; edge(4,5).
-  ;; The first edge from a node from number $i on, in the order of the facts; -1: none.
+  ;; The first matching edge of a node from number $i on; -1 if there is none.
   (data $edges "\01\02\01\03\02\04\02\05\03\04\03\05\04\06\04\05\05\06")
   (memory 1)
   (func $load (memory.init $edges (i32.const 0) (i32.const 0) (i32.const 18)))
@@ -50,7 +50,7 @@
   (func $target (param $i i32) (result i32)
     (i32.load8_u offset=1 (i32.shl (local.get $i) (i32.const 1))))
 
-  ;; edge(From, To): one of the facts that fit, or it fails.
+  ;; edge(From, To): chooses a matching fact, or fails.
   (func $edge (param $from i32) (result i32)
     (local $i i32) (local $other i32)
     (local.set $i (call $fits (local.get $from) (i32.const 0)))
@@ -58,7 +58,7 @@
       (if (i32.lt_s (local.get $i) (i32.const 0)) (then (suspend $fail)))
       (local.set $other
         (call $fits (local.get $from) (i32.add (local.get $i) (i32.const 1))))
-      ;; The last one leaves no choice.
+      ;; The last fact leaves no choice.
       (if (i32.ge_s (local.get $other) (i32.const 0))
         (then
           (if (suspend $or)
@@ -66,7 +66,7 @@
               (local.set $i (local.get $other))
               (br $next))))))
     (call $target (local.get $i)))
-  ;; A way of so many steps.
+  ;; A path with this many steps.
   (func $query (result i32)
     (local $node i32) (local $step i32)
     (local.set $node (i32.const 1))
@@ -99,7 +99,7 @@
                   (local.get $which) (local.get $waits))))
             (br $ended))
           (local.set $waits)
-          ;; The other alternative waits, and the first comes next.
+          ;; The other alternative waits; the first is next.
           (local.set $list
             (struct.new $list (cont.clone $waits (local.get $waits)) (local.get $list)))
           (local.set $which (i32.const 0))

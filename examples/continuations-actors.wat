@@ -1,14 +1,14 @@
 ;; Actors: each has a mailbox, and waits in `receive` until there is a message.
-;; Here they stand in a ring. The first one gets a number; whoever gets a number
-;; other than zero passes one less to its neighbour, and with zero all stop.
-;; How many messages were there?
+;; Here they form a ring. The first one gets a number. An actor that gets a number
+;; other than zero sends one less to its neighbor; zero stops all actors. The
+;; number of messages:
 ;;
 ;;   $ ropewalk run --invoke ring examples/continuations-actors.wat 3 10
 ;;   11
 ;;   $ ropewalk run --invoke ring examples/continuations-actors.wat 1000 100000
 ;;   100001
 ;;
-;; An actor that is asked for the sum of the messages so far:
+;; An actor that adds up messages and returns the sum:
 ;;
 ;;   $ ropewalk run --invoke sum examples/continuations-actors.wat 100
 ;;   5050
@@ -21,8 +21,8 @@
   (type $numbered (func (param i32)))
   (type $new (cont $numbered))
 
-  ;; What an actor can ask for: the next message, that one be sent to another
-  ;; actor, and that all end.
+  ;; The requests of an actor: wait for the next message, send a message to another
+  ;; actor, and stop all actors.
   (tag $receive (result i32))
   (tag $send (param i32 i32))
   (tag $stop)
@@ -44,7 +44,7 @@
         (i32.sub (local.get $n) (i32.const 1)))
       (br $next)))
 
-  ;; Adds up what it gets, until that is zero.
+  ;; Adds up its messages until one is zero.
   (global $sum (mut i32) (i32.const 0))
   (func $adder (param $me i32)
     (local $n i32)
@@ -60,7 +60,7 @@
     (field $first (mut (ref null $message))) (field $last (mut (ref null $message)))))
   (table $mailboxes 1024 (ref null $mailbox))
   (table $actors 1024 (ref null $waiting))
-  ;; The numbers of actors that have a message to be woken for, in a ring.
+  ;; A ring of the actors that have messages.
   (memory 1)
   (global $first (mut i32) (i32.const 0))
   (global $last (mut i32) (i32.const 0))
@@ -86,7 +86,7 @@
       (struct.get $message $next (local.get $message)))
     (struct.get $message $value (local.get $message)))
 
-  ;; Makes an actor and runs it until it first waits for a message.
+  ;; Creates an actor and runs it until it first waits for a message.
   (func $spawn (param $body (ref $numbered)) (param $number i32)
     (table.set $mailboxes (local.get $number)
       (struct.new $mailbox (ref.null $message) (ref.null $message)))
@@ -96,7 +96,7 @@
           (cont.new $new (local.get $body)))
         (return))))
 
-  ;; Delivers messages until there are none, or an actor says stop.
+  ;; Delivers messages until there are none, or an actor stops all.
   (func $run
     (local $number i32)
     (loop $next
@@ -106,8 +106,8 @@
         (i32.and (i32.add (global.get $first) (i32.const 4)) (i32.const 0xffff)))
       (br_if $next (call $deliver (local.get $number)))))
 
-  ;; Runs an actor with its next message, until it wants another one. Answers
-  ;; whether the others go on.
+  ;; Runs an actor with its next message until it waits for another. Returns
+  ;; whether the others continue.
   (func $deliver (param $number i32) (result i32)
     (local $actor (ref $ready))
     (block $stops (result (ref $ready))

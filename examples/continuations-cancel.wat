@@ -1,15 +1,15 @@
-;; Cancellation: `resume_throw` continues a suspended task with an exception at
-;; the place where it waits, so that it can clean up. Each task here opens a
-;; file, waits, and closes it when it is cancelled; a stubborn one only counts
-;; that, and waits again.
+;; Cancellation: `resume_throw` resumes a suspended task with an exception, so
+;; that it can clean up. Each task here opens a file, waits, and closes the file
+;; when it is canceled. A stubborn task only counts its cancellations, and waits
+;; again.
 ;;
-;; Start some tasks, cancel them all; how many files are open before and after?
+;; Start tasks and cancel all of them; the number of open files before and after:
 ;;
 ;;   $ ropewalk run --invoke run examples/continuations-cancel.wat 10
 ;;   10
 ;;   0
 ;;
-;; A stubborn task answers how often it had to be cancelled:
+;; The number of times that a stubborn task has to be canceled:
 ;;
 ;;   $ ropewalk run --invoke insist examples/continuations-cancel.wat 5
 ;;   5
@@ -50,7 +50,7 @@
       (drop (resume $task (on $wait $waits) (local.get $task)))
       (unreachable)))
 
-  ;; Cancels a task that does not insist.
+  ;; Cancels a task that does not resist.
   (func $cancel (param $task (ref null $task))
     (block $cancelled
       (try_table (catch $cancel $cancelled)

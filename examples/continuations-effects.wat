@@ -1,16 +1,16 @@
-;; Exceptions that can be answered: a computation that cannot go on asks its
-;; handler, which replaces the missing value, or gives up and throws a real
-;; exception at the place that asked.
+;; Resumable exceptions: a computation that cannot continue asks its handler,
+;; which provides the missing value, or gives up and throws a real exception in
+;; the computation.
 ;;
-;; The sum of 100 / d for d from n down to -n, where the handler decides what
-;; 100 / 0 is:
+;; The sum of 100 / d for d from n down to -n, where the handler decides the value
+;; of 100 / 0:
 ;;
 ;;   $ ropewalk run --invoke replace examples/continuations-effects.wat 3 1000
 ;;   1000
 ;;   $ ropewalk run --invoke replace examples/continuations-effects.wat 3 7
 ;;   7
 ;;
-;; The same, given up; the sum until then is in the exception:
+;; The same, but the handler gives up; the exception contains the sum so far:
 ;;
 ;;   $ ropewalk run --invoke give-up examples/continuations-effects.wat 3
 ;;   183
@@ -50,7 +50,7 @@
         (return (resume $rest (on $divided-by-zero $asked) (local.get $n) (local.get $rest))))
       (local.set $rest)
       (drop)
-      ;; From now on the computation is continued with the answer.
+      ;; The computation is resumed with the answer.
       (local.set $n (local.get $instead))
       (br $next))
     (unreachable))

@@ -1,7 +1,7 @@
-;; A generator: a function that hands out one value after another, and waits in
-;; between. It runs as a continuation, and `suspend` leaves it with a value.
-;; How many steps does the Collatz sequence of a number have until it is 1, and
-;; what is its largest number?
+;; A generator: a function that yields values one at a time, and waits between
+;; them. It runs as a continuation, and `suspend` leaves it with a value.
+;; The length of the Collatz sequence of a number down to 1, and the largest
+;; number in it:
 ;;
 ;;   $ ropewalk run --invoke steps examples/continuations-generator.wat 27
 ;;   111
@@ -27,7 +27,7 @@
           (else (i64.add (i64.mul (local.get $n) (i64.const 3)) (i64.const 1)))))
       (br $next)))
 
-  ;; The generator's first argument is bound, so that it needs no more to run.
+  ;; Binds the argument of the generator, so that it needs none to run.
   (func $start (param $n i64) (result (ref $continuation))
     (cont.bind $new $continuation (local.get $n) (cont.new $new (ref.func $collatz))))
 

@@ -1,6 +1,6 @@
-;; A pipe of generators: one yields 2, 3, 4 and so on, and for each prime that
-;; comes out at the end, a filter is put there that holds back its multiples.
-;; The n-th prime has gone through n - 1 filters, each on a stack of its own.
+;; A pipeline of generators: the first yields 2, 3, 4 and so on. For each prime
+;; that comes out at the end, a filter is added that drops its multiples. The
+;; n-th prime has passed n - 1 filters, each on its own stack.
 ;;
 ;;   $ ropewalk run --invoke prime examples/continuations-primes.wat 1
 ;;   2
@@ -23,7 +23,7 @@
       (local.set $n (i32.add (local.get $n) (i32.const 1)))
       (br $next)))
 
-  ;; Passes on what a pipe yields, without the multiples of a prime.
+  ;; Passes on the values of a pipeline, without the multiples of a prime.
   (func $filter (param $prime i32) (param $pipe (ref $pipe))
     (local $n i32)
     (loop $next

@@ -1,6 +1,6 @@
-;; Threads that yield to a scheduler, which lets each run for a while in turn.
-;; Thread number n writes the digit n, then yields, n times in all. A thread
-;; can also spawn another: the first one spawns the rest.
+;; Threads that yield to a scheduler, which runs them in turn. Thread number n
+;; writes the digit n and yields, n times. A thread can spawn others: the first
+;; one spawns the rest.
 ;;
 ;;   $ ropewalk run --invoke run examples/continuations-round-robin.wat 4
 ;;   1223343444
@@ -50,7 +50,7 @@
 
   ;; ---- the scheduler
 
-  ;; The threads that are ready, in a ring.
+  ;; A ring of the threads that are ready.
   (table $ready 2048 (ref null $thread))
   (global $first (mut i32) (i32.const 0))
   (global $last (mut i32) (i32.const 0))
@@ -63,7 +63,7 @@
   (func $after (param $place i32) (result i32)
     (i32.and (i32.add (local.get $place) (i32.const 1)) (i32.const 2047)))
 
-  ;; Runs a thread, and all that it spawns, to their ends.
+  ;; Runs a thread and all threads that it spawns to their ends.
   (func $schedule (param $thread (ref $thread))
     (call $enqueue (local.get $thread))
     (loop $next
@@ -72,7 +72,7 @@
         (block $spawned (result (ref $thread) (ref $thread))
           (resume $thread (on $yield $yielded) (on $spawn $spawned) (call $dequeue))
           (br $next))
-        ;; The new thread is below the one that spawned it, which goes on later.
+        ;; The new thread waits behind the thread that spawned it.
         (local.set $thread)
         (call $enqueue)
         (local.get $thread))

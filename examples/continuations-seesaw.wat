@@ -1,4 +1,4 @@
-;; The worked examples of the explainer of stack switching, in one module.
+;; The examples of the stack switching explainer, in one module.
 ;;
 ;; A generator of the natural numbers, and a consumer that adds them up until
 ;; they reach ten:
@@ -6,10 +6,10 @@
 ;;   $ ropewalk run --invoke sum-up examples/continuations-seesaw.wat
 ;;   55
 ;;
-;; Two coroutines on a seesaw: one goes on until it interrupts itself, then the
-;; other. When one ends, the other is cancelled. Here they are generators, and
+;; Two coroutines on a seesaw: one runs until it interrupts itself, then the
+;; other. When one ends, the other is canceled. Here they are generators, and
 ;; the seesaw itself runs as the generator that the consumer consumes: `yield`
-;; goes through it. Each number comes twice.
+;; passes through it. Each number comes twice.
 ;;
 ;;   $ ropewalk run --invoke sum-up-after-seesaw examples/continuations-seesaw.wat
 ;;   100
@@ -51,7 +51,7 @@
   (func (export "sum-up") (result i32)
     (call $sum-up (cont.new $numbers (ref.func $naturals)) (i32.const 10)))
 
-  ;; The seesaw: answers the result of the task that ends first.
+  ;; The seesaw: returns the result of the task that ends first.
   (func $seesaw (param $up (ref $task)) (param $down (ref $task)) (result i32)
     (local $result i32)
     (loop $run-next (result i32)
@@ -59,7 +59,7 @@
         (local.set $result (resume $task (on $interrupt $on-interrupt) (local.get $up)))
         (block $on-cancel
           (try_table (catch $cancel $on-cancel)
-            ;; What it returns if it catches the exception is of no interest.
+            ;; Its result, if it catches the exception, is not used.
             (drop (resume_throw $task $cancel (local.get $down)))))
         (return (local.get $result)))
       (local.set $up)

@@ -1,4 +1,4 @@
-;; A generator, and a loop that takes what it yields: the sum of the first
+;; A generator, and a loop that consumes its values: the sum of the first
 ;; squares.
 ;;
 ;;   $ ropewalk run --invoke sum examples/continuations-squares.wat 10
@@ -9,7 +9,7 @@
   (type $generator (cont $body))
   (tag $yield (param i32))
 
-  (func $squares                                  ;; yields 1, 4, 9, ... for ever
+  (func $squares                                  ;; yields 1, 4, 9, ... forever
     (local $i i32)
     (loop $next
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
@@ -24,8 +24,8 @@
       (block $yielded (result i32 (ref $generator))
         (resume $generator (on $yield $yielded) (local.get $generator))
         (unreachable))                            ;; it never returns
-      (local.set $generator)                      ;; the rest of it
+      (local.set $generator)                      ;; the suspended generator
       (local.set $sum (i32.add (local.get $sum)))
       (local.set $count (i32.sub (local.get $count) (i32.const 1)))
       (br_if $more (local.get $count)))
-    (local.get $sum)))                            ;; the collector takes the generator
+    (local.get $sum)))                            ;; the collector frees the generator

@@ -1,7 +1,7 @@
-;; Threads that switch to each other directly: there is no scheduler between
-;; them, only a queue that they share. `switch` suspends the running thread and
-;; continues another in one step; the other gets the continuation of the first
-;; and puts it into the queue.
+;; Threads that switch to each other directly, without a scheduler; they share a
+;; queue. `switch` suspends the running thread and resumes another in one step.
+;; The other thread gets the continuation of the first, and puts it into the
+;; queue.
 ;;
 ;; Thread number n writes the digit n as many times.
 ;;
@@ -14,14 +14,14 @@
 ;;   2000000
 
 (module
-  ;; A thread that is continued gets the one that was left, or null if that is
-  ;; over.
+  ;; A resumed thread gets the thread that switched to it, or null if that has
+  ;; ended.
   (rec
     (type $body (func (param (ref null $thread))))
     (type $thread (cont $body)))
   (type $numbered (func (param i32 (ref null $thread))))
   (type $new (cont $numbered))
-  ;; Threads that are switched to return nothing to whoever runs them all.
+  ;; Threads return nothing to the code that runs them all.
   (tag $switch)
   (elem declare func $digits $counts)
   (global $written (mut i64) (i64.const 0))
@@ -74,7 +74,7 @@
     (call $enqueue
       (cont.bind $new $thread (local.get $number) (cont.new $new (local.get $body)))))
 
-  ;; Whenever a thread ends, the next one in the queue is resumed.
+  ;; When a thread ends, the next one in the queue is resumed.
   (func $run
     (loop $next
       (if (call $is-empty) (then (return)))

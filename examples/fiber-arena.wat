@@ -1,11 +1,11 @@
-;; Green threads in an arena: each thread is a fiber that adds up what a
-;; generator, another fiber, gives it, and pauses after each number. The arena
-;; lets one after the other go ahead; when the first has finished, it cancels
-;; all others.
+;; Green threads in an arena: each thread is a fiber that adds up the values of a
+;; generator, which is another fiber, and pauses after each value. The arena runs
+;; the threads in turn. When the first has ended, it cancels all
+;; others.
 ;;
-;; Three threads add the numbers from 1 up to their limit. The total of the one
-;; that is the first, how many were cancelled, and how many generators they
-;; have released:
+;; Three threads add up the numbers from 1 to their limit. The total of the first
+;; that ends, the number of canceled threads, and the number of generators that
+;; they have released:
 ;;
 ;;   $ ropewalk run --invoke race examples/fiber-arena.wat 30 10 20
 ;;   55
@@ -16,7 +16,7 @@
 ;;   2
 ;;   2
 ;;
-;; A thread may be cancelled before it has ever run:
+;; A thread may be canceled before it has ever run:
 ;;
 ;;   $ ropewalk run --invoke race examples/fiber-arena.wat 5 0 5
 ;;   0
@@ -40,7 +40,7 @@
 
   ;; ---- the threads
 
-  ;; What the arena tells a thread, and what the thread tells the arena.
+  ;; The messages of the arena to a thread, and of a thread to the arena.
   (tag $go-ahead)
   (tag $cancel)
   (tag $pause)
@@ -51,8 +51,8 @@
     (fiber.release (local.get $generator))
     (global.set $released (i32.add (global.get $released) (i32.const 1))))
 
-  ;; A thread is made suspended: the first event that it gets decides which
-  ;; function it runs.
+  ;; A new thread is suspended: the first event that it gets selects the
+  ;; function that it runs.
   (func $new-thread (param $generator fiberref) (result (ref fiber))
     (fiber.new $finish (on $go-ahead $adder) (on $cancel $cancelled-early)
       (local.get $generator)))

@@ -1,5 +1,5 @@
 ;; A generator of the elements of an array, as a fiber that is mounted for each
-;; element and dismounts with it. `fiber.mount_new` makes it and runs it to the
+;; element and dismounts with it. `fiber.mount_new` creates it and runs it to the
 ;; first element in one step.
 ;;
 ;; The sum of an array of squares:
@@ -9,8 +9,8 @@
 ;;   $ ropewalk run --invoke sum examples/fiber-elements.wat 0
 ;;   0
 ;;
-;; The sum until it is past a limit: the generator is then told to stop, so that
-;; it can clean up. Also how many elements it has left.
+;; The sum until it exceeds a limit. The generator is then told to stop, so that
+;; it can clean up, and returns the number of remaining elements.
 ;;
 ;;   $ ropewalk run --invoke sum-to examples/fiber-elements.wat 10 100
 ;;   140
@@ -19,10 +19,10 @@
 (module
   (type $array (array (mut i32)))
 
-  ;; What the generator sends; it returns after the last element.
+  ;; The events of the generator; it returns after the last element.
   (tag $yield (param i32))
   (tag $end)
-  ;; What it is sent.
+  ;; The events that it is mounted with.
   (tag $next)
   (tag $stop)
 
@@ -39,7 +39,7 @@
           (unreachable))
         (local.set $from (i32.add (local.get $from) (i32.const 1)))
         (br $more)))
-    ;; Here it would close what it has opened.
+    ;; Here it would clean up.
     (if (i32.lt_u (local.get $from) (local.get $to))
       (then
         (global.set $left
@@ -49,7 +49,7 @@
       (param $limit i32) (result i32)
     (local $generator fiberref) (local $element i32) (local $total i32)
     (block $ended
-      ;; The first element comes with the fiber that was made.
+      ;; The first element comes with the new fiber.
       (block $first (result (ref fiber) i32)
         (fiber.mount_new $end $generate (on $yield $first)
           (local.get $array) (local.get $from) (local.get $to))

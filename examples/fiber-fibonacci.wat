@@ -1,10 +1,10 @@
 ;; A generator and its consumer as fibers that switch to each other. The
-;; generator of the Fibonacci numbers first offers a bare integer; if whoever
-;; waits for it has no clause for that, nothing is switched, and it offers a
-;; boxed one, which everyone takes.
+;; generator of the Fibonacci numbers first offers a bare integer. If its consumer
+;; has no clause for that event, nothing is switched, and it offers a boxed
+;; integer, which every consumer accepts.
 ;;
-;; The sum of the first numbers, for a consumer that takes integers, and how
-;; many boxes were made:
+;; The sum of the first numbers, for a consumer that accepts integers, and the
+;; number of boxes:
 ;;
 ;;   $ ropewalk run --invoke sum examples/fiber-fibonacci.wat 3
 ;;   2
@@ -13,7 +13,7 @@
 ;;   88
 ;;   0
 ;;
-;; For one that was written for all kinds of objects:
+;; For a consumer that accepts only objects:
 ;;
 ;;   $ ropewalk run --invoke sum-of-objects examples/fiber-fibonacci.wat 10
 ;;   88
@@ -22,13 +22,13 @@
 (module
   (type $object (struct (field $value i32)))
 
-  ;; What the consumer sends: give the next one to that fiber.
+  ;; The event of the consumer: give the next number to this fiber.
   (tag $next (param fiberref))
-  ;; What the generator sends. This one never ends, but others do.
+  ;; The events of the generator. This one never ends, but others may.
   (tag $yield-int (param i32))
   (tag $yield-object (param (ref $object)))
   (tag $end)
-  ;; What a consumer is started with, and what it returns.
+  ;; The event that starts a consumer, and its result.
   (tag $start (param i32))
   (tag $sum (param i32))
 
@@ -49,7 +49,7 @@
       (block $handle-next (result fiberref)
         (fiber.switch $yield-int (on $next $handle-next)
           (local.get $i) (local.get $this) (local.get $other))
-        ;; Only reached if the other fiber does not take integers.
+        ;; Reached only if the other fiber does not accept integers.
         (fiber.switch $yield-object (on $next $handle-next)
           (call $box (local.get $i)) (local.get $this) (local.get $other))
         (unreachable))
@@ -99,7 +99,7 @@
     (fiber.release (local.get $iterator))
     (local.get $sum))
 
-  ;; ---- from outside: the consumers run on a fiber, so that they can switch
+  ;; ---- entry points: the consumers run on a fiber, so that they can switch
 
   (func $run (param $consumer fiberref) (param $count i32) (result i32 i32)
     (block $done (result i32)

@@ -1,10 +1,10 @@
-;; Asynchronous calls for a program of which only one stack is ever alive: the
-;; stack that runs it and the stack it runs on are global variables, and nothing
-;; has to be looked for when it waits. Its stack always redirects to whatever is
-;; in `$host`.
+;; Asynchronous calls for a program with a single stack. The stack that runs the
+;; program and the stack of the program are global variables, so waiting needs no
+;; search. The stack of the program always redirects to the stack in
+;; `$host`.
 ;;
-;; The program adds the squares that it fetches; a 13 cannot be fetched, and the
-;; program counts it as nothing. The sum, and how often it had to wait:
+;; The program adds the squares that it fetches. Fetching 13 fails, which the
+;; program counts as zero. The sum, and the number of waits:
 ;;
 ;;   $ ropewalk run --invoke run examples/first-class-async-global.wat 5
 ;;   55
@@ -13,7 +13,7 @@
 ;;   1071
 ;;   15
 ;;
-;; A program that does not expect an error ends with it:
+;; A program that does not expect an error fails with it:
 ;;
 ;;   $ ropewalk run --invoke run-carelessly examples/first-class-async-global.wat 15
 ;;   -13
@@ -28,7 +28,7 @@
   (event $resolving (param i32 stackref))
   (event $rejecting (param i32 stackref))
 
-  ;; Who runs the program, while it runs; the program's stack, while it waits.
+  ;; The stack that runs the program, while it runs; the program's stack, while it waits.
   (global $host (mut stackref) (ref.null stack))
   (global $app (mut stackref) (ref.null stack))
 
@@ -56,7 +56,7 @@
     (drop)
     (i32.const 0))
 
-  ;; ---- how it is made asynchronous
+  ;; ---- the asynchronous call
 
   (func $await (param $promise i32) (result i32)
     (block $resolved (result i32 stackref)
@@ -81,7 +81,7 @@
       (local.set $output (call $entry (local.get $input))))
     (stack.switch_drop $returning (local.get $output) (global.get_clear $host)))
 
-  ;; Each of these runs the program until it waits or is over.
+  ;; Each of these runs the program until it waits or ends.
   (func $start (param $input i32)
     (block $failed (result i32)
       (try_table (catch $error $failed)
@@ -131,11 +131,11 @@
       (unreachable))
     (call $fail))
 
-  ;; ---- the world outside: one promise at a time
+  ;; ---- the event loop: one promise at a time
 
   (global $outcome (mut i32) (i32.const 0))
   (global $waits (mut i32) (i32.const 0))
-  ;; What is being fetched, or zero.
+  ;; The number that is being fetched, or zero.
   (global $fetching (mut i32) (i32.const 0))
 
   (func $fetch (param $n i32) (result i32)

@@ -1,18 +1,18 @@
-;; Asynchronous calls on first-class stacks: a program that is written as if
-;; everything were there at once runs on a stack of its own. When it waits for a
-;; promise, that stack is put aside and its caller goes on; when the promise is
-;; settled, whoever settles it switches back. While it runs, its stack redirects
-;; to the stack that runs it, so that an error ends up there.
+;; Asynchronous calls on first-class stacks. A program that is written as if all
+;; data were available runs on its own stack. When it waits for a promise, its
+;; stack is put aside and its caller continues. When the promise is settled, the
+;; event loop switches back. While the program runs, its stack redirects to the
+;; stack that runs it, so an error arrives there.
 ;;
 ;; The program adds what it fetches: the squares of the numbers up to a limit.
-;; The sum, and how often it had to wait:
+;; The sum, and the number of waits:
 ;;
 ;;   $ ropewalk run --invoke run examples/first-class-async.wat 5
 ;;   55
 ;;   5
 ;;
-;; To fetch 13 fails. The program does not expect it, and the error arrives in
-;; the event loop, which answers with its negative:
+;; Fetching 13 fails. The program does not expect it, and the error arrives in
+;; the event loop, which returns its negative:
 ;;
 ;;   $ ropewalk run --invoke run examples/first-class-async.wat 20
 ;;   -13
@@ -47,9 +47,9 @@
           (br $next))))
     (local.get $sum))
 
-  ;; ---- how it is made asynchronous
+  ;; ---- the asynchronous call
 
-  ;; The first function on the program's stack. Whoever runs it is in `$stack`,
+  ;; The first function on the program's stack. The stack that runs it is in `$stack`,
   ;; except while it waits.
   (func $entry-root (param $input i32) (param $stack stackref)
     (local $promise i32) (local $output i32)
@@ -136,7 +136,7 @@
   (global $waits (mut i32) (i32.const 0))
   (table $outcomes 10 i31ref)
 
-  ;; A promise is a number; what it is for is in memory, and who waits for it.
+  ;; A promise is a number; its request and the stack that waits for it are in memory.
   (func $fetch (param $n i32) (result i32)
     (i32.store (i32.mul (global.get $promises) (i32.const 8)) (local.get $n))
     (global.get $promises)

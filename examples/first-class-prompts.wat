@@ -1,12 +1,12 @@
 ;; Delimited control with several prompts, built from first-class stacks. A
 ;; prompt runs its body on a new stack that redirects to its parent. To capture
-;; up to a prompt, the running stack asks outwards with `call_stack`: each prompt
-;; that is not meant asks the next one, and the one that is meant switches to its
-;; own parent. What is handed over, the innermost stack with all redirections
-;; behind it, is the captured continuation: it works once.
+;; up to a prompt, the running stack asks outwards by `call_stack`. Each other
+;; prompt asks the next one, and the requested prompt switches to its own parent.
+;; It passes the innermost stack with all redirections behind it, which is the
+;; captured continuation: it can be resumed once.
 ;;
 ;; The body yields to an outer prompt, through an inner one; the handler adds up
-;; what it gets, and continues.
+;; the values, and continues.
 ;;
 ;;   $ ropewalk run --invoke sum examples/first-class-prompts.wat 100
 ;;   5050
@@ -25,7 +25,7 @@
   (import "host" "new_stack" (func $new-stack (result stackref)))
 
   (type $body (func (param i32) (result i32)))
-  ;; Gets what was captured, and answers for the prompt.
+  ;; Gets the captured continuation, and returns for the prompt.
   (type $handler (func (param stackref) (result i32)))
 
   (event $returned (param i32))
@@ -53,7 +53,7 @@
                   (ref.as_non_null (local.get $handler)) (local.get_clear $parent))
                 catch $continue $continued)
               (unreachable))
-            ;; Whoever continues it is its parent from now on.
+            ;; The code that continues it becomes its parent.
             (local.set_cleared $parent)))
        within
         (local.set $value (call_ref $body (local.get $argument) (local.get $body)))))
@@ -70,7 +70,7 @@
         (unreachable))
       (return_call $handle)))
 
-  ;; Continues what was captured, with a value at the place where it was.
+  ;; Resumes a captured continuation with a value.
   (func $continue (param $value i32) (param $captured stackref) (result i32)
     (block $returned (result i32)
       (block $captured (result (ref $handler) stackref)
@@ -106,7 +106,7 @@
   (func $exit (param $value i32)
     (global.set $yielded (local.get $value))
     (drop (call_stack $control (global.get $outer) (ref.func $give-up))))
-  ;; What was captured is dropped, and freed.
+  ;; The captured continuation is dropped, and freed.
   (func $give-up (param $captured stackref) (result i32) (global.get $yielded))
 
   ;; ---- programs

@@ -1,17 +1,17 @@
-;; Lightweight threads on first-class stacks. A manager switches to one thread
-;; after the other; a thread yields by switching back to the manager, spawns
-;; others, and waits for their results. When the first thread has completed, the
-;; others are aborted, and unwind.
+;; Lightweight threads on first-class stacks. A manager switches to the threads in
+;; turn; a thread yields by switching back to the manager, spawns others, and
+;; waits for their results. When the first thread has completed, the others are
+;; aborted, and unwind.
 ;;
 ;; Divide and conquer: each call of the Fibonacci function splits its work
-;; between two new threads. The result, and how many threads there were:
+;; between two new threads. The result, and the number of threads:
 ;;
 ;;   $ ropewalk run --invoke fib examples/first-class-threads.wat 10
 ;;   55
 ;;   177
 ;;
-;; Workers that never end, and clean up when they are aborted: how many were
-;; open when the first thread had completed, and how many afterwards?
+;; Workers that never end, and clean up when they are aborted. The number of open
+;; workers when the first thread completes, and afterwards:
 ;;
 ;;   $ ropewalk run --invoke abort examples/first-class-threads.wat 20
 ;;   20
@@ -20,7 +20,7 @@
 (module
   (import "host" "new_stack" (func $new-stack (result stackref)))
 
-  ;; What a thread does, and what comes out.
+  ;; The body of a thread, and its result.
   (type $work (func (param i32) (result i32)))
   (type $task (struct (field $work (ref $work)) (field $argument i32)))
   (type $product (struct (field $value i32)))
@@ -31,7 +31,7 @@
   (event $resume)
   (event $abort (param stackref))
 
-  ;; Where the manager waits while a thread runs.
+  ;; The stack of the manager while a thread runs.
   (global $manager (mut stackref) (ref.null stack))
   (table $pool 1000 stackref)
   (table $results 1000 (ref null $product))
@@ -92,11 +92,11 @@
 
   ;; ---- the manager
 
-  ;; Runs on the thread's stack, and remembers where the manager waits.
+  ;; Runs on the stack of the thread, and stores the stack of the manager.
   (func $resume-thread (param $manager stackref)
     (global.set_cleared $manager (local.get_clear $manager)))
 
-  ;; Lets the current thread run. Answers whether it has completed.
+  ;; Lets the current thread run. Returns whether it has completed.
   (func $step (result i32)
     (block $completed (result (ref $product))
       (block $yielded (result stackref)
@@ -128,7 +128,7 @@
     (block $finished
       (loop $round-robin
         (global.set $current (call $find-next (global.get $current)))
-        ;; Whoever needed the old result in this place has fetched it.
+        ;; The result of the previous thread in this slot has been fetched.
         (table.set $results (global.get $current) (ref.null $product))
         (br_if $round-robin (i32.eqz (call $step)))
         (br_if $round-robin (i32.ne (global.get $current) (local.get $primary)))))
@@ -141,9 +141,9 @@
       (local.set $id (i32.add (local.get $id) (i32.const 1)))
       (br_if $next (i32.lt_u (local.get $id) (i32.const 1000)))))
 
-  ;; ---- the places in the pool
+  ;; ---- the slots of the pool
 
-  ;; Looking at a stack takes it out, so it is put back.
+  ;; Reading a slot takes its stack out, so it is put back.
   (func $is-used (param $id i32) (result i32)
     (block $null
       (br_on_null $null (table.get_clear $pool (local.get $id)))
@@ -159,7 +159,7 @@
       (local.set $id (call $after (local.get $id)))
       (br_if $search (i32.eqz (call $is-used (local.get $id)))))
     (local.get $id))
-  ;; The place of the thread that runs is empty, but not free.
+  ;; The slot of the running thread is empty, but not free.
   (func $find-free (result i32)
     (local $id i32)
     (local.set $id (global.get $current))
@@ -169,7 +169,7 @@
       (br_if $search (call $is-used (local.get $id))))
     (local.get $id))
 
-  ;; ---- what the threads do
+  ;; ---- the bodies of the threads
 
   (elem declare func $fib $worker $employer)
   (func $fib (param $n i32) (result i32)

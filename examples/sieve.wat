@@ -1,5 +1,5 @@
-;; The sieve of Eratosthenes: how many primes are below a number? Each number
-;; is a byte of memory, which becomes 1 when the number is found to be
+;; The sieve of Eratosthenes: the number of primes below a number. Each number
+;; is a byte of memory, which becomes 1 when the number is known to be
 ;; composite.
 ;;
 ;;   $ ropewalk run --invoke primes examples/sieve.wat 100
@@ -39,7 +39,7 @@
           (then (unreachable)))))
     (memory.fill (i32.const 0) (i32.const 0) (local.get $size)))
 
-  ;; Strikes out the multiples of a prime.
+  ;; Marks the multiples of a prime.
   (func $strike (param $prime i32) (param $limit i32)
     (local $multiple i32)
     (local.set $multiple (i32.shl (local.get $prime) (i32.const 1)))

@@ -1,6 +1,6 @@
 ;; A state machine whose states are functions and whose transitions are tail
-;; calls: however many there are, they use no stack. It reads the digits of a
-;; number, the last first, and says whether the number is divisible by 3
+;; calls, which use no stack. It reads the digits of a number from the last to
+;; the first, and returns whether the number is divisible by 3
 ;; (1) or not (0). The states are the remainders of the digits read so far.
 ;;
 ;;   $ ropewalk run --invoke divisible examples/states.wat 111111
@@ -8,7 +8,7 @@
 ;;   $ ropewalk run --invoke divisible examples/states.wat 20
 ;;   0
 ;;
-;; Two states that hand a counter to each other ten million times:
+;; Two states that pass a counter to each other ten million times:
 ;;
 ;;   $ ropewalk run --invoke ping examples/states.wat 10000000
 ;;   0

@@ -1,11 +1,11 @@
-;; Fibers as tasks: each adds up the numbers that a generator, which is a task
-;; itself, gives it one by one, and suspends itself after each. An arena resumes
-;; its fibers in turn, ends with the first of them that does, and cancels the
-;; others; whoever is cancelled releases its generator.
+;; Fibers as tasks: each adds up the numbers that it gets from a generator, which
+;; is a task itself, and suspends itself after each. An arena resumes its fibers
+;; in turn, ends when the first fiber ends, and cancels the
+;; others. A canceled fiber releases its generator.
 ;;
-;; So many fibers add up 1, 2, .. up to 10, to 20, and so on. The total of the
-;; first that ends, how many were cancelled, how far they had got all together,
-;; and how many generators were released:
+;; Fibers add up 1, 2, .. up to 10, to 20, and so on. The total of the first that
+;; ends, the number of canceled fibers, the sum of their totals, and the number
+;; of generators that were released:
 ;;
 ;;   $ ropewalk run --invoke race examples/task-arena.wat 5
 ;;   55
@@ -13,7 +13,7 @@
 ;;   220
 ;;   4
 ;;
-;; With one fiber there is nobody to cancel:
+;; With one fiber there is none to cancel:
 ;;
 ;;   $ ropewalk run --invoke race examples/task-arena.wat 1
 ;;   55
@@ -51,7 +51,7 @@
   (type $fiber (task (param i32) (result i32 i32)))
   (global $released (mut i32) (i32.const 0))
 
-  ;; It is the manager of a generator, and is itself managed by an arena.
+  ;; It manages a generator, and an arena manages it.
   (func $adder (param $me (ref null $fiber)) (param $first i32)
     (param $generator (ref null $generator))
     (result i32 i32)
@@ -71,7 +71,7 @@
         (drop)
         (return (local.get $total) (global.get $end-fiber)))
       (unreachable))
-    ;; The generator is not asked, only freed.
+    ;; The generator is not resumed, only freed.
     (task.release $generator (local.get $generator))
     (global.set $released (i32.add (global.get $released) (i32.const 1)))
     (local.get $total)

@@ -8,15 +8,15 @@
 ;;   $ ropewalk run --invoke sum examples/task-generator.wat 0
 ;;   0
 ;;
-;; The first elements until their sum is at least a number: how many, and how the
-;; generator answers when it is cancelled (1: it has ended).
+;; The number of elements until their sum is at least a limit, and what the
+;; generator returns when it is canceled (1: it has ended).
 ;;
 ;;   $ ropewalk run --invoke enough examples/task-generator.wat 12
 ;;   5
 ;;   1
 
 (module
-  ;; Each event is a number that says which, behind a value if there is one.
+  ;; An event is the number of its kind, after a value if it has one.
   (global $next i32 (i32.const 0))
   (global $cancel i32 (i32.const 1))
   (global $yield i32 (i32.const 0))
@@ -28,15 +28,15 @@
     "\03\00\00\00" "\01\00\00\00" "\04\00\00\00" "\01\00\00\00" "\05\00\00\00"
     "\09\00\00\00" "\02\00\00\00" "\06\00\00\00" "\05\00\00\00" "\03\00\00\00")
 
-  ;; A task knows itself. It gets what it is resumed with first, then what it was
-  ;; made with.
+  ;; A task gets a reference to itself, then the values of its first resumption,
+  ;; then those that it was created with.
   (func $array-generator (param $me (ref null $generator)) (param $first i32)
     (param $count i32) (param $elements i32)
     (result i32 i32)
     (local $i i32)
     (block $over
       (block $cancelled
-        ;; The first event comes like all others.
+        ;; The first event is handled like all others.
         (br_if $cancelled (i32.eq (local.get $first) (global.get $cancel)))
         (loop $more
           (br_if $over (i32.ge_u (local.get $i) (local.get $count)))
@@ -81,7 +81,7 @@
           (local.set $count (i32.add (local.get $count) (i32.const 1)))
           (br $more))))
     (local.get $count)
-    ;; Of the last event only its kind is of interest.
+    ;; Only the kind of the last event is used.
     (call $second
       (task.resume $generator (local.get $generator) (global.get $cancel))))
   (func $second (param i32 i32) (result i32) (local.get 1)))

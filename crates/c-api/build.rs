@@ -1,4 +1,4 @@
-//! Names the shared library as it is installed, for programs that are linked to it.
+//! Sets the name under which programs load the shared library.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

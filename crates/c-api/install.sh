@@ -4,11 +4,11 @@
 #   cargo build --release -p ropewalk-c-api
 #   crates/c-api/install.sh --prefix /usr/local
 #
-# --prefix DIR     where to; /usr/local if nothing is said
-# --libdir DIR     where the libraries go; PREFIX/lib if nothing is said
-# --destdir DIR    is put before all paths, for packages
-# --from DIR       where the libraries were built; target/release if nothing is said
-# --strip          leaves out what only debuggers need
+# --prefix DIR     destination; /usr/local by default
+# --libdir DIR     destination of the libraries; PREFIX/lib by default
+# --destdir DIR    prefix of all paths, for packages
+# --from DIR       folder of the built libraries; target/release by default
+# --strip          removes debug info
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -42,7 +42,7 @@ mkdir -p "$destdir$prefix/include" "$destdir$libdir/pkgconfig"
 install -m 644 "$here/include/wasm.h" "$here/include/ropewalk.h" "$destdir$prefix/include"
 install -m 755 "$from/libropewalk_c.so" "$destdir$libdir/libropewalk.so.$version"
 install -m 644 "$from/libropewalk_c.a" "$destdir$libdir/libropewalk.a"
-# The name that programs look for when they start: see build.rs.
+# The name under which programs load the library: see build.rs.
 ln -sf "libropewalk.so.$version" "$destdir$libdir/libropewalk.so.0"
 ln -sf "libropewalk.so.0" "$destdir$libdir/libropewalk.so"
 if [ $strip = yes ]; then

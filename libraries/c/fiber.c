@@ -1,14 +1,14 @@
-// The half of fibers that knows C: their memory, who runs and who waits. The other
-// half, fiber.wat, switches stacks.
+// The part of the fiber library that manages memory and the states of fibers. The
+// other part, fiber.wat, switches stacks.
 //
-// A fiber is one piece of linear memory, with its record at the upper end, next to
-// the variables of its outermost functions:
+// A fiber is a block of linear memory with its record at the upper end, next to the
+// variables of its outermost functions:
 //
 //     | ..... variables whose addresses are taken ..... | record |
 //     ^ limit                          they grow down   ^ the fiber
 //
-// clang keeps the lower end of those variables in the global `__stack_pointer`.
-// Whoever leaves a stack has it in a local, and puts it back when control returns.
+// clang keeps the lower end of those variables in the global `__stack_pointer`. A
+// function that switches saves it in a local, and restores it when control returns.
 
 #include "fiber.h"
 
@@ -21,10 +21,10 @@ enum state { NEW, SUSPENDED, RUNNING, DONE };
 struct fiber {
     char *limit;
     enum state state;
-    uint32_t slot; // where fiber.wat keeps it while it does not run
+    uint32_t slot; // its slot in fiber.wat
     fiber_body *body;
     void *argument;
-    fiber *resumer; // NULL: what runs outside of any fiber
+    fiber *resumer; // NULL for code outside of fibers
 };
 
 #define IMPORT(name) __attribute__((import_module("fiber"), import_name(#name)))
@@ -38,10 +38,10 @@ IMPORT(switch) void *fiber_import_switch(uint32_t slot, uint32_t target, void *v
 
 static fiber *current;
 
-// Slots that no fiber has: a stack of them, as long as there are slots.
+// A stack of the free slots, with room for all slots.
 static uint32_t *free_slots, free_count, slot_count;
 
-static _Noreturn void complain(const char *what) {
+static _Noreturn void fail(const char *what) {
     fprintf(stderr, "%s\n", what);
     abort();
 }
@@ -56,14 +56,14 @@ static inline void set_stack_pointer(uintptr_t pointer) {
     __asm__ volatile("local.get %0\n\tglobal.set __stack_pointer" : : "r"(pointer) : "memory");
 }
 
-// A fiber that overflows its memory has overwritten what lies below. Nothing guards
-// it, so each switch looks.
+// Checks for overflow at each switch, since no guard page detects it. A fiber that
+// overflows has already overwritten the memory below.
 static inline void check_overflow(const fiber *self, uintptr_t pointer) {
-    if (pointer < (uintptr_t)self->limit) complain("a fiber needs more memory than it was given");
+    if (pointer < (uintptr_t)self->limit) fail("a fiber has overflowed its memory");
 }
 
-// Where a new stack begins: fiber.wat calls it with the fiber. It has no variables
-// in memory before the stack pointer is set.
+// The start of a new stack, which fiber.wat calls with the fiber. It has no variables
+// in memory until it sets the stack pointer.
 void *fiber_start(fiber *self);
 __asm__(".globaltype __stack_pointer, i32\n"
         ".functype fiber_run (i32) -> (i32)\n"
@@ -77,7 +77,7 @@ __asm__(".globaltype __stack_pointer, i32\n"
         "  call fiber_run\n"
         "  end_function\n");
 
-// Gives fiber.wat a function by its address.
+// Passes a function to fiber.wat by its address.
 void fiber_import_begin_with(void *(*start)(fiber *));
 __asm__(".tabletype __indirect_function_table, funcref\n"
         ".functype fiber_import_start (funcref) -> ()\n"
@@ -104,7 +104,7 @@ static uint32_t take_slot(void) {
         uint32_t more = slot_count == 0 ? 64 : slot_count;
         uint32_t *slots = realloc(free_slots, (slot_count + more) * sizeof *slots);
         uint32_t first = slots == NULL ? UINT32_MAX : fiber_import_grow(more);
-        if (first == UINT32_MAX) complain("no memory for more fibers");
+        if (first == UINT32_MAX) fail("out of memory for more fibers");
         if (slot_count == 0) fiber_import_begin_with(fiber_start);
         free_slots = slots;
         slot_count += more;
@@ -118,10 +118,10 @@ fiber *fiber_new(fiber_body *body, void *argument) {
 }
 
 fiber *fiber_new_sized(fiber_body *body, void *argument, size_t size) {
-    // The fiber's address is its first stack pointer, which clang wants aligned.
+    // The fiber's address is its initial stack pointer, which must be aligned.
     size = (size + 15) & ~(size_t)15;
     char *limit = aligned_alloc(16, size + sizeof(fiber));
-    if (limit == NULL) complain("no memory for a fiber");
+    if (limit == NULL) fail("out of memory for a fiber");
     fiber *self = (fiber *)(limit + size);
     self->limit = limit;
     self->state = NEW;
@@ -133,14 +133,14 @@ fiber *fiber_new_sized(fiber_body *body, void *argument, size_t size) {
     return self;
 }
 
-// Makes a fiber the running one. Gives what it is to be continued with.
+// Marks a fiber as running; returns the value to resume it with.
 static inline void *begin(fiber *target, void *value) {
     enum state state = target->state;
     target->state = RUNNING;
     current = target;
     if (state == SUSPENDED) return value;
     if (state == NEW) return target;
-    complain(state == DONE ? "a fiber that is done cannot go on" : "a fiber that runs cannot go on");
+    fail(state == DONE ? "a fiber that is done cannot be resumed" : "a running fiber cannot be resumed");
 }
 
 void *fiber_resume(fiber *target, void *value) {
@@ -157,7 +157,7 @@ void *fiber_resume(fiber *target, void *value) {
 void *fiber_yield(void *value) {
     uintptr_t pointer = stack_pointer();
     fiber *self = current;
-    if (self == NULL) complain("fiber_yield outside of any fiber");
+    if (self == NULL) fail("fiber_yield called outside of fibers");
     check_overflow(self, pointer);
     self->state = SUSPENDED;
     current = self->resumer;
@@ -169,7 +169,7 @@ void *fiber_yield(void *value) {
 void *fiber_switch(fiber *target, void *value) {
     uintptr_t pointer = stack_pointer();
     fiber *self = current;
-    if (self == NULL) complain("fiber_switch outside of any fiber");
+    if (self == NULL) fail("fiber_switch called outside of fibers");
     if (self == target) return value;
     check_overflow(self, pointer);
     value = begin(target, value);
@@ -190,7 +190,7 @@ fiber *fiber_self(void) {
 
 void fiber_free(fiber *target) {
     if (target == NULL) return;
-    if (target->state == RUNNING) complain("a fiber that runs cannot be freed");
+    if (target->state == RUNNING) fail("a running fiber cannot be freed");
     if (target->state != DONE) fiber_import_drop(target->slot);
     free_slots[free_count++] = target->slot;
     free(target->limit);

@@ -1,11 +1,11 @@
-;; The half of fibers that switches stacks, by standard typed continuations. The
-;; other half, fiber.c, knows C.
+;; The part of the fiber library that switches stacks, by standard typed
+;; continuations. The other part is fiber.c.
 ;;
-;; Linear memory cannot hold a continuation, so C knows a fiber by the number of a
-;; slot in a table here. A fiber is in its slot whenever it does not run.
+;; Linear memory cannot hold a continuation, so C refers to a fiber by the number of a
+;; slot in a table. A fiber is in its slot while it does not run.
 (module
-  ;; A fiber is continued with a value, and with the fiber that switched to it, if
-  ;; one did. It ends with a value.
+  ;; A fiber is resumed with a value, and with the fiber that switched to it or null.
+  ;; It returns a value.
   (rec
     (type $function (func (param i32 (ref null $fiber)) (result i32)))
     (type $fiber (cont $function)))
@@ -18,11 +18,11 @@
   (global $start (mut (ref null $start)) (ref.null $start))
   (global $left (mut i32) (i32.const 0))  ;; the slot of the fiber that switches
 
-  ;; Sets the function of C in which each stack begins.
+  ;; Sets the C function in which each stack starts.
   (func (export "start") (param $start funcref)
     (global.set $start (ref.cast (ref $start) (local.get $start))))
 
-  ;; More slots. Gives the first of them, or -1.
+  ;; Adds slots; returns the first of them, or -1.
   (func (export "grow") (param $count i32) (result i32)
     (table.grow $fibers (ref.null $fiber) (local.get $count)))
 
@@ -52,13 +52,13 @@
     (call $arrive
       (switch $fiber $switch (local.get $value) (table.get $fibers (local.get $target)))))
 
-  ;; Control is back: the fiber that switched here is put into its slot.
+  ;; After a switch: puts the fiber that switched here into its slot.
   (func $arrive (param $value i32) (param $switched (ref null $fiber)) (result i32)
     (if (i32.eqz (ref.is_null (local.get $switched)))
       (then (table.set $fibers (global.get $left) (local.get $switched))))
     (local.get $value))
 
-  ;; Where a stack begins. The first value is the fiber.
+  ;; The start of a stack. The first value is the fiber.
   (elem declare func $begin)
   (func $begin (type $function) (param $fiber i32) (param $switched (ref null $fiber)) (result i32)
     (call_ref $start

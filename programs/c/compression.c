@@ -1,4 +1,4 @@
-// zlib: compresses and expands text and noise at several levels, in pieces, and
+// zlib: compresses and expands text and noise at several levels, in chunks, and
 // prints sizes and checksums.
 
 #include <stdint.h>

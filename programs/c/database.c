@@ -1,5 +1,5 @@
 // SQLite on a directory: inserts, an index, joins, transactions that are rolled
-// back, updates and deletes, and in the end the whole state as text.
+// back, updates and deletes, and finally a dump of the whole database as text.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static uint32_t next_random(void) {
     return state;
 }
 
-// Prints every row that a query has.
+// Prints the rows of a query.
 static void print(const char *sql) {
     sqlite3_stmt *statement = prepare(sql);
     printf("-- %s\n", sql);
@@ -82,7 +82,7 @@ static void insert_letters(int count, int people) {
     sqlite3_finalize(insert);
 }
 
-// Many small transactions, of which each third is taken back.
+// Many small transactions; every third is rolled back.
 static void move_people(int count, int people) {
     sqlite3_stmt *move = prepare("update person set town = (town + ?) % 200 where id = ?");
     for (int i = 0; i < count; i++) {

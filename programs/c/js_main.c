@@ -1,4 +1,4 @@
-// An interpreter that runs one script: what the `qjs` command does with it.
+// An interpreter that runs a script, like the command `qjs`.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// An interpreter that runs one script: what the `lua` command does with it.
+// An interpreter that runs a script, like the command `lua`.
 #include <stdio.h>
 
 #include "lauxlib.h"

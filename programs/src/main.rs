@@ -1,25 +1,25 @@
-//! Runs real programs on Ropewalk and on Wasmtime 48, compares every byte that
-//! they write, and prints times and memory side by side.
+//! Runs real programs on Ropewalk and on Wasmtime 48, compares their outputs byte by byte, and
+//! prints times and memory side by side.
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `programs` | the programs: how each is built, and what it is run with |
-//! | `workshop` | toolchains, from the ordinary package clients, and how to call them |
-//! | `run` | one run of one program on one engine, in a process of its own |
-//! | `alone` | that process, for Ropewalk; `wasmtime.py` is the one for Wasmtime |
-//! | `outcome` | what a program left behind, and whether two runs agree |
-//! | `table` | the figures |
-//! | `progress` | what is going on, for a terminal |
+//! | `programs` | the programs: how to build and run each |
+//! | `toolchains` | fetching and calling toolchains |
+//! | `run` | one run of a program on an engine |
+//! | `child_process` | the process of a run on Ropewalk; `wasmtime.py` is that of Wasmtime |
+//! | `outcome` | outputs and costs of a run, and comparing two runs |
+//! | `table` | the table of results |
+//! | `progress` | progress on a terminal |
 
 #![forbid(unsafe_code)]
 
-mod alone;
+mod child_process;
 mod outcome;
 mod programs;
 mod progress;
 mod run;
 mod table;
-mod workshop;
+mod toolchains;
 
 use std::process::ExitCode;
 
@@ -31,28 +31,27 @@ use crate::programs::Program;
 use crate::progress::Progress;
 use crate::run::{Engine, Figures};
 use crate::table::Row;
-use crate::workshop::Workshop;
+use crate::toolchains::Toolchains;
 
 /// Run real programs on Ropewalk and on Wasmtime 48, and compare.
 ///
 /// Toolchains are fetched by pip, npm, cargo, go and mvn into the target folder.
-/// What cannot be had is skipped, and the table says what is missing.
+/// Programs whose toolchains are not available are skipped, and the table names the reason.
 #[derive(Parser)]
 #[command(name = "ropewalk-programs")]
 struct Cli {
-    /// Programs to run: those whose names begin with one of these. All, if there
-    /// are none.
+    /// Prefixes of the names of programs to run. By default all programs run.
     names: Vec<String>,
 
-    /// Runs of each program on each engine. The cheapest counts.
+    /// The number of runs of each program on each engine, of which the cheapest counts.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Lists the programs and runs none.
+    /// Lists the programs without running them.
     #[arg(long)]
     list: bool,
 
-    /// Fetches and builds, and runs nothing.
+    /// Fetches and builds programs without running them.
     #[arg(long)]
     build: bool,
 
@@ -62,8 +61,8 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    let result = match alone::requested() {
-        Some(request) => return alone::execute(request),
+    let result = match child_process::requested() {
+        Some(request) => return child_process::execute(request),
         None => compare(&Cli::parse()),
     };
     match result {
@@ -75,7 +74,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the programs that were chosen, and prints the table.
+/// Runs the selected programs, and prints the table.
 fn compare(cli: &Cli) -> Result<ExitCode> {
     let chosen = choose(&cli.names)?;
     if cli.list {
@@ -85,10 +84,10 @@ fn compare(cli: &Cli) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let progress = Progress::new();
-    let workshop = Workshop::new(&progress)?;
+    let toolchains = Toolchains::new(&progress)?;
     let mut rows = Vec::new();
     for program in chosen {
-        let row = row(&workshop, program, cli, &progress)?;
+        let row = row(&toolchains, program, cli, &progress)?;
         progress.say(program.name, &row.summary());
         rows.push(row);
     }
@@ -110,22 +109,22 @@ fn choose(names: &[String]) -> Result<Vec<&'static Program>> {
     Ok(programs::ALL.iter().filter(chosen).collect())
 }
 
-/// Builds a program and runs it on both engines by turns.
+/// Builds a program and runs it on both engines alternately.
 fn row(
-    workshop: &Workshop<'_>,
+    toolchains: &Toolchains<'_>,
     program: &'static Program,
     cli: &Cli,
     progress: &Progress,
 ) -> Result<Row> {
     progress.say(program.name, "building");
-    let job = match (program.build)(workshop) {
+    let job = match (program.build)(toolchains) {
         Ok(job) => job,
         Err(missing) => return Ok(Row::skipped(program, format!("{missing:#}"))),
     };
     if cli.build {
         return Ok(Row::built(program));
     }
-    let python = match workshop.wasmtime() {
+    let python = match toolchains.wasmtime() {
         Ok(python) => python,
         Err(missing) => return Ok(Row::skipped(program, format!("{missing:#}"))),
     };
@@ -134,7 +133,7 @@ fn row(
         let mut outcomes = Vec::new();
         for (engine, best) in [Engine::Ropewalk, Engine::Wasmtime].into_iter().zip(&mut best) {
             progress.say(program.name, &format!("round {round} of {}, {engine}", cli.rounds));
-            let outcome = match run::run(workshop, program.name, &job, engine, &python) {
+            let outcome = match run::run(toolchains, program.name, &job, engine, &python) {
                 Ok(outcome) => outcome,
                 Err(error) => return Ok(Row::wrong(program, format!("{engine}: {error:#}"))),
             };

@@ -1,4 +1,4 @@
-//! What a program left behind, and whether two runs agree.
+//! The outputs and costs of a run, and comparing two runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,15 +8,15 @@ use anyhow::Result;
 
 use crate::run::Figures;
 
-/// All that a run wrote, and what it cost.
+/// The outputs and costs of a run.
 pub(crate) struct Outcome {
-    /// The standard streams, and each file of the scratch folder, by name.
+    /// The standard streams and the files of the scratch folder, by name.
     outputs: BTreeMap<String, Vec<u8>>,
     pub(crate) figures: Figures,
 }
 
 impl Outcome {
-    /// Reads what a run left in its folder.
+    /// Reads the folder of a run.
     pub(crate) fn read(folder: &Path, scratch: &Path) -> Result<Outcome> {
         let mut outputs = BTreeMap::new();
         for stream in ["stdout", "stderr"] {
@@ -26,7 +26,7 @@ impl Outcome {
         Ok(Outcome { outputs, figures: Figures::default() })
     }
 
-    /// What the engine or the program said when it failed.
+    /// The error of the engine or the program.
     pub(crate) fn complaint(&self) -> String {
         let stderr = String::from_utf8_lossy(&self.outputs["stderr"]);
         let lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -47,7 +47,7 @@ fn collect(folder: &Path, name: &str, outputs: &mut BTreeMap<String, Vec<u8>>) -
     Ok(())
 }
 
-/// Where two runs that succeeded differ, in a byte of an output.
+/// The first difference between the outputs of two successful runs.
 pub(crate) fn difference(ours: &Outcome, theirs: &Outcome) -> Option<String> {
     let names = ours.outputs.keys().chain(theirs.outputs.keys());
     for name in names {

@@ -1,9 +1,8 @@
-//! What is going on, in one line that is written over. Without a terminal each
-//! message gets a line of its own.
+//! Shows progress in a line that is overwritten, or in separate lines without a terminal.
 
 use std::io::{IsTerminal as _, Write as _, stderr};
 
-/// Where messages go.
+/// The standard error, which may be a terminal.
 pub(crate) struct Progress {
     terminal: bool,
 }
@@ -13,10 +12,10 @@ impl Progress {
         Progress { terminal: stderr().is_terminal() }
     }
 
-    /// Shows what is done now, and for which program.
+    /// Shows the current action and program.
     pub(crate) fn say(&self, subject: &str, what: &str) {
         let mut stderr = stderr().lock();
-        // A terminal that has gone away is no reason to stop.
+        // Errors of the terminal are ignored.
         let _ = if self.terminal {
             write!(stderr, "\r\x1b[K{subject}: {what}").and_then(|()| stderr.flush())
         } else {
@@ -24,7 +23,7 @@ impl Progress {
         };
     }
 
-    /// Leaves the line empty.
+    /// Clears the line.
     pub(crate) fn clear(&self) {
         if self.terminal {
             let _ = write!(stderr().lock(), "\r\x1b[K");

@@ -1,4 +1,4 @@
-//! One run of one program on one engine, in a process of its own.
+//! One run of a program on an engine, in a separate process.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::alone::ALONE;
+use crate::child_process::RUN;
 use crate::outcome::Outcome;
-use crate::workshop::Workshop;
+use crate::toolchains::Toolchains;
 
-/// How the program sees the folder in which it may write. Programs of Go find only
-/// absolute paths, unless they are told where they are.
+/// The name of the scratch folder in the program. It is absolute, since Go programs have no
+/// current directory.
 pub(crate) const SCRATCH: &str = "/scratch";
 
 #[derive(Clone, Copy)]
@@ -31,7 +31,7 @@ impl fmt::Display for Engine {
     }
 }
 
-/// A module, with what must be there before it.
+/// A module, with the modules that it imports from.
 #[derive(Clone)]
 pub(crate) struct Subject {
     pub(crate) module: PathBuf,
@@ -39,19 +39,19 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// A module that needs nothing but WASI.
+    /// A module that imports only WASI.
     pub(crate) fn plain(module: PathBuf) -> Subject {
         Subject { module, preload: None }
     }
 }
 
-/// What each engine runs, and with what.
+/// The modules and arguments for each engine.
 pub(crate) struct Job {
     pub(crate) ours: Subject,
-    /// The same program for Wasmtime, where it differs.
+    /// The module for Wasmtime, if it differs.
     pub(crate) theirs: Subject,
     pub(crate) arguments: Vec<String>,
-    /// Folders that the program reads, and its names for them.
+    /// Folders that the program reads, with their names in the program.
     pub(crate) inputs: Vec<(PathBuf, &'static str)>,
 }
 
@@ -68,15 +68,15 @@ impl Job {
     }
 }
 
-/// What a run cost.
+/// The costs of a run.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Figures {
     pub(crate) compile: Duration,
-    /// Processor time of all threads that compile.
+    /// CPU time of compilation on all threads.
     pub(crate) compile_processor: Duration,
-    /// How much memory compiling adds, at its peak.
+    /// The peak of additional memory during compilation.
     pub(crate) memory: u64,
-    /// Making an instance, and running it to its end.
+    /// The time to instantiate the program and run it to its end.
     pub(crate) run: Duration,
     pub(crate) run_processor: Duration,
 }
@@ -98,7 +98,7 @@ impl Figures {
         })
     }
 
-    /// Keeps the cheaper of both, figure by figure.
+    /// The minimum of both, for each figure.
     pub(crate) fn improve(&mut self, other: &Figures, first: bool) {
         if first {
             *self = *other;
@@ -114,13 +114,13 @@ impl Figures {
 
 /// Runs a program to its end.
 pub(crate) fn run(
-    workshop: &Workshop<'_>,
+    toolchains: &Toolchains<'_>,
     name: &str,
     job: &Job,
     engine: Engine,
     python: &[PathBuf; 2],
 ) -> Result<Outcome> {
-    let folder = workshop.folder("runs")?.join(format!("{name}-{engine}"));
+    let folder = toolchains.folder("runs")?.join(format!("{name}-{engine}"));
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
@@ -131,7 +131,7 @@ pub(crate) fn run(
     let mut command = match engine {
         Engine::Ropewalk => {
             let mut command = Command::new(std::env::current_exe()?);
-            command.arg(ALONE);
+            command.arg(RUN);
             command
         }
         Engine::Wasmtime => {

@@ -1,4 +1,4 @@
-//! The figures of all programs, side by side.
+//! The table of results.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -6,20 +6,20 @@ use std::time::Duration;
 use crate::programs::Program;
 use crate::run::Figures;
 
-/// What is known of a program in the end.
+/// The result of a program.
 pub(crate) struct Row {
     program: &'static Program,
     result: Finding,
 }
 
 enum Finding {
-    /// Of Ropewalk, then of Wasmtime.
+    /// The costs on Ropewalk, then on Wasmtime.
     Measured([Figures; 2]),
-    /// It was built, and that was all.
+    /// It was built but not run.
     Built,
-    /// Why it was not run.
+    /// The reason that it was not run.
     Skipped(String),
-    /// How the engines differ, or which of them failed.
+    /// How the outputs differ, or which engine failed.
     Wrong(String),
 }
 
@@ -44,7 +44,7 @@ impl Row {
         matches!(self.result, Finding::Wrong(_))
     }
 
-    /// What was found, in a few words.
+    /// A short description.
     pub(crate) fn summary(&self) -> String {
         let cells = self.cells();
         match cells.len() {
@@ -98,7 +98,7 @@ fn ratio(ours: f64, theirs: f64) -> String {
     if theirs > 0.0 { format!("{:.2}", ours / theirs) } else { "-".to_owned() }
 }
 
-/// The table, for people or as Markdown. Of two figures, the first is ours.
+/// The table, as text or Markdown. The first of two figures is that of Ropewalk.
 pub(crate) fn render(rows: &[Row], markdown: bool) -> String {
     let mut lines = vec![HEADS.map(str::to_owned).to_vec()];
     lines.extend(rows.iter().map(Row::cells));
@@ -116,7 +116,7 @@ fn as_markdown(lines: &[Vec<String>]) -> String {
     text
 }
 
-/// Columns as wide as they must be; a line that only has a reason is left as it is.
+/// Aligns columns; lines with only a reason are not aligned.
 fn as_text(lines: &[Vec<String>]) -> String {
     let full = lines.iter().filter(|cells| cells.len() == HEADS.len());
     let mut widths = [0; HEADS.len()];

@@ -1,4 +1,4 @@
-"""A program on Wasmtime, in a process of its own: the counterpart of alone.rs.
+"""Runs a program on Wasmtime in a separate process: the counterpart of child_process.rs.
 
 usage: wasmtime.py PACKAGES --report FILE [--dir HOST GUEST]... MODULE [ARGS]...
 """

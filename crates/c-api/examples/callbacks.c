@@ -1,5 +1,4 @@
-/* Functions of C that WebAssembly calls: with state, with several results, and one that
- * calls WebAssembly again. */
+/* Host functions: with state, with several results, and one that calls WebAssembly. */
 
 #include "common.h"
 
@@ -41,7 +40,7 @@ static own wasm_trap_t* divide(const wasm_val_vec_t* args, own wasm_val_vec_t* r
   return NULL;
 }
 
-/* Calls `down` of whoever calls it, so that both alternate. */
+/* Calls `down` of its caller, so that both alternate. */
 static own wasm_trap_t* again(void* env, const wasm_val_vec_t* args, own wasm_val_vec_t* results) {
   struct state* state = env;
   wasm_extern_t* down = ropewalk_caller_export(state->store, "down");

@@ -1,4 +1,4 @@
-/* What the examples share: ending with a message when something fails. */
+/* Functions of all examples: each exits with a message on failure. */
 
 #ifndef EXAMPLES_COMMON_H
 #define EXAMPLES_COMMON_H
@@ -13,7 +13,7 @@ static inline void fail_with(const char* what, wasm_message_t* message) {
   exit(1);
 }
 
-/* Ends the program if there is an error. */
+/* Exits if there is an error. */
 static inline void check(const char* what, own ropewalk_error_t* error) {
   if (!error) return;
   wasm_message_t message;
@@ -22,7 +22,7 @@ static inline void check(const char* what, own ropewalk_error_t* error) {
   fail_with(what, &message);
 }
 
-/* Ends the program if there is a trap. */
+/* Exits if there is a trap. */
 static inline void check_trap(const char* what, own wasm_trap_t* trap) {
   if (!trap) return;
   wasm_message_t message;
@@ -31,7 +31,7 @@ static inline void check_trap(const char* what, own wasm_trap_t* trap) {
   fail_with(what, &message);
 }
 
-/* Ends the program if something is null. */
+/* Exits if a pointer is null. */
 static inline void* check_made(const char* what, void* object) {
   if (!object) {
     check(what, ropewalk_last_error());
@@ -41,7 +41,7 @@ static inline void* check_made(const char* what, void* object) {
   return object;
 }
 
-/* A module in the text format. */
+/* Compiles a module in the text format. */
 static inline own wasm_module_t* compile(wasm_engine_t* engine, const char* text) {
   wasm_byte_vec_t bytes;
   wasm_module_t* module;
@@ -51,7 +51,7 @@ static inline own wasm_module_t* compile(wasm_engine_t* engine, const char* text
   return module;
 }
 
-/* An instance without imports. */
+/* Creates an instance without imports. */
 static inline own wasm_instance_t* instantiate(wasm_store_t* store, const wasm_module_t* module) {
   wasm_extern_vec_t imports = WASM_EMPTY_VEC;
   wasm_trap_t* trap;
@@ -60,7 +60,7 @@ static inline own wasm_instance_t* instantiate(wasm_store_t* store, const wasm_m
   return instance;
 }
 
-/* A function that an instance exports. */
+/* Returns an exported function. */
 static inline own wasm_func_t* exported_func(const wasm_instance_t* instance, const char* name) {
   wasm_extern_t* item = ropewalk_instance_export(instance, name);
   return check_made(name, wasm_extern_as_func(item));

@@ -1,5 +1,5 @@
-/* Continuations: a generator, a question and its answer, cancelling, a function of C that
- * suspends its caller, and a reference that WebAssembly gives away. */
+/* Continuations: a generator, a question and its answer, cancellation, a host function that
+ * suspends its caller, and a continuation from WebAssembly. */
 
 #include "common.h"
 
@@ -26,7 +26,7 @@ static const char TEXT[] =
   "  (elem declare func $sum)"
   "  (func (export \"make\") (result (ref $k)) (cont.new $k (ref.func $sum))))";
 
-/* Suspends whoever calls it; what comes back is its result. */
+/* Suspends its caller; the value of the resumption is its result. */
 static own wasm_trap_t* read_number(
   void* env, const wasm_val_vec_t* args, own wasm_val_vec_t* results
 ) {
@@ -103,13 +103,13 @@ int main(void) {
   }
   printf("\n");
 
-  /* Dropped half way. */
+  /* Deleted while it is suspended. */
   ropewalk_resumed_t resumed;
   values.size = 1;
   ropewalk_continuation_resume(begin(instance, "squares"), &values, &resumed);
   ropewalk_resumed_delete(&resumed);
 
-  /* Cancelled by an exception. */
+  /* Canceled by an exception. */
   values.size = 0;
   ropewalk_continuation_resume(begin(instance, "cancelled"), &values, &resumed);
   rest = resumed.continuation;
@@ -121,10 +121,10 @@ int main(void) {
   printf("cancelled with %d\n", resumed.values.data[0].of.i32);
   ropewalk_resumed_delete(&resumed);
 
-  /* A function of C that suspends. */
+  /* A host function that suspends. */
   answer_all(begin(instance, "sum"));
 
-  /* A continuation that WebAssembly has made. */
+  /* A continuation that WebAssembly created. */
   wasm_func_t* make = exported_func(instance, "make");
   wasm_val_vec_t nothing = WASM_EMPTY_VEC;
   wasm_val_t made;
@@ -134,7 +134,7 @@ int main(void) {
   wasm_val_delete(&made);
   answer_all(rest);
 
-  /* What nothing handles is a trap, and the store lives on. */
+  /* An unhandled tag is a trap, and the store remains usable. */
   ropewalk_continuation_resume_on(begin(instance, "sum"), 1, tags, &nothing, &resumed);
   wasm_message_t message;
   wasm_trap_message(resumed.trap, &message);

@@ -1,4 +1,4 @@
-/* Globals and tables, of C and of WebAssembly. */
+/* Globals and tables that C or WebAssembly creates. */
 
 #include "common.h"
 

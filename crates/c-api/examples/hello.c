@@ -1,4 +1,4 @@
-/* A module with an import and an export, by the functions of wasm.h alone. */
+/* A module with an import and an export, using only wasm.h. */
 
 #include <stdio.h>
 #include <wasm.h>

@@ -1,5 +1,5 @@
-/* References: objects of C in tables and globals of WebAssembly, what is attached to them,
- * and when it ends. */
+/* References: objects of C in tables and globals of WebAssembly, and the lifetime of their host
+ * info. */
 
 #include "common.h"
 
@@ -33,7 +33,7 @@ int main(void) {
   wasm_foreign_t* second = wasm_foreign_new(store);
   wasm_foreign_set_host_info_with_finalizer(second, (void*)"second", ends);
 
-  /* Through a function. */
+  /* Passed through a function. */
   wasm_func_t* same = exported_func(instance, "same");
   wasm_val_t args[] = {WASM_REF_VAL(wasm_foreign_as_ref(first))};
   wasm_val_vec_t args_vec = WASM_ARRAY_VEC(args);
@@ -46,14 +46,14 @@ int main(void) {
   printf("like second: %d\n", wasm_ref_same(result.of.ref, wasm_foreign_as_ref(second)));
   wasm_val_delete(&result);
 
-  /* A function of C's is an externref as well as anything. */
+  /* A host function as an externref. */
   args[0].of.ref = wasm_func_as_ref(same);
   check_trap("same", wasm_func_call(same, &args_vec, &results));
   printf("a function as an externref: %d\n",
          wasm_func_same(wasm_ref_as_func(result.of.ref), same));
   wasm_val_delete(&result);
 
-  /* In a table and a global. */
+  /* Stored in a table and a global. */
   wasm_extern_t* table_extern = ropewalk_instance_export(instance, "table");
   wasm_table_t* table = wasm_extern_as_table(table_extern);
   wasm_table_set(table, 2, wasm_foreign_as_ref(second));
@@ -69,14 +69,13 @@ int main(void) {
   printf("global: %s\n", name_of(value.of.ref));
   wasm_val_delete(&value);
 
-  /* What is attached belongs to the object, however it is reached. */
+  /* Host info belongs to the object and not to a reference. */
   wasm_func_set_host_info(same, (void*)"the function");
   wasm_func_t* again = exported_func(instance, "same");
   printf("host info: %s\n", (const char*)wasm_func_get_host_info(again));
   wasm_func_delete(again);
 
-  /* The table keeps the second object, and nothing keeps the first one when the global
-   * is set. */
+  /* The table keeps the second object. Setting the global frees the first one. */
   wasm_foreign_delete(first);
   wasm_foreign_delete(second);
   ropewalk_store_gc(store);
@@ -86,7 +85,7 @@ int main(void) {
   ropewalk_store_gc(store);
   printf("collected again\n");
 
-  /* Kinds that wasm.h does not have. */
+  /* Kinds of ropewalk.h. */
   uint8_t lanes[16] = {1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4};
   wasm_func_t* vector = exported_func(instance, "vector");
   args[0].kind = ROPEWALK_V128;

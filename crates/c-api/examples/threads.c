@@ -1,5 +1,5 @@
-/* One engine and one module for many threads, each with a store of its own, and an endless
- * loop that another thread ends. */
+/* Threads that share an engine and a module, each with its own store, and an endless loop that
+ * another thread interrupts. */
 
 #define _DEFAULT_SOURCE
 

@@ -1,4 +1,4 @@
-/* Traps of WebAssembly and of C, exceptions, their frames, and that the store lives on. */
+/* Traps of WebAssembly and of host functions, exceptions, frames; the store remains usable. */
 
 #include "common.h"
 
@@ -118,7 +118,7 @@ int main(void) {
   check_trap("caught", wasm_func_call(caught, &nothing, &results));
   printf("caught() = %d\n", result.of.i32);
 
-  /* Of two instances of a module, a frame does not say which one it was. */
+  /* With two instances of a module, a frame does not name its instance. */
   wasm_instance_t* second = wasm_instance_new(store, module, &imports_vec, &trap);
   check_trap("instantiating", trap);
   trap = wasm_func_call(failing, &nothing, &nothing);
@@ -128,13 +128,13 @@ int main(void) {
   wasm_trap_delete(trap);
   wasm_instance_delete(second);
 
-  /* Wrong arguments are a trap too. */
+  /* Wrong arguments are a trap. */
   trap = wasm_func_call(divide, &nothing, &results);
   printf("divide():\n");
   print_trap(trap);
   wasm_trap_delete(trap);
 
-  /* A module that is not valid: the standard function returns null, and the error says why. */
+  /* An invalid module: wasm_module_new returns null and sets the last error. */
   wasm_byte_vec_t bytes;
   wasm_byte_vec_new(&bytes, 8, "\0asm\2\0\0\0");
   wasm_module_t* bad = wasm_module_new(store, &bytes);

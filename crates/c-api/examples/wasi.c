@@ -1,4 +1,4 @@
-/* A program of WASI: arguments, environment, standard streams, a directory, its end. */
+/* A WASI program: arguments, environment, standard streams, a directory, the exit code. */
 
 #include "common.h"
 
@@ -29,7 +29,7 @@ static const char TEXT[] =
   "    (i32.store (i32.const 4) (i32.const 100))"
   "    (drop (call $read (i32.const 0) (i32.const 0) (i32.const 1) (i32.const 8)))"
   "    (call $print (i32.const 1024) (i32.load (i32.const 8)))"
-  /* It ends with 3 if it has a directory, as descriptor 3. */
+  /* It exits with 3 if descriptor 3 is a directory. */
   "    (call $exit (i32.sub (i32.const 3) (call $prestat (i32.const 3) (i32.const 128))))))";
 
 int main(void) {

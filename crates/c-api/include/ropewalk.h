@@ -1,9 +1,9 @@
 /*
- * What Ropewalk has beyond wasm.h: errors with messages, the text format, imports by name,
- * WASI, continuations, interruption, fuel and limits.
+ * Extensions of wasm.h: errors with messages, the text format, linkers, WASI, continuations,
+ * interruption, fuel and limits.
  *
- * Ownership, failure and threads are as wasm.h says. A function here that can fail returns
- * its error, or null if it did not fail.
+ * wasm.h describes ownership, failure and threads. Many functions here return their error, or
+ * null on success.
  */
 
 #ifndef ROPEWALK_H
@@ -20,13 +20,13 @@ extern "C" {
 typedef struct ropewalk_error_t ropewalk_error_t;
 
 WASM_API_EXTERN void ropewalk_error_delete(own ropewalk_error_t*);
-/* With a zero at its end. */
+/* The message includes a terminating zero. */
 WASM_API_EXTERN void ropewalk_error_message(
   const ropewalk_error_t*, own wasm_message_t* out);
 
 /*
- * Why a function failed that does not return its error: the newest of this thread that
- * nobody has asked for, or null.
+ * Takes the error of this thread's last function that failed and does not return its error;
+ * null if there is none.
  */
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_last_error(void);
 
@@ -36,14 +36,14 @@ WASM_API_EXTERN own ropewalk_error_t* ropewalk_last_error(void);
 WASM_API_EXTERN void ropewalk_config_set_interruption(wasm_config_t*, bool);
 /* Whether stores have fuel. */
 WASM_API_EXTERN void ropewalk_config_set_consume_fuel(wasm_config_t*, bool);
-/* Bytes that a stack may have, of a call or of a continuation. */
+/* Maximum size of each stack in bytes. */
 WASM_API_EXTERN void ropewalk_config_set_max_wasm_stack(wasm_config_t*, size_t);
-/* Bytes that a linear memory may have, and all of a store. */
+/* Maximum size in bytes of each linear memory; of all memories and tables of a store. */
 WASM_API_EXTERN void ropewalk_config_set_max_memory(wasm_config_t*, uint64_t);
 WASM_API_EXTERN void ropewalk_config_set_max_total_memory(wasm_config_t*, uint64_t);
-/* Bytes that the objects of a store may have. */
+/* Maximum size in bytes of the garbage-collected heap of a store. */
 WASM_API_EXTERN void ropewalk_config_set_max_heap(wasm_config_t*, size_t);
-/* Continuations that a store may have, bytes of all stacks, and of a new one. */
+/* Maximum number of stacks of a store, their total size in bytes, initial size of a stack. */
 WASM_API_EXTERN void ropewalk_config_set_max_stacks(wasm_config_t*, size_t);
 WASM_API_EXTERN void ropewalk_config_set_max_stack_memory(wasm_config_t*, size_t);
 WASM_API_EXTERN void ropewalk_config_set_stack_size(wasm_config_t*, size_t);
@@ -51,8 +51,8 @@ WASM_API_EXTERN void ropewalk_config_set_stack_size(wasm_config_t*, size_t);
 /* ---- More kinds of values ---- */
 
 /*
- * `of.ref` of each is owned, or null. A vector of 128 bits is such a reference too, since
- * a wasm_val_t has no room for it; its null is zero.
+ * The value owns `of.ref`, which may be null. A 128-bit vector is a reference too, since it does
+ * not fit into wasm_val_t; null means zero.
  */
 enum ropewalk_valkind_enum {
   ROPEWALK_V128 = 200,
@@ -61,7 +61,7 @@ enum ropewalk_valkind_enum {
   ROPEWALK_CONTREF = 203
 };
 
-/* Lane 0 comes first. */
+/* The bytes begin with lane 0. */
 WASM_API_EXTERN own wasm_ref_t* ropewalk_v128_new(const uint8_t bytes[16]);
 WASM_API_EXTERN bool ropewalk_v128_get(const wasm_ref_t*, uint8_t out[16]);
 
@@ -71,55 +71,55 @@ WASM_API_EXTERN bool ropewalk_v128_get(const wasm_ref_t*, uint8_t out[16]);
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_module_new(
   wasm_engine_t*, const wasm_byte_vec_t*, own wasm_module_t** out);
 
-/* The binary of a module in the text format. */
+/* Encodes a module in the text format as a binary. */
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_wat2wasm(
   const wasm_byte_vec_t* text, own wasm_byte_vec_t* out);
 
 /*
- * A module that wasm_module_serialize or `ropewalk compile` has written to a file, which
- * is mapped. The file becomes code: see wasm_module_deserialize. Nobody may change it as
- * long as the module is in use.
+ * Maps a file that contains the bytes of wasm_module_serialize or that `ropewalk compile` wrote.
+ * They are executed: see wasm_module_deserialize. The file must not change while the module is
+ * in use.
  */
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_module_deserialize_file(
   wasm_engine_t*, const char* path, own wasm_module_t** out);
 
-/* Its name, with a zero at its end; false if it has none. */
+/* The name, with a terminating zero; false if there is none. */
 WASM_API_EXTERN bool ropewalk_module_name(const wasm_module_t*, own wasm_name_t* out);
 
 /* ---- Instances ---- */
 
-/* What an instance exports under a name; null if there is nothing. */
+/* The export with a name; null if there is none. */
 WASM_API_EXTERN own wasm_extern_t* ropewalk_instance_export(
   const wasm_instance_t*, const char* name);
 
 /*
- * In a function of the host: what the instance that called it exports under a name. Null
- * if there is nothing, or it was not called through an import.
+ * In a host function: the export of the calling instance. Null if there is none, or if the
+ * function was not called through an import.
  */
 WASM_API_EXTERN own wasm_extern_t* ropewalk_caller_export(
   wasm_store_t*, const char* name);
 
-/* ---- Imports by name ---- */
+/* ---- Linkers, which resolve imports by name ---- */
 
 typedef struct ropewalk_linker_t ropewalk_linker_t;
 
 WASM_API_EXTERN own ropewalk_linker_t* ropewalk_linker_new(wasm_engine_t*);
 WASM_API_EXTERN void ropewalk_linker_delete(own ropewalk_linker_t*);
-/* Whether a name may be defined again; it is an error otherwise. */
+/* Whether a name may be defined twice. The default is false. */
 WASM_API_EXTERN void ropewalk_linker_allow_shadowing(ropewalk_linker_t*, bool);
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_linker_define(
   ropewalk_linker_t*, const char* module, const char* name, const wasm_extern_t*);
-/* All exports of an instance, under their names. */
+/* Defines all exports of an instance. */
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_linker_define_instance(
   ropewalk_linker_t*, const char* module, const wasm_instance_t*);
-/* WASI preview 1, for stores that were given a context. */
+/* Defines WASI preview 1, for stores with a context. */
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_linker_define_wasi(ropewalk_linker_t*);
 WASM_API_EXTERN own wasm_instance_t* ropewalk_linker_instantiate(
   const ropewalk_linker_t*, wasm_store_t*, const wasm_module_t*, own wasm_trap_t** trap);
 
 /* ---- WASI ---- */
 
-/* What a program gets to see of its host: nothing but what is said here. */
+/* A builder of contexts, which grant a program nothing by default. */
 typedef struct ropewalk_wasi_t ropewalk_wasi_t;
 
 WASM_API_EXTERN own ropewalk_wasi_t* ropewalk_wasi_new(void);
@@ -137,7 +137,7 @@ WASM_API_EXTERN void ropewalk_wasi_set_stdin_bytes(
   ropewalk_wasi_t*, const wasm_byte_vec_t*);
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_wasi_set_stdout_file(
   ropewalk_wasi_t*, const char* path);
-/* Lets the program use a directory, under a name of its own. */
+/* Gives the program access to a directory, under the name guest_path. */
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_wasi_preopen_dir(
   ropewalk_wasi_t*, const char* host_path, const char* guest_path, bool writable);
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_store_set_wasi(
@@ -145,7 +145,7 @@ WASM_API_EXTERN own ropewalk_error_t* ropewalk_store_set_wasi(
 
 /* ---- Traps ---- */
 
-/* The number of the trap of WebAssembly that it is; false if it is something else. */
+/* The code of a trap of WebAssembly; false for other traps. */
 WASM_API_EXTERN bool ropewalk_trap_code(const wasm_trap_t*, uint8_t* out);
 enum ropewalk_trapcode_enum {
   ROPEWALK_TRAP_UNREACHABLE = 1,
@@ -201,75 +201,74 @@ enum ropewalk_trapcode_enum {
   ROPEWALK_TRAP_DAMAGED_CODE = 51
 };
 
-/* The code with which a program of WASI has ended; false if that is not what it is. */
+/* The exit code of a WASI program; false for other traps. */
 WASM_API_EXTERN bool ropewalk_trap_exit_status(const wasm_trap_t*, int32_t* out);
 
-/* The exception that nothing caught; false if that is not what it is. */
+/* The tag and values of an uncaught exception; false for other traps. */
 WASM_API_EXTERN bool ropewalk_trap_exception(
   wasm_store_t*, const wasm_trap_t*, own wasm_tag_t** out_tag,
   own wasm_val_vec_t* out_values);
 
-/* For a function of the host to return: throws an exception. */
+/* A trap for a host function to return, which throws an exception. */
 WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_exception(
   const wasm_tag_t*, const wasm_val_vec_t* values);
 
 /*
- * For a function of the host to return: suspends whatever has called it, with a tag and
- * its values, as the instruction `suspend` does. What it is resumed with are the results
- * of the function, so the results of the tag must fit.
+ * A trap for a host function to return, which suspends its caller with a tag and values, as the
+ * instruction `suspend` does. The values of the resumption become the results of the function,
+ * so its results must be those of the tag.
  */
 WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_suspension(
   const wasm_tag_t*, const wasm_val_vec_t* values);
 
-/* Names, with a zero at the end; false if there is none. */
+/* Names with a terminating zero; false if there is none. */
 WASM_API_EXTERN bool ropewalk_frame_func_name(const wasm_frame_t*, own wasm_name_t* out);
 WASM_API_EXTERN bool ropewalk_frame_module_name(const wasm_frame_t*, own wasm_name_t* out);
-/* Of a module in the text format; the first ones are 1. Zero if it is not known. */
+/* The position in the source, counted from 1. Zero if it is not known. */
 WASM_API_EXTERN size_t ropewalk_frame_line(const wasm_frame_t*);
 WASM_API_EXTERN size_t ropewalk_frame_column(const wasm_frame_t*);
 
 /* ---- Continuations ---- */
 
 /*
- * A computation on stacks of its own, which has not begun or is suspended. Nobody else can
- * resume it, and resuming it takes it: what is left of it comes back as another.
+ * A continuation that has not started or is suspended. The host is its only owner. Resuming
+ * consumes it; if it suspends again, the result contains a new continuation.
  */
 typedef struct ropewalk_continuation_t ropewalk_continuation_t;
 
-/* One that will call a function. */
+/* Creates a continuation that calls a function. */
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_continuation_new(
   const wasm_func_t*, own ropewalk_continuation_t** out);
-/* Frees its stacks. */
+/* Frees the stacks of the continuation. */
 WASM_API_EXTERN void ropewalk_continuation_delete(own ropewalk_continuation_t*);
-/* What it takes when it is resumed, and what its function returns in the end. */
+/* The values that resuming it takes, and the results of its function. */
 WASM_API_EXTERN own wasm_functype_t* ropewalk_continuation_type(
   const ropewalk_continuation_t*);
 
 /*
- * Another one that goes on where this one would, which stays as it is: all its stacks are
- * copied, and objects and memories are shared. Fails if a task, a fiber, a call of the host or
- * an owner of a first-class stack is among them, and says which.
+ * Copies a continuation with all its stacks; objects and memories are shared. Fails if the
+ * stacks include a task, a fiber, a host call or an owner of a first-class stack.
  */
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_continuation_try_clone(
   const ropewalk_continuation_t*, own ropewalk_continuation_t** out);
 
 /*
- * Takes the one that a reference (of.ref of a ROPEWALK_CONTREF) names: the references to
- * it that WebAssembly has are used up.
+ * Takes the continuation of a reference (of.ref of a ROPEWALK_CONTREF). References that
+ * WebAssembly has to it become consumed.
  */
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_continuation_from_ref(
   const wasm_ref_t*, own ropewalk_continuation_t** out);
-/* Gives one to WebAssembly, as a reference. */
+/* Returns a continuation to WebAssembly, as a reference. */
 WASM_API_EXTERN own wasm_ref_t* ropewalk_continuation_into_ref(
   own ropewalk_continuation_t*);
 
 enum ropewalk_resumed_enum {
   ROPEWALK_RETURNED,   /* `values` are the results of its function */
-  ROPEWALK_SUSPENDED,  /* `tag`, `values` that go with it, `continuation`: the rest of it */
+  ROPEWALK_SUSPENDED,  /* `tag` and `values` of the suspension, and the new `continuation` */
   ROPEWALK_TRAPPED     /* `trap` */
 };
 
-/* What came of resuming one. What its kind does not have is empty or null. */
+/* The result of resuming a continuation. Fields that the kind does not use are empty. */
 typedef struct ropewalk_resumed_t {
   uint8_t kind;
   own wasm_val_vec_t values;
@@ -278,17 +277,17 @@ typedef struct ropewalk_resumed_t {
   own wasm_trap_t* trap;
 } ropewalk_resumed_t;
 
-/* Deletes all that it has. A part that is taken out of it is set to null before. */
+/* Deletes all fields. Set a field to null first to keep its object. */
 WASM_API_EXTERN void ropewalk_resumed_delete(own ropewalk_resumed_t*);
 
-/* Resumes it with values. Every suspension that nothing inside handles comes back. */
+/* Resumes a continuation with values. Suspensions with any tag return to the caller. */
 WASM_API_EXTERN void ropewalk_continuation_resume(
   own ropewalk_continuation_t*, const wasm_val_vec_t*, own ropewalk_resumed_t* out);
-/* The same, of suspensions with these tags; with others it traps. */
+/* Suspensions with these tags return to the caller; others trap. */
 WASM_API_EXTERN void ropewalk_continuation_resume_on(
   own ropewalk_continuation_t*, size_t count, const wasm_tag_t* const tags[],
   const wasm_val_vec_t*, own ropewalk_resumed_t* out);
-/* Throws an exception where it is suspended. */
+/* Resumes a continuation by throwing an exception in it. */
 WASM_API_EXTERN void ropewalk_continuation_throw(
   own ropewalk_continuation_t*, const wasm_tag_t*, const wasm_val_vec_t*,
   own ropewalk_resumed_t* out);
@@ -296,13 +295,13 @@ WASM_API_EXTERN void ropewalk_continuation_throw(
 /* ---- Interruption and fuel ---- */
 
 /*
- * What runs in the store so many milliseconds from now ends with a trap; UINT64_MAX for
- * no such time. The engine must be configured for interruption.
+ * Calls in the store trap after this many milliseconds from now; UINT64_MAX for no limit. The
+ * engine must be configured for interruption.
  */
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_store_set_timeout_ms(
   wasm_store_t*, uint64_t milliseconds);
 
-/* For another thread: ends what runs in the store. It may outlive the store. */
+/* Interrupts calls in the store from another thread. It may outlive the store. */
 typedef struct ropewalk_interrupt_handle_t ropewalk_interrupt_handle_t;
 WASM_API_EXTERN own ropewalk_interrupt_handle_t* ropewalk_store_interrupt_handle(
   wasm_store_t*);
@@ -310,13 +309,13 @@ WASM_API_EXTERN void ropewalk_interrupt_handle_interrupt(
   const ropewalk_interrupt_handle_t*);
 WASM_API_EXTERN void ropewalk_interrupt_handle_delete(own ropewalk_interrupt_handle_t*);
 
-/* How much may be executed. The engine must be configured for fuel. */
+/* Sets the remaining fuel. The engine must be configured for fuel. */
 WASM_API_EXTERN own ropewalk_error_t* ropewalk_store_set_fuel(wasm_store_t*, uint64_t);
 WASM_API_EXTERN uint64_t ropewalk_store_get_fuel(wasm_store_t*);
 
 /* ---- Limits ---- */
 
-/* How much a store may have; UINT64_MAX for no limit. */
+/* Limits of a store; UINT64_MAX for no limit. */
 typedef struct ropewalk_limits_t {
   uint64_t memory_size;        /* bytes of each memory */
   uint64_t total_memory_size;  /* bytes of all memories */
@@ -324,7 +323,7 @@ typedef struct ropewalk_limits_t {
   uint64_t stacks;
   uint64_t stack_bytes;
   uint64_t heap_bytes;
-  uint64_t host_values;        /* foreign objects and others that WebAssembly refers to */
+  uint64_t host_values;        /* foreign objects and other values of externref */
   uint64_t handles;            /* references that the host owns */
   uint64_t instances;
   uint64_t memories;

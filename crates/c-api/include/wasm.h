@@ -1,41 +1,41 @@
 /*
- * The interface to WebAssembly that engines share, as Ropewalk has it.
+ * The C API that WebAssembly engines share, as Ropewalk implements it.
  *
- * Names and types are those of the standard interface, so that a program that is written
- * for it needs no change. What only Ropewalk has is in ropewalk.h.
+ * Names and types are those of the common API, so programs written for it compile without
+ * changes. Extensions of Ropewalk are in ropewalk.h.
  *
  * Ownership
  *
- * `own` marks what is owned:
+ * `own` marks ownership:
  *
- *   own T* as a result      the caller owns it, and deletes it
- *   own T* as a parameter   the caller gives it away, also if the function fails
- *   own T* named out...     the caller's place, which the function fills with what the
- *                           caller then owns; what was there before is not looked at
+ *   own T* as a result      the caller owns the object and must delete it
+ *   own T* as a parameter   the function takes ownership, even if it fails
+ *   own T* named out...     a location of the caller's, which the function initializes; the
+ *                           caller then owns the contents
  *   own T_vec_t             the vector owns its elements
- *   T*, const T*            borrowed: valid as long as what it was taken from
+ *   T*, const T*            borrowed: valid as long as the object that it came from
  *
- * What is owned is deleted by the function of its type that ends in `_delete`, which takes
- * null too. An object of a store keeps the store: a store ends when it and all its objects
- * are deleted, in any order. Deleting a reference to a function, memory, table, global,
- * tag or instance does not end that: it lasts as long as its store.
+ * Each type has a function ending in `_delete`, which also accepts null. An object keeps its
+ * store alive: a store is freed when it and all its objects are deleted, in any order.
+ * Functions, memories, tables, globals, tags and instances live as long as their store, even
+ * if all references to them are deleted.
  *
  * Vectors
  *
- * A vector, or an array with a size, is empty if its size is zero, whatever its data is.
- * Otherwise its data must not be null. A size with null, or one that is larger than memory,
- * is a failure as below.
+ * A vector, or an array with a size, is empty if its size is zero; its data is then ignored.
+ * Otherwise its data must not be null. Null with another size, and a size beyond the address
+ * space, are failures.
  *
  * Failure
  *
- * A function that fails returns null, false or zero, or leaves what is empty in `out`;
- * ropewalk_last_error says why. A null pointer where an object is expected is such a
- * failure. Functions never panic, throw or abort.
+ * A function that fails returns null, false or zero, or stores an empty value in `out`;
+ * ropewalk_last_error returns the error. Passing null for a required object is a failure.
+ * Functions never panic, throw or abort.
  *
  * Threads
  *
- * Threads may share configurations, engines and shared modules. A store and its objects
- * are for one thread at a time; references may be deleted by any.
+ * Threads may share configurations, engines and shared modules. Only one thread at a time may
+ * use a store and its objects. Any thread may delete references.
  */
 
 #ifndef ROPEWALK_WASM_H
@@ -63,15 +63,15 @@ typedef char byte_t;
 typedef float float32_t;
 typedef double float64_t;
 
-/* ---- What has an owner, and vectors ---- */
+/* ---- Owned types and vectors ---- */
 
 #define WASM_DECLARE_OWN(name)                                                  \
   typedef struct wasm_##name##_t wasm_##name##_t;                               \
   WASM_API_EXTERN void wasm_##name##_delete(own wasm_##name##_t*);
 
 /*
- * Of a vector of pointers, `new` takes the elements, `new_uninitialized` has nulls, and
- * `copy` copies each element. `delete` leaves an empty vector.
+ * For vectors of pointers, `new` takes ownership of the elements, `new_uninitialized` creates
+ * nulls, and `copy` copies each element. `delete` leaves an empty vector.
  */
 #define WASM_DECLARE_VEC(name, pointer)                                         \
   typedef struct wasm_##name##_vec_t {                                          \
@@ -106,7 +106,7 @@ static inline void wasm_name_new_from_string(own wasm_name_t* out, const char* t
   wasm_name_new(out, strlen(text), text);
 }
 
-/* With the zero at its end. */
+/* Includes the terminating zero. */
 static inline void wasm_name_new_from_string_nt(own wasm_name_t* out, const char* text) {
   wasm_name_new(out, strlen(text) + 1, text);
 }
@@ -133,7 +133,7 @@ typedef struct wasm_limits_t {
   uint32_t max;
 } wasm_limits_t;
 
-/* As a maximum: there is none. */
+/* The value of `max` without a maximum. */
 static const uint32_t wasm_limits_max_default = 0xffffffff;
 
 #define WASM_DECLARE_TYPE(name)                                                 \
@@ -143,7 +143,7 @@ static const uint32_t wasm_limits_max_default = 0xffffffff;
 
 WASM_DECLARE_TYPE(valtype)
 
-/* ropewalk.h has more kinds. */
+/* ropewalk.h defines more kinds. */
 typedef uint8_t wasm_valkind_t;
 enum wasm_valkind_enum {
   WASM_I32,
@@ -154,7 +154,7 @@ enum wasm_valkind_enum {
   WASM_FUNCREF
 };
 
-/* The name that it had before. */
+/* An older name. */
 #define WASM_ANYREF WASM_EXTERNREF
 
 WASM_API_EXTERN own wasm_valtype_t* wasm_valtype_new(wasm_valkind_t);
@@ -195,7 +195,7 @@ WASM_DECLARE_TYPE(memorytype)
 WASM_API_EXTERN own wasm_memorytype_t* wasm_memorytype_new(const wasm_limits_t*);
 WASM_API_EXTERN const wasm_limits_t* wasm_memorytype_limits(const wasm_memorytype_t*);
 
-/* For exceptions, without results, and for suspensions. */
+/* Tags of exceptions have no results; those of suspensions may have some. */
 WASM_DECLARE_TYPE(tagtype)
 WASM_API_EXTERN own wasm_tagtype_t* wasm_tagtype_new(own wasm_functype_t*);
 WASM_API_EXTERN const wasm_functype_t* wasm_tagtype_functype(const wasm_tagtype_t*);
@@ -213,7 +213,7 @@ enum wasm_externkind_enum {
 
 WASM_API_EXTERN wasm_externkind_t wasm_externtype_kind(const wasm_externtype_t*);
 
-/* Each of these types is an externtype; back, null if it is of another kind. */
+/* Casts to externtype, and checked casts back, which return null for other kinds. */
 #define WASM_DECLARE_EXTERNTYPE(name)                                           \
   WASM_API_EXTERN wasm_externtype_t* wasm_##name##_as_externtype(               \
     wasm_##name##_t*);                                                          \
@@ -247,7 +247,7 @@ WASM_API_EXTERN const wasm_externtype_t* wasm_exporttype_type(const wasm_exportt
 
 struct wasm_ref_t;
 
-/* Of a kind of references, `of.ref` is owned, or null. */
+/* For kinds of references, the value owns `of.ref`, which may be null. */
 typedef struct wasm_val_t {
   wasm_valkind_t kind;
   union {
@@ -259,7 +259,7 @@ typedef struct wasm_val_t {
   } of;
 } wasm_val_t;
 
-/* Deletes the reference that a value has; the place of the value is the caller's. */
+/* Deletes the reference that a value owns, but not the value itself. */
 WASM_API_EXTERN void wasm_val_delete(own wasm_val_t*);
 WASM_API_EXTERN void wasm_val_copy(own wasm_val_t* out, const wasm_val_t*);
 
@@ -268,9 +268,9 @@ WASM_DECLARE_VEC(val, )
 /* ---- References ---- */
 
 /*
- * `same` says whether both refer to the same object. What is attached as host info
- * belongs to the object, not to the reference, and the finalizer is called when the
- * object ends or something else is attached. A finalizer cannot use the store.
+ * `same` returns whether both refer to the same object. Host info belongs to the object, not
+ * to the reference. Its finalizer is called when the object is freed or the host info is
+ * replaced. A finalizer must not use the store.
  */
 #define WASM_DECLARE_REF_BASE(name)                                             \
   WASM_DECLARE_OWN(name)                                                        \
@@ -282,7 +282,7 @@ WASM_DECLARE_VEC(val, )
   WASM_API_EXTERN void wasm_##name##_set_host_info_with_finalizer(              \
     wasm_##name##_t*, void*, void (*)(void*));
 
-/* Each object is a reference; back, null if it is of another kind. */
+/* Casts to ref, and checked casts back, which return null for other kinds. */
 #define WASM_DECLARE_REF(name)                                                  \
   WASM_DECLARE_REF_BASE(name)                                                   \
   WASM_API_EXTERN wasm_ref_t* wasm_##name##_as_ref(wasm_##name##_t*);           \
@@ -292,7 +292,7 @@ WASM_DECLARE_VEC(val, )
   WASM_API_EXTERN const wasm_##name##_t* wasm_ref_as_##name##_const(            \
     const wasm_ref_t*);
 
-/* What threads can share. */
+/* A form that threads can share. */
 #define WASM_DECLARE_SHARABLE_REF(name)                                         \
   WASM_DECLARE_REF(name)                                                        \
   WASM_DECLARE_OWN(shared_##name)                                               \
@@ -309,27 +309,27 @@ WASM_DECLARE_OWN(frame)
 WASM_DECLARE_VEC(frame, *)
 WASM_API_EXTERN own wasm_frame_t* wasm_frame_copy(const wasm_frame_t*);
 
-/* Borrowed from the frame. Null if the store had several instances of the module. */
+/* Borrowed from the frame. Null if the store has several instances of the module. */
 WASM_API_EXTERN struct wasm_instance_t* wasm_frame_instance(const wasm_frame_t*);
 WASM_API_EXTERN uint32_t wasm_frame_func_index(const wasm_frame_t*);
-/* In bytes of the binary, from where the function or the module begins. */
+/* Byte offsets in the binary, from the start of the function or the module. */
 WASM_API_EXTERN size_t wasm_frame_func_offset(const wasm_frame_t*);
 WASM_API_EXTERN size_t wasm_frame_module_offset(const wasm_frame_t*);
 
-/* With a zero at its end, which belongs to it. */
+/* Includes a terminating zero. */
 typedef wasm_name_t wasm_message_t;
 
 WASM_DECLARE_REF(trap)
 WASM_API_EXTERN own wasm_trap_t* wasm_trap_new(wasm_store_t*, const wasm_message_t*);
 WASM_API_EXTERN void wasm_trap_message(const wasm_trap_t*, own wasm_message_t* out);
-/* The innermost frame; null if it has none. */
+/* The innermost frame; null if there are no frames. */
 WASM_API_EXTERN own wasm_frame_t* wasm_trap_origin(const wasm_trap_t*);
-/* The frames, the innermost first. */
+/* The frames, innermost first. */
 WASM_API_EXTERN void wasm_trap_trace(const wasm_trap_t*, own wasm_frame_vec_t* out);
 
 /* ---- Objects of the host ---- */
 
-/* What an externref refers to. It has nothing but its host info. */
+/* An object for an externref. It has only host info. */
 WASM_DECLARE_REF(foreign)
 WASM_API_EXTERN own wasm_foreign_t* wasm_foreign_new(wasm_store_t*);
 
@@ -345,9 +345,8 @@ WASM_API_EXTERN void wasm_module_exports(
   const wasm_module_t*, own wasm_exporttype_vec_t* out);
 WASM_API_EXTERN void wasm_module_serialize(const wasm_module_t*, own wasm_byte_vec_t* out);
 /*
- * The bytes become code. They must come from wasm_module_serialize, by way of nobody who
- * may have changed them. Those of another version, setting or machine, and those that are
- * damaged, are refused.
+ * The bytes are executed: they must come unchanged from wasm_module_serialize. Bytes of another
+ * version, configuration or machine are refused, and so are accidentally damaged ones.
  */
 WASM_API_EXTERN own wasm_module_t* wasm_module_deserialize(
   wasm_store_t*, const wasm_byte_vec_t*);
@@ -357,9 +356,9 @@ WASM_API_EXTERN own wasm_module_t* wasm_module_deserialize(
 WASM_DECLARE_REF(func)
 
 /*
- * A function of the host borrows its arguments, and fills in the results, which have the
- * right kinds and are zero or null before. It returns null, or why it did not return. It
- * may use the store. It must return: it may neither throw nor jump out.
+ * A host function borrows its arguments and stores its results, which initially have the right
+ * kinds and are zero or null. It returns null, or a trap. It may use the store. It must not
+ * throw C++ exceptions or call longjmp.
  */
 typedef own wasm_trap_t* (*wasm_func_callback_t)(
   const wasm_val_vec_t* args, own wasm_val_vec_t* results);
@@ -368,7 +367,7 @@ typedef own wasm_trap_t* (*wasm_func_callback_with_env_t)(
 
 WASM_API_EXTERN own wasm_func_t* wasm_func_new(
   wasm_store_t*, const wasm_functype_t*, wasm_func_callback_t);
-/* The finalizer is called when the store ends, and if this fails. It may be null. */
+/* The finalizer, which may be null, is called when the store is freed or on failure. */
 WASM_API_EXTERN own wasm_func_t* wasm_func_new_with_env(
   wasm_store_t*, const wasm_functype_t*, wasm_func_callback_with_env_t, void* env,
   void (*finalizer)(void*));
@@ -378,8 +377,8 @@ WASM_API_EXTERN size_t wasm_func_param_arity(const wasm_func_t*);
 WASM_API_EXTERN size_t wasm_func_result_arity(const wasm_func_t*);
 
 /*
- * There must be as many arguments and places for results as the type says. What was in
- * the places is not looked at; after a trap they are as they were.
+ * The numbers of arguments and results must match the type. Results may be uninitialized. After
+ * a trap they are unchanged.
  */
 WASM_API_EXTERN own wasm_trap_t* wasm_func_call(
   const wasm_func_t*, const wasm_val_vec_t* args, own wasm_val_vec_t* results);
@@ -429,7 +428,7 @@ WASM_DECLARE_REF(tag)
 WASM_API_EXTERN own wasm_tag_t* wasm_tag_new(wasm_store_t*, const wasm_tagtype_t*);
 WASM_API_EXTERN own wasm_tagtype_t* wasm_tag_type(const wasm_tag_t*);
 
-/* ---- What is imported and exported ---- */
+/* ---- External objects ---- */
 
 WASM_DECLARE_REF(extern)
 WASM_DECLARE_VEC(extern, *)
@@ -453,14 +452,14 @@ WASM_DECLARE_EXTERN(tag)
 /* ---- Instances ---- */
 
 WASM_DECLARE_REF(instance)
-/* If it fails, `trap` says why; it may be null. The imports stay the caller's. */
+/* On failure, stores a trap in `trap`, which may be null. The caller keeps the imports. */
 WASM_API_EXTERN own wasm_instance_t* wasm_instance_new(
   wasm_store_t*, const wasm_module_t*, const wasm_extern_vec_t* imports,
   own wasm_trap_t** trap);
 WASM_API_EXTERN void wasm_instance_exports(
   const wasm_instance_t*, own wasm_extern_vec_t* out);
 
-/* ---- Short forms ---- */
+/* ---- Convenience functions ---- */
 
 #define WASM_DECLARE_VALTYPE_NEW(name, kind)                                    \
   static inline own wasm_valtype_t* wasm_valtype_new_##name(void) {             \
@@ -475,7 +474,7 @@ WASM_DECLARE_VALTYPE_NEW(externref, WASM_EXTERNREF)
 WASM_DECLARE_VALTYPE_NEW(anyref, WASM_EXTERNREF)
 WASM_DECLARE_VALTYPE_NEW(funcref, WASM_FUNCREF)
 
-/* The type of functions with so many of the parameters and results that are given. */
+/* Function types with the first parameters and results of those given. */
 static inline own wasm_functype_t* wasm_functype_new_of(
   size_t param_count, own wasm_valtype_t* const params[], size_t result_count,
   own wasm_valtype_t* const results[]
@@ -561,7 +560,7 @@ static inline own wasm_functype_t* wasm_functype_new_3_2(
   return wasm_functype_new_of(3, ps, 2, rs);
 }
 
-/* A pointer as a number, for programs that pass pointers of the host through. */
+/* Pointers as numbers, for programs that pass pointers of the host. */
 static inline void wasm_val_init_ptr(own wasm_val_t* out, void* pointer) {
   out->kind = WASM_I64;
   out->of.i64 = (int64_t)(intptr_t)pointer;
@@ -570,7 +569,7 @@ static inline void* wasm_val_ptr(const wasm_val_t* value) {
   return (void*)(intptr_t)value->of.i64;
 }
 
-/* Initialisers of values and vectors. */
+/* Initializers of values and vectors. */
 #ifdef __cplusplus
 static inline wasm_val_t wasm_val_of_i32(int32_t x) {
   wasm_val_t v; v.kind = WASM_I32; v.of.i64 = 0; v.of.i32 = x; return v;

@@ -1,58 +1,37 @@
-//! The C API of Ropewalk: `include/wasm.h`, which other engines have too, and
-//! `include/ropewalk.h` with what only this one has.
+//! The C API of Ropewalk: `include/wasm.h`, the interface that several engines share, and
+//! `include/ropewalk.h` with extensions.
 //!
-//! The headers are the documentation; `docs/C_API.md` says how to build and link. There is a
-//! file here for each object of the headers, and these for what they share:
+//! The headers are the documentation; `docs/C_API.md` explains building and linking. The folders
+//! are layers, each of which uses only those above it:
 //!
-//! | file | what it holds |
+//! | folder | what it holds |
 //! | --- | --- |
-//! | `boundary` | nothing panics into C; errors for functions that cannot return one; null |
-//! | `vector` | vectors |
-//! | `reference` | what functions, memories, traps and all other objects are |
-//! | `host_info` | what C attaches to an object |
-//! | `store` | how a function gets at the store of its object, also while WebAssembly runs |
+//! | `support` | the boundary to C, errors, vectors, strings |
+//! | `types` | types of values, external objects, imports and exports |
+//! | `objects` | engines, stores, references to objects, values |
+//! | `items` | functions, memories and other objects, one file each; traps |
+//! | `run` | linkers, continuations, limits, WASI |
 //!
 //! # What C promises
 //!
-//! Functions here have Rust's types for C's pointers, which say what C promises. Where a
-//! function needs more, it is `unsafe` and says so.
+//! The parameters of functions have Rust's types for C's pointers, which state what C promises.
+//! A function that relies on more is `unsafe` and documents it.
 //!
 //! | in Rust | in C | promise |
 //! | --- | --- | --- |
-//! | `Option<&T>` | `const T*` | null, or what this library has made and nobody has deleted |
-//! | `Option<&mut T>` | `T*` | the same, and nobody else uses it meanwhile |
-//! | `Option<Box<T>>` | `own T*` | the same, and the other side does not use it again |
-//! | `Out<T>` | `T* out` | null, or a place that is written, whatever was there |
+//! | `Option<&T>` | `const T*` | null, or an object of this library that has not been deleted |
+//! | `Option<&mut T>` | `T*` | the same, and no other code uses it during the call |
+//! | `Option<Box<T>>` | `own T*` | the same, and the previous owner does not use it again |
+//! | `Out<T>` | `T* out` | null, or a location that may be uninitialized |
 //!
-//! A vector has as many elements as it says. A value with a kind of references has a
-//! pointer to an object, or null. One thread at a time uses a store and the objects of it.
-//! Functions of C's return: they neither throw nor jump out.
+//! A vector has as many elements as its size says. A value whose kind is a reference has a pointer
+//! to an object, or null. Only one thread at a time uses a store and its objects. Host functions
+//! return: they neither throw C++ exceptions nor call `longjmp`.
 
 #![allow(non_camel_case_types, reason = "these are the names of the headers")]
 
-mod boundary;
-mod continuation;
-mod engine;
-mod error;
-mod external;
-mod externtype;
-mod foreign;
-mod frame;
-mod func;
-mod global;
-mod host_info;
-mod importtype;
-mod instance;
-mod limits;
-mod linker;
-mod memory;
-mod module;
-mod reference;
-mod store;
-mod table;
-mod tag;
-mod trap;
-mod valtype;
-mod value;
-mod vector;
-mod wasi;
+mod items;
+mod objects;
+mod run;
+mod support;
+mod types;

@@ -1,4 +1,4 @@
-//! The libraries as C gets them: installed, found by pkg-config, linked, run.
+//! Tests of the installed libraries, found by pkg-config, linked to programs in C and C++.
 
 mod vectors;
 
@@ -32,13 +32,13 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where the libraries that belong to this test were built: in its own folder.
+/// The folder of this test, which contains the libraries.
 fn built() -> PathBuf {
     let test = std::env::current_exe().expect("this test is a file");
     test.parent().expect("in a folder").to_path_buf()
 }
 
-/// Where the script has installed everything, once for all tests.
+/// The folder where the script has installed everything, once for all tests.
 fn installed() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
@@ -70,7 +70,7 @@ fn is_there(tool: &str) -> bool {
     found
 }
 
-/// What pkg-config says, or if there is none, what it would say.
+/// The flags of pkg-config, or the same flags if it is not installed.
 fn flags(library: Library) -> Vec<String> {
     let libraries = installed().join("lib");
     let mut command = Command::new("pkg-config");
@@ -110,7 +110,7 @@ fn run(compiler: &str, options: &[&str], source: &Path, library: Library) -> Out
     succeeds(&mut Command::new(program))
 }
 
-fn examples_print_what_they_should(library: Library) {
+fn check_examples(library: Library) {
     for name in EXAMPLES {
         let file = here().join("examples").join(name);
         let output = run("cc", &["-std=c11"], &file.with_extension("c"), library);
@@ -125,12 +125,12 @@ fn examples_print_what_they_should(library: Library) {
 
 #[test]
 fn examples_run_with_the_shared_library() {
-    examples_print_what_they_should(Library::Shared);
+    check_examples(Library::Shared);
 }
 
 #[test]
 fn examples_run_with_the_static_library() {
-    examples_print_what_they_should(Library::Static);
+    check_examples(Library::Static);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn each_example_is_run() {
 }
 
 #[test]
-fn the_program_of_the_documentation_prints_what_that_says() {
+fn the_program_of_the_documentation_works() {
     let page = fs::read_to_string(here().join("../../docs/C_API.md")).unwrap();
     let (_, program) = page.split_once("```c\n").expect("a program");
     let (program, text) = program.split_once("```").expect("its end");
@@ -156,7 +156,7 @@ fn the_program_of_the_documentation_prints_what_that_says() {
 }
 
 #[test]
-fn what_is_created_and_deleted_leaves_nothing() {
+fn created_and_deleted_objects_leave_nothing() {
     let output = run("cc", &["-std=gnu11"], &here().join("tests/c/ownership.c"), Library::Shared);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "nothing is left\n");
 }
@@ -168,13 +168,13 @@ fn misuse_is_an_error() {
 }
 
 #[test]
-fn each_family_of_functions_does_what_it_should() {
+fn each_family_of_functions_works() {
     let output = run("cc", &["-std=c11"], &here().join("tests/c/families.c"), Library::Shared);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "0 failures\n");
 }
 
 #[test]
-fn settings_limits_copies_and_the_rest_do_what_they_should() {
+fn settings_limits_and_copies_work() {
     let output = run("cc", &["-std=c11"], &here().join("tests/c/features.c"), Library::Shared);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "0 failures\n");
 }
@@ -198,7 +198,7 @@ fn python_embeds_the_shared_library() {
     }
 }
 
-/// The functions that the headers declare, found by the C compiler itself.
+/// The functions that the headers declare, after preprocessing.
 fn declared() -> BTreeSet<String> {
     let mut compiler = Command::new("cc");
     compiler.args(["-E", "-P"]).arg("-I").arg(here().join("include"));
@@ -219,7 +219,7 @@ fn declared() -> BTreeSet<String> {
     names
 }
 
-/// The functions that the shared library has.
+/// The functions that the shared library exports.
 fn defined() -> BTreeSet<String> {
     let mut nm = Command::new("nm");
     let output =
@@ -231,7 +231,7 @@ fn defined() -> BTreeSet<String> {
 }
 
 #[test]
-fn the_headers_declare_exactly_what_the_library_has() {
+fn the_headers_declare_exactly_the_exported_functions() {
     if !is_there("nm") {
         return;
     }
@@ -244,7 +244,7 @@ fn the_headers_declare_exactly_what_the_library_has() {
 }
 
 #[test]
-fn every_function_refuses_vectors_that_cannot_be() {
+fn every_function_refuses_invalid_vectors() {
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("vectors.c");
     let program = vectors::program(&here().join("include"));
     fs::write(&source, program).unwrap();
@@ -268,7 +268,7 @@ fn called_by(source: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-/// What takes no pointer and no number cannot be misused.
+/// Functions without parameters cannot be misused.
 const NOTHING_TO_MISUSE: [&str; 4] =
     ["wasm_config_new", "wasm_engine_new", "ropewalk_wasi_new", "ropewalk_last_error"];
 
@@ -293,6 +293,6 @@ fn every_function_is_used_by_a_test_and_misused_by_one() {
     assert!(not_misused.is_empty(), "misuse.c does not misuse {not_misused:?}");
 }
 
-/// The library is used by its symbols only.
-#[allow(unused_imports, reason = "so that it is built with this test")]
+/// Programs use the library only by its symbols.
+#[allow(unused_imports, reason = "the library must be built with this test")]
 use ropewalk_c as _;

@@ -1,74 +1,38 @@
-//! The command `ropewalk`: runs, checks and lowers WebAssembly modules, and runs
-//! scripts.
+//! The command `ropewalk`: runs, checks and lowers WebAssembly modules.
 //!
-//! | file | what it holds |
+//! | module | what it holds |
 //! | --- | --- |
-//! | `run` `replay` `resume` `compile` `validate` `lower` `wast` `trace` `completions` | the subcommands |
-//! | `snapshots` `suspended` | when a program is written down, and what `resume` reads |
-//! | `recording` | what `run --record` writes and `replay` reads |
-//! | `imports` | what is said of imports that nobody provides |
-//! | `argument` | arguments, from what the user typed to values |
-//! | `literal` | results, from values to what the user reads |
-//! | `input` | reading files |
-//! | `names` | names of a binary that other tools do not know |
-//! | `timeout` | programs that must end in time |
-//! | `total_memory` | programs that may have so much memory |
-//! | `files` | writing files |
-//! | `output` | printing to a reader who may have left |
-//! | `progress` | telling how far a long compilation is |
-//! | `profiling` | where a program spends its time |
-//! | `tracing` | what the stacks of a program do |
-//! | `post_mortem` | what is left of a program that failed: its stacks, a core dump |
-//! | `diagnostic` | errors, and the exit codes that they mean |
-//! | `colour` | how messages look on a terminal |
-//! | `plain` | text of anybody, made plain before a terminal shows it |
-//! | `marked` | errors of binaries, with the place as text |
+//! | `commands` | the subcommands, one file each |
+//! | `options` | groups of options of `run` that other subcommands share |
+//! | `files` | input and output files, recordings, saved programs |
+//! | `errors` | messages, hints and exit codes |
+//! | `values` | parsing arguments, printing results |
+//! | `terminal` | colors, escapes, progress, the standard output |
 
-// Only what runs compiled modules allows it.
+// Only loading compiled modules and snapshots needs it.
 #![deny(unsafe_code)]
 
-mod argument;
-mod colour;
-mod compile;
-mod completions;
-mod diagnostic;
+mod commands;
+mod errors;
 mod files;
-mod help;
-mod imports;
-mod input;
-mod literal;
-mod lower;
-mod marked;
-mod names;
-mod output;
-mod plain;
-mod post_mortem;
-mod profiling;
-mod progress;
-mod recording;
-mod replay;
-mod resume;
-mod run;
-mod snapshots;
-mod suspended;
-mod timeout;
-mod total_memory;
-mod trace;
-mod tracing;
-mod validate;
-mod wast;
+mod options;
+mod terminal;
+mod values;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, Parser};
+
+use crate::commands::Command;
+use crate::commands::run::Run;
 
 /// A WebAssembly engine built around stack switching.
 ///
-/// `ropewalk FILE` runs a program, as `ropewalk run FILE` does.
+/// `ropewalk FILE` is short for `ropewalk run FILE`.
 ///
-/// Exit codes: 0 for success, 1 for an error in the input, 134 for a trap; of a
-/// program that ends by itself, its own.
+/// Exit codes: 0 for success, 1 for an error in the input, 134 for a trap or a
+/// timeout, 141 if the reader of the output is gone, otherwise the program's own.
 #[derive(Parser)]
 #[command(
     name = "ropewalk",
@@ -80,47 +44,22 @@ struct Cli {
     command: Command,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Run(Box<run::Run>),
-    Replay(replay::Replay),
-    Resume(resume::Resume),
-    Compile(compile::Compile),
-    Validate(validate::Validate),
-    Lower(lower::Lower),
-    Wast(wast::Wast),
-    Trace(trace::Trace),
-    Completions(completions::Completions),
-}
-
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments()) {
-        Ok(cli) => cli,
-        Err(error) => return diagnostic::usage(&error),
-    };
-    let outcome = match cli.command {
-        Command::Run(command) => command.execute(),
-        Command::Replay(command) => command.execute(),
-        Command::Resume(command) => command.execute(),
-        Command::Compile(command) => command.execute(),
-        Command::Validate(command) => command.execute(),
-        Command::Lower(command) => command.execute(),
-        Command::Wast(command) => command.execute(),
-        Command::Trace(command) => command.execute(),
-        Command::Completions(command) => command.execute(),
-    };
-    outcome.unwrap_or_else(|error| diagnostic::report(&error))
-}
-
-/// The run that a command line asks for.
-fn parse_run(arguments: Vec<OsString>) -> ropewalk::Result<run::Run> {
-    match Cli::try_parse_from(arguments)?.command {
-        Command::Run(command) => Ok(*command),
-        _ => anyhow::bail!("the recording is not of a run"),
+    match Cli::try_parse_from(arguments()) {
+        Ok(cli) => cli.command.execute().unwrap_or_else(|error| errors::report(&error)),
+        Err(error) => errors::usage(&error),
     }
 }
 
-/// The command line, in which `run` may be left out.
+/// Parses the command line of a run that was recorded or saved.
+fn parse_run(arguments: Vec<OsString>) -> ropewalk::Result<Run> {
+    match Cli::try_parse_from(arguments)?.command {
+        Command::Run(command) => Ok(*command),
+        _ => anyhow::bail!("the file does not contain a command line of `ropewalk run`"),
+    }
+}
+
+/// The command line, with `run` inserted where it was left out.
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     let is_run = |first: &OsString| match first.to_str() {

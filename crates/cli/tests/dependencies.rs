@@ -1,10 +1,10 @@
-//! Where dependencies come from, and under which licenses.
+//! Sources and licenses of dependencies.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The licenses that a dependency may be used under. One of its alternatives is enough.
+/// The allowed licenses. If a dependency has alternatives, one of them must be allowed.
 const LICENSES: [&str; 9] = [
     "0BSD",
     "Apache-2.0",
@@ -23,7 +23,7 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The packages of the lock file: names, versions and sources. Those of the workspace have none.
+/// The packages of the lock file: names, versions, and sources except for workspace members.
 fn locked() -> Vec<(String, String, Option<String>)> {
     let text = fs::read_to_string(workspace().join("Cargo.lock")).expect("the lock file");
     let packages = text.split("[[package]]").skip(1);
@@ -64,20 +64,20 @@ fn dependencies_come_from_the_registry() {
 }
 
 #[test]
-fn dependencies_have_licenses_that_may_be_used() {
+fn dependencies_have_allowed_licenses() {
     let registries = downloaded();
     let mut found = BTreeMap::new();
     for (name, version, source) in locked() {
         let package = format!("{name}-{version}");
         let manifests = registries.iter().map(|path| path.join(&package).join("Cargo.toml"));
-        // What only other packages of the workspace use may not be here.
+        // Packages for other platforms may not have been downloaded.
         let Some(text) = manifests.into_iter().find_map(|path| fs::read_to_string(path).ok())
         else {
             continue;
         };
         let license = text.lines().find_map(|line| line.strip_prefix("license = \""));
         let license = license.map_or("", |rest| rest.trim_end_matches('"')).to_string();
-        assert!(source.is_some(), "{package} is of the workspace");
+        assert!(source.is_some(), "{package} is a workspace member");
         found.insert(package, license);
     }
     assert!(found.len() > 50, "only {} packages were found", found.len());
@@ -86,7 +86,7 @@ fn dependencies_have_licenses_that_may_be_used() {
 }
 
 #[test]
-fn of_alternatives_one_is_enough_and_of_parts_all_are_needed() {
+fn one_alternative_and_all_parts_of_a_license_must_be_allowed() {
     for license in ["MIT OR GPL-3.0", "GPL-2.0/MIT", "(MIT OR Apache-2.0) AND Unicode-3.0"] {
         assert!(is_allowed(license), "{license}");
     }

@@ -411,6 +411,8 @@ fn one_memory_and_all_memories_have_as_many_bytes_as_they_may() {
             assert_eq!((grow(10), grow(8), grow(2), grow(1)), (-1, 1, -1, 9));
             assert_eq!((grow(1), grow(0)), (-1, 10));
         }
+        // The tables begin with four elements.
+        let bytes = bytes + 32;
         let engine = Engine::new(Config::new().max_total_memory(bytes)).unwrap();
         let (mut store, instance) = instantiate_in(&engine, GROW);
         let mut grow = |name, by| number(&mut store, instance, name, &[by]).unwrap();
@@ -419,7 +421,7 @@ fn one_memory_and_all_memories_have_as_many_bytes_as_they_may() {
         // One page is left, which the host may have, or another instance.
         let ty = MemoryType { memory64: false, minimum: 1, maximum: None };
         let two = MemoryType { minimum: 2, ..ty };
-        let says = format!("all memories of a store may have {bytes} bytes");
+        let says = format!("memories and tables of a store may have {bytes} bytes in total");
         assert!(message(Memory::new(&mut store, two)).contains(&says));
         Memory::new(&mut store, ty).unwrap();
         assert!(message(Memory::new(&mut store, ty)).contains(&says));
@@ -428,6 +430,25 @@ fn one_memory_and_all_memories_have_as_many_bytes_as_they_may() {
         assert_eq!(number(&mut store, instance, "a", &[1]).unwrap(), -1);
         assert_eq!(number(&mut store, instance, "a", &[0]).unwrap(), 4);
     }
+}
+
+#[test]
+fn memories_and_tables_have_a_common_total() {
+    let engine = Engine::new(Config::new().max_total_memory(4 * PAGE)).unwrap();
+    let (mut store, instance) = instantiate_in(&engine, GROW);
+    let mut grow = |name, by| number(&mut store, instance, name, &[by]).unwrap();
+    // Two pages of tables remain, less what the tables begin with.
+    let left = 2 * PAGE as i32 / 8 - 4;
+    assert_eq!((grow("a", 2), grow("t", left + 1), grow("u", left - 1)), (-1, -1, 2));
+    assert_eq!((grow("b", 1), grow("t", 2), grow("t", 1)), (-1, -1, 2));
+    let says = format!("memories and tables of a store may have {} bytes in total", 4 * PAGE);
+    let ty = TableType { element: RefType::FUNCREF, minimum: 1, maximum: None, table64: false };
+    assert!(message(Table::new(&mut store, ty, Val::FuncRef(None))).contains(&says));
+    let module = Module::new(&engine, "(table 1 funcref)").unwrap();
+    assert!(message(Instance::new(&mut store, &module, &[])).contains(&says));
+    let module = Module::new(&engine, "(memory 4) (table 1 funcref)").unwrap();
+    let mut store = Store::new(&engine, ());
+    assert!(message(Instance::new(&mut store, &module, &[])).contains(&says));
 }
 
 #[test]

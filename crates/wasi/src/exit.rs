@@ -1,6 +1,6 @@
-//! How programs end.
+//! Errors that end a program.
 
-/// The error with which a call ends when the program calls `proc_exit`.
+/// The error of a call in which the program called `proc_exit`.
 ///
 /// ```
 /// use ropewalk::{Engine, Linker, Module, Store};
@@ -25,12 +25,11 @@
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the program ended with code {0}")]
+#[error("the program exited with code {0}")]
 pub struct I32Exit(pub i32);
 
-/// The error with which a call ends when the program writes to a standard stream
-/// that nobody reads any more, if the builder
-/// [asked for it](crate::WasiCtxBuilder::end_on_broken_pipe).
+/// The error of a call in which the program wrote to a standard stream whose reader is gone,
+/// if [`end_on_broken_pipe`](crate::WasiCtxBuilder::end_on_broken_pipe) is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nobody reads what the program writes")]
+#[error("the reader of the program's output is gone")]
 pub struct BrokenPipe;

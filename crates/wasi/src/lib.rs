@@ -1,57 +1,45 @@
-//! WASI preview 1 for Ropewalk: what programs from C, Rust, Zig, Go and others
-//! expect of the system they run on.
+//! WASI preview 1 for Ropewalk: the system interface that programs from C, Rust, Zig, Go and
+//! other languages use.
 //!
-//! A [`WasiCtx`] says what a program gets to see: arguments, environment, standard
-//! streams, directories, clocks, random numbers, sockets. [`add_to_linker`] defines
-//! the functions by which the program does. A program that ends by itself ends the
-//! call with an [`I32Exit`].
+//! A [`WasiCtx`] holds what the host grants to a program: arguments, environment, standard
+//! streams, directories, clocks, random numbers, sockets. [`add_to_linker`] defines the functions
+//! that the program imports. When a program calls `proc_exit`, the call fails with an
+//! [`I32Exit`].
 //!
-//! | file | what it holds |
+//! | module | what it holds |
 //! | --- | --- |
-//! | `linker` | the names of the functions, and the loop that calls them |
-//! | `functions` | the functions, one file for each kind |
-//! | `guest` | the program's memory, in which nothing is read or written unchecked |
-//! | `abi` `errno` | numbers, flags and layouts of the specification |
-//! | `ctx` | what a program gets to see |
-//! | `table` `descriptor` `directory` `pipe` | what a program has open |
-//! | `open` `origin` | opening files, and remembering where they were |
-//! | `state` `save` `restore` | contexts that are written down and made again |
-//! | `clock` `times` | time |
-//! | `pieces` | work of which a program chooses the length, done piece by piece |
-//! | `wait` `reactor` | waiting, in one place: with a blocked thread, or without |
-//! | `tape` | recordings of what a program got, and running it again with them |
-//! | `exit` | how programs end |
+//! | `linker` | the table of functions |
+//! | `call` | the loop that calls a function until it has finished |
+//! | `functions` | the functions, by kind |
+//! | `abi` | numbers, flags and layouts of the specification; checked access to memory |
+//! | `context` | contexts and their builder |
+//! | `files` | descriptors, directories, opening files |
+//! | `saved` | saving and restoring contexts |
+//! | `wait` | waiting, with a blocked thread or without |
+//! | `recording` | recording and replaying calls |
+//! | `exit` | errors that end a program |
 
 #![forbid(unsafe_code)]
 
 mod abi;
-mod clock;
-mod ctx;
-mod descriptor;
-mod directory;
-mod errno;
+mod call;
+mod context;
 mod exit;
+mod files;
 mod functions;
-mod guest;
 mod linker;
-mod open;
-mod origin;
-mod pieces;
-mod pipe;
-mod reactor;
-mod restore;
-mod save;
-mod state;
-mod table;
-mod tape;
-mod times;
+mod recording;
+mod saved;
 mod wait;
 
-pub use clock::Clock;
-pub use ctx::{DirPerms, FilePerms, Socket, Stream, WasiCtx, WasiCtxBuilder};
+pub use context::WasiCtx;
+pub use context::builder::WasiCtxBuilder;
+pub use context::clock::Clock;
+pub use context::permissions::{DirPerms, FilePerms};
+pub use context::stream::{Socket, Stream};
 pub use exit::{BrokenPipe, I32Exit};
+pub use files::pipe::{MemoryInputPipe, MemoryOutputPipe};
 pub use linker::add_to_linker;
-pub use pipe::{MemoryInputPipe, MemoryOutputPipe};
-pub use restore::RestoreError;
-pub use save::{SaveError, Unsaveable};
-pub use state::{StateError, WasiState};
+pub use saved::restore::RestoreError;
+pub use saved::save::{SaveError, Unsaveable};
+pub use saved::state::{StateError, WasiState};

@@ -1,5 +1,5 @@
-//! Only a call that waits without blocking needs a thread, and all of them one. This is
-//! the only test of its process, so that it sees no others'.
+//! Asynchronous waits share a single thread, which only they start. This is the only test of its
+//! process, so that it counts no threads of others.
 
 use ropewalk::{Engine, Linker, Module, Store};
 use ropewalk_wasi::{WasiCtx, add_to_linker};
@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// Sleeps for a millisecond: a subscription to the clock that only goes forward.
+/// Sleeps for a millisecond, by a subscription to the monotonic clock.
 const SLEEPS: &str = r#"(module
     (import "wasi_snapshot_preview1" "poll_oneoff"
       (func $poll (param i32 i32 i32 i32) (result i32)))
@@ -18,7 +18,7 @@ const SLEEPS: &str = r#"(module
       (i64.store (i32.const 24) (i64.const 1000000))
       (call $poll (i32.const 0) (i32.const 64) (i32.const 1) (i32.const 128))))"#;
 
-/// How many threads of this process wait for others.
+/// The number of reactor threads in this process.
 fn reactors() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let name = |task: std::io::Result<std::fs::DirEntry>| {
@@ -28,7 +28,7 @@ fn reactors() -> usize {
 }
 
 #[test]
-fn only_a_call_that_is_polled_starts_a_thread() {
+fn only_an_asynchronous_call_starts_a_thread() {
     let engine = Engine::default();
     let module = Module::new(&engine, SLEEPS).unwrap();
     let mut linker = Linker::new(&engine);

@@ -1,5 +1,5 @@
 ;; An order, from its receipt to its delivery: plain code that sleeps, sends requests and asks
-;; people as if that took no time. It knows nothing of processes, databases and snapshots.
+;; questions as if these calls returned immediately. It is unaware of processes and snapshots.
 
 (module
   (import "durable" "sleep" (func $sleep (param $milliseconds i64)))
@@ -16,12 +16,12 @@
   (data (i32.const 0x060) "refused")
   (data (i32.const 0x070) "shipped")
 
-  ;; A message is a word, the number of the order, and one more number; each is at $message.
+  ;; A message is a word, the number of the order, and another number. It is stored at $message.
   (global $message i32 (i32.const 0x1000))
-  ;; How much has been charged so far. In memory, to show that this lasts too.
+  ;; The total charged so far. It is in memory, to show that snapshots contain it.
   (global $charged i32 (i32.const 0x2000))
 
-  ;; Returns 0 if it was shipped, 1 if there was nothing to ship, and 2 if nobody approved.
+  ;; Returns 0 if the order was shipped, 1 if it was sold out, and 2 if it was not approved.
   (func (export "run") (param $order i64) (result i32)
     (local $part i64)
     (call $log (call $write (i32.const 0x000) (i32.const 8) (local.get $order) (i64.const 0)))
@@ -30,7 +30,7 @@
       (then
         (call $log (call $write (i32.const 0x050) (i32.const 8) (local.get $order) (i64.const 0)))
         (return (i32.const 1))))
-    ;; It is paid in three parts, and nobody is in a hurry.
+    ;; It is paid in three parts, with delays.
     (loop $parts
       (local.set $part (i64.add (local.get $part) (i64.const 1)))
       (call $sleep (i64.mul (local.get $part) (i64.const 5)))
@@ -52,7 +52,7 @@
       (i64.extend_i32_u (i32.load (global.get $charged)))))
     (i32.const 0))
 
-  ;; Writes a message; returns where it is, and its length.
+  ;; Writes a message; returns its address and length.
   (func $write (param $word i32) (param $length i32) (param $a i64) (param $b i64)
     (result i32 i32)
     (local $to i32)
@@ -63,7 +63,7 @@
     (global.get $message)
     (i32.sub (local.get $to) (global.get $message)))
 
-  ;; Writes a space and a number; returns where that ends.
+  ;; Writes a space and a number; returns the end address.
   (func $decimal (param $to i32) (param $number i64) (result i32)
     (local $end i32) (local $rest i64)
     (i32.store8 (local.get $to) (i32.const 32))

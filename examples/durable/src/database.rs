@@ -1,10 +1,10 @@
-//! Where workflows are kept: a [redb](https://docs.rs/redb) database in one file.
+//! The database of workflows: a [redb](https://docs.rs/redb) database in one file.
 //!
 //! | table | |
 //! | --- | --- |
 //! | `workflows` | number to [`Workflow`] |
-//! | `images` | number to the image of a workflow at its last call |
-//! | `effects` | number and step to what was to be seen of that step |
+//! | `images` | number to the snapshot of a workflow at its last call |
+//! | `effects` | number and step to the effect of that step |
 
 use crate::workflow::Workflow;
 use anyhow::{Context, Result, bail, ensure};
@@ -17,49 +17,49 @@ const WORKFLOWS: TableDefinition<u64, &[u8]> = TableDefinition::new("workflows")
 const IMAGES: TableDefinition<u64, &[u8]> = TableDefinition::new("images");
 const EFFECTS: TableDefinition<(u64, u32), &str> = TableDefinition::new("effects");
 
-/// A database of workflows. Only one process has it at a time.
+/// A database of workflows. Only one process at a time can open it.
 ///
-/// A file that is damaged is an error. Where redb panics at one, that is an error too.
+/// A damaged file is an error, even if redb panics.
 pub struct Database {
     path: PathBuf,
-    /// There until it is dropped.
+    /// None only while it is dropped.
     database: Option<redb::Database>,
 }
 
-/// A change of one workflow. All of it is there, or nothing.
+/// A change of one workflow, which is committed as a whole or not at all.
 #[derive(Debug)]
 pub struct Change {
-    /// Which workflow.
+    /// The number of the workflow.
     pub id: u64,
-    /// What it is now.
+    /// Its new state.
     pub workflow: Workflow,
-    /// Its image, if that is another one now.
+    /// Its new snapshot, if it has changed.
     pub image: Option<Vec<u8>>,
-    /// What is to be seen of its step.
+    /// The visible effect of the step.
     pub effect: Option<String>,
 }
 
-/// What was to be seen of a step.
+/// The visible effect of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effect {
-    /// Of which workflow.
+    /// The number of the workflow.
     pub id: u64,
-    /// The number of its call.
+    /// The number of the call.
     pub step: u32,
-    /// What it was.
+    /// A description.
     pub what: String,
 }
 
 impl Database {
-    /// The database in a file, which is made if there is none.
-    /// All of it is read once, and its checksums compared, so that damage is found before anything is done.
+    /// Opens a database, or creates it. Verifies all checksums, so that damage is found before any
+    /// workflow runs.
     pub fn open(path: impl AsRef<Path>) -> Result<Database> {
         let path = path.as_ref();
         let open = || -> Result<redb::Database> {
             let mut database = redb::Database::create(path)?;
             ensure!(
                 database.check_integrity()?,
-                "the database was damaged, and what is left of it was repaired: steps may be lost"
+                "the database was damaged and has been repaired: steps may be lost"
             );
             let transaction = database.begin_write()?;
             transaction.open_table(WORKFLOWS)?;
@@ -74,13 +74,12 @@ impl Database {
         Ok(Database { path, database: Some(database) })
     }
 
-    /// Does something with the database.
     fn with<R>(&self, work: impl FnOnce(&redb::Database) -> Result<R>) -> Result<R> {
-        let database = self.database.as_ref().expect("there until it is dropped");
+        let database = self.database.as_ref().expect("the database is not dropped");
         guarded(&self.path, || work(database))
     }
 
-    /// Adds workflows with these inputs; answers with the number of the first.
+    /// Adds workflows with these inputs; returns the number of the first.
     pub fn start(&self, inputs: impl IntoIterator<Item = i64>) -> Result<u64> {
         self.with(|database| {
             let transaction = database.begin_write()?;
@@ -97,8 +96,7 @@ impl Database {
         })
     }
 
-    /// Makes changes in one transaction. A step of which something was to be seen cannot be
-    /// taken again.
+    /// Commits changes in one transaction. Fails if a step with an effect is repeated.
     pub fn commit(&self, changes: &[Change]) -> Result<()> {
         self.with(|database| {
             let transaction = database.begin_write()?;
@@ -138,11 +136,11 @@ impl Database {
         })
     }
 
-    /// The image of a workflow at its last call.
+    /// The snapshot of a workflow at its last call.
     pub fn image(&self, id: u64) -> Result<Vec<u8>> {
         self.with(|database| {
             let table = database.begin_read()?.open_table(IMAGES)?;
-            let found = table.get(id)?.with_context(|| format!("workflow {id} has no image"))?;
+            let found = table.get(id)?.with_context(|| format!("workflow {id} has no snapshot"))?;
             Ok(found.value().to_vec())
         })
     }
@@ -159,7 +157,7 @@ impl Database {
         })
     }
 
-    /// All that was to be seen, in the order of workflows and steps.
+    /// All effects, in the order of workflows and steps.
     pub fn effects(&self) -> Result<Vec<Effect>> {
         self.with(|database| {
             let table = database.begin_read()?.open_table(EFFECTS)?;
@@ -175,7 +173,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        // Closing a damaged one may panic, too. What it was used for has failed or is done.
+        // Closing a damaged database may panic; its operations have already failed or finished.
         let database = self.database.take();
         let _ = guarded(&self.path, || {
             drop(database);
@@ -193,14 +191,14 @@ pub fn is_guarded() -> bool {
     IS_GUARDED.get()
 }
 
-/// Does something that may panic because a database is damaged.
+/// Runs `work`, which may panic if the database is damaged.
 fn guarded<R>(path: &Path, work: impl FnOnce() -> Result<R>) -> Result<R> {
     IS_GUARDED.set(true);
-    // After a panic redb refuses what would write half of a change.
+    // After a panic redb refuses further writes of the transaction.
     let done = catch_unwind(AssertUnwindSafe(work));
     IS_GUARDED.set(false);
     done.unwrap_or_else(|_| {
-        bail!("the database {} is damaged: restore it from a copy", path.display())
+        bail!("the database {} is damaged: restore it from a backup", path.display())
     })
 }
 
@@ -218,7 +216,7 @@ mod tests {
     use crate::workflow::State;
 
     #[test]
-    fn a_step_is_taken_once() {
+    fn a_step_cannot_be_repeated() {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::open(folder.path().join("db")).unwrap();
         assert_eq!(database.start([5, 6]).unwrap(), 0);
@@ -234,7 +232,7 @@ mod tests {
         let twice = Change { image: Some(vec![3]), ..change() };
         let error = database.commit(&[twice]).unwrap_err();
         assert_eq!(error.to_string(), "workflow 1 took step 1 twice");
-        // Nothing of it has happened.
+        // The transaction was not committed.
         assert_eq!(database.image(1).unwrap(), [1, 2]);
         assert_eq!(database.effects().unwrap().len(), 1);
         assert_eq!(database.workflow(2).unwrap(), Workflow::new(7));

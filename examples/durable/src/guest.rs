@@ -1,38 +1,38 @@
-//! The code of workflows, and the functions of the host that it calls.
+//! Compiles workflows, and defines the host functions that they call.
 //!
-//! Such a function does nothing. It writes the workflow down, notes what is asked for, and
-//! ends the run; whoever ran it sees to the rest.
+//! A host function only takes a snapshot, records the call, and ends the run. The worker performs
+//! the call.
 
-use crate::image;
+use crate::snapshot;
 use crate::workflow::{Call, Outcome};
 use anyhow::{Context, Result, ensure};
 use ropewalk::{Caller, Config, Engine, Error, Linker, Module, Restoring, Store};
 
-/// How long a text can be.
-const LONGEST: u32 = 4096;
+/// The maximum length of a text in bytes.
+const MAX_TEXT: u32 = 4096;
 
-/// Workflows that are compiled.
+/// Compiled workflows.
 pub struct Guest {
     module: Module,
     linker: Linker<Host>,
-    /// How they are read back.
+    /// Restores snapshots.
     pub restoring: Restoring<Host>,
 }
 
 /// The data of a store.
 #[derive(Debug, Default)]
 pub struct Host {
-    /// The call at which a workflow was written down.
+    /// The call that stopped the workflow, and the snapshot.
     stopped: Option<(Call, Vec<u8>)>,
 }
 
-/// Ends the run of a workflow that was written down.
+/// The error that ends a run after its snapshot.
 #[derive(Debug)]
 struct Stopped;
 
 impl std::fmt::Display for Stopped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the workflow has been written down")
+        f.write_str("the workflow has stopped at a snapshot")
     }
 }
 
@@ -61,10 +61,9 @@ impl Guest {
         outcome(store.into_data(), returned)
     }
 
-    /// Runs a workflow that was written down up to its next call. The result is that of the
-    /// call at which it was.
-    pub fn go_on(&self, image: Vec<u8>, result: Option<i32>) -> Outcome {
-        match image::go_on(&self.restoring, image, result) {
+    /// Restores a workflow and runs it up to its next call. `result` is that of its last call.
+    pub fn resume(&self, image: Vec<u8>, result: Option<i32>) -> Outcome {
+        match snapshot::resume(&self.restoring, image, result) {
             Ok((host, returned)) => outcome(host, returned),
             Err(error) => Outcome::Failed(format!("{error:#}")),
         }
@@ -96,9 +95,9 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
             Err(stop(&mut caller, Call::Log(text)))
         },
     )?;
-    type Asks = fn(String) -> Call;
-    let asking: [(&str, Asks); 2] = [("http", Call::Http), ("approve", Call::Approve)];
-    for (name, call) in asking {
+    type ToCall = fn(String) -> Call;
+    let with_result: [(&str, ToCall); 2] = [("http", Call::Http), ("approve", Call::Approve)];
+    for (name, call) in with_result {
         linker.func_wrap(
             "durable",
             name,
@@ -111,20 +110,20 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
     Ok(linker)
 }
 
-/// Writes the workflow down.
+/// Takes a snapshot; returns the error that ends the run.
 fn stop(caller: &mut Caller<'_, Host>, call: Call) -> Error {
-    match image::take(caller) {
+    match snapshot::take(caller) {
         Ok(image) => {
             caller.data_mut().stopped = Some((call, image));
             Stopped.into()
         }
-        Err(error) => error.context("the workflow cannot be written down"),
+        Err(error) => error.context("cannot take a snapshot of the workflow"),
     }
 }
 
 /// A text in the memory of a workflow.
 fn text(caller: &mut Caller<'_, Host>, at: u32, length: u32) -> Result<String> {
-    ensure!(length <= LONGEST, "a text of {length} bytes is too long");
+    ensure!(length <= MAX_TEXT, "expected a text of at most {MAX_TEXT} bytes, found {length}");
     let memory = caller.get_export("memory").and_then(|export| export.into_memory());
     let memory = memory.context("the workflow does not export its memory")?;
     let mut bytes = vec![0; length as usize];

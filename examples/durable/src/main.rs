@@ -1,11 +1,11 @@
-//! The command: starts workflows, runs them, answers their questions and shows them.
+//! The command: starts, runs, answers and shows workflows.
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use ropewalk_example_durable::database::{Change, Database, is_guarded};
 use ropewalk_example_durable::guest::Guest;
-use ropewalk_example_durable::image::COSTS;
-use ropewalk_example_durable::outside::Shop;
+use ropewalk_example_durable::requests::Shop;
+use ropewalk_example_durable::snapshot::COSTS;
 use ropewalk_example_durable::worker::Worker;
 use ropewalk_example_durable::workflow::Answer;
 use std::io::{Write as _, stdout};
@@ -30,31 +30,31 @@ struct Arguments {
 enum Command {
     /// Adds workflows
     Start {
-        /// How many
+        /// The number of workflows
         #[arg(default_value_t = 1)]
         count: i64,
     },
-    /// Runs all workflows until nothing can go on but by a decision
+    /// Runs all workflows until they have ended or wait for a decision
     Run {
-        /// Where requests go; with nothing, to a shop in this process
+        /// The server for requests; by default a shop in this process
         #[arg(long)]
         server: Option<SocketAddr>,
-        /// Answers every question
+        /// Answers every question with this decision
         #[arg(long)]
         decide: Option<Decision>,
     },
-    /// Answers the question that a workflow asks
+    /// Answers the question of a workflow
     Answer {
-        /// Its number
+        /// The number of the workflow
         id: u64,
         /// The answer
         decision: Decision,
     },
-    /// Shows all workflows, and what was to be seen of them
+    /// Shows all workflows and their effects
     Show,
-    /// Adds workflows, runs them to their ends, and says what that cost
+    /// Adds workflows, runs them to their ends, and prints the costs
     Measure {
-        /// How many
+        /// The number of workflows
         #[arg(default_value_t = 10_000)]
         count: i64,
     },
@@ -69,7 +69,7 @@ enum Decision {
 fn main() -> Result<()> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| match is_guarded() {
-        // It becomes an error.
+        // The panic becomes an error.
         true => {}
         false => hook(panic),
     }));
@@ -78,7 +78,7 @@ fn main() -> Result<()> {
     match command {
         Command::Start { count } => {
             let first = database.start(0..count)?;
-            Ok(writeln!(stdout(), "{count} workflows, from {first} on")?)
+            Ok(writeln!(stdout(), "added {count} workflows, beginning with {first}")?)
         }
         Command::Run { server, decide } => {
             let guest = Guest::new(ORDER)?;
@@ -102,7 +102,8 @@ fn own_shop() -> Result<SocketAddr> {
 fn answer(database: &Database, id: u64, decision: Decision) -> Result<()> {
     let answer = Answer::Decision(decision == Decision::Yes);
     let answered = database.workflow(id)?.answered(answer);
-    let (workflow, effect) = answered.with_context(|| format!("workflow {id} asks nothing"))?;
+    let (workflow, effect) =
+        answered.with_context(|| format!("workflow {id} does not ask a question"))?;
     database.commit(&[Change { id, workflow, image: None, effect }])
 }
 
@@ -117,7 +118,12 @@ fn measure(database: &Database, count: i64) -> Result<()> {
             .map(|cost| cost.load(Ordering::Relaxed) as f64);
     let mut out = stdout();
     writeln!(out, "{count} workflows, {taken} steps, {:.1} s", elapsed.as_secs_f64())?;
-    writeln!(out, "an image: {:.0} bytes, taken in {:.3} ms", bytes / taken, taking / taken / 1e6)?;
+    writeln!(
+        out,
+        "a snapshot: {:.0} bytes, taken in {:.3} ms",
+        bytes / taken,
+        taking / taken / 1e6
+    )?;
     Ok(writeln!(out, "restored in {:.3} ms", restoring / restored / 1e6)?)
 }
 

@@ -1,43 +1,41 @@
-//! Runs workflows, as far as they come.
+//! Runs workflows until all wait for decisions.
 
 use crate::database::{Change, Database};
 use crate::guest::Guest;
-use crate::outside;
+use crate::requests;
 use crate::workflow::{Answer, State, Workflow};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How many workflows take a step in one transaction, at most. Writing to the disk is what
-/// takes time.
-const TOGETHER: usize = 256;
+/// The maximum number of steps in a transaction, since committing to the disk is slow.
+const BATCH: usize = 256;
 
-/// Whoever runs workflows.
+/// Runs the workflows of a database.
 pub struct Worker<'a> {
     database: &'a Database,
     guest: &'a Guest,
-    /// Where requests go.
+    /// The server for requests.
     server: SocketAddr,
-    /// What questions are answered with; nothing if somebody else does it.
+    /// The answer to all questions; none if they are answered elsewhere.
     decision: Option<bool>,
-    /// Those that can go on.
+    /// Workflows that can continue.
     ready: BTreeSet<u64>,
-    /// Those that sleep, by the time when they wake.
+    /// Sleeping workflows, by the time when they wake.
     sleeping: BTreeSet<(u64, u64)>,
-    /// Those that wait for an answer.
+    /// Workflows that wait for a response.
     requesting: BTreeMap<u64, Workflow>,
 }
 
-/// Milliseconds since 1970. A workflow that sleeps may wake in another process, so that this
-/// is the only clock there is.
+/// The wall clock in milliseconds since 1970. A monotonic clock would not work across processes.
 fn now() -> u64 {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     elapsed.as_millis().try_into().unwrap_or(u64::MAX)
 }
 
 impl<'a> Worker<'a> {
-    /// Whoever runs the workflows of a database, from where they are.
+    /// A worker for all workflows of a database in their present states.
     pub fn new(
         database: &'a Database,
         guest: &'a Guest,
@@ -49,13 +47,13 @@ impl<'a> Worker<'a> {
         let mut asked = Vec::new();
         for (id, workflow) in database.workflows()? {
             asked.extend(worker.decide(id, &workflow));
-            worker.note(id, workflow);
+            worker.schedule(id, workflow);
         }
         worker.commit(asked)?;
         Ok(worker)
     }
 
-    /// Runs until nothing can go on, but for workflows that wait for somebody's decision.
+    /// Runs until all workflows have ended or wait for a decision.
     pub fn run(&mut self) -> Result<()> {
         loop {
             self.wake()?;
@@ -71,7 +69,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Those whose time has come can go on.
+    /// Wakes the workflows whose time has come.
     fn wake(&mut self) -> Result<()> {
         let now = now();
         let mut changes = Vec::new();
@@ -85,15 +83,15 @@ impl<'a> Worker<'a> {
         self.commit(changes)
     }
 
-    /// Runs some that can go on, each up to its next call.
+    /// Runs a batch of workflows, each up to its next call.
     fn continue_some(&mut self) -> Result<()> {
         let mut changes = Vec::new();
-        for _ in 0..TOGETHER {
+        for _ in 0..BATCH {
             let Some(id) = self.ready.pop_first() else { break };
             let workflow = self.database.workflow(id)?;
             let outcome = match workflow.state {
                 State::New => self.guest.begin(workflow.input),
-                State::Ready(result) => self.guest.go_on(self.database.image(id)?, result),
+                State::Ready(result) => self.guest.resume(self.database.image(id)?, result),
                 _ => continue,
             };
             let (workflow, image, effect) = workflow.after(outcome, now());
@@ -102,21 +100,21 @@ impl<'a> Worker<'a> {
         self.commit(changes)
     }
 
-    /// Sends some requests. If this is the end of the process, they are sent again, with the
-    /// same keys.
+    /// Sends a batch of requests. If the process is killed, they are sent again with the same
+    /// keys.
     fn request_some(&mut self) -> Result<()> {
         let mut changes = Vec::new();
-        for _ in 0..TOGETHER {
+        for _ in 0..BATCH {
             let Some((id, workflow)) = self.requesting.pop_first() else { break };
             let State::Requesting(request) = &workflow.state else { continue };
             let key = format!("{id}/{}", workflow.step);
-            let status = outside::request(self.server, &key, request)?;
+            let status = requests::request(self.server, &key, request)?;
             changes.extend(workflow.answered(Answer::Status(status)).map(|next| change(id, next)));
         }
         self.commit(changes)
     }
 
-    /// Makes changes, and decides at once what is asked by them.
+    /// Commits changes, and decides the questions that they ask.
     fn commit(&mut self, mut changes: Vec<Change>) -> Result<()> {
         while !changes.is_empty() {
             self.database.commit(&changes)?;
@@ -124,20 +122,20 @@ impl<'a> Worker<'a> {
                 changes.iter().filter_map(|change| self.decide(change.id, &change.workflow));
             let asked = asked.collect();
             for change in std::mem::replace(&mut changes, asked) {
-                self.note(change.id, change.workflow);
+                self.schedule(change.id, change.workflow);
             }
         }
         Ok(())
     }
 
-    /// The decision that a workflow waits for, if it is made here.
+    /// The decision that a workflow waits for, if questions are answered here.
     fn decide(&self, id: u64, workflow: &Workflow) -> Option<Change> {
         let answered = workflow.answered(Answer::Decision(self.decision?))?;
         Some(change(id, answered))
     }
 
-    /// Remembers what is to be done with a workflow.
-    fn note(&mut self, id: u64, workflow: Workflow) {
+    /// Schedules the next action for a workflow.
+    fn schedule(&mut self, id: u64, workflow: Workflow) {
         match workflow.state {
             State::New | State::Ready(_) => drop(self.ready.insert(id)),
             State::Sleeping(until) => drop(self.sleeping.insert((until, id))),

@@ -1,30 +1,30 @@
-//! The states of a workflow, and how one follows from another.
+//! The states of a workflow and their transitions.
 
 use serde::{Deserialize, Serialize};
 
-/// What is kept of a workflow, beside its image.
+/// The record of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workflow {
-    /// What it was started with.
+    /// Its input.
     pub input: i64,
-    /// How many calls of the host it has made.
+    /// The number of host calls that it has made.
     pub step: u32,
-    /// How far it is.
+    /// Its state.
     pub state: State,
 }
 
-/// How far a workflow is.
+/// The state of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
-    /// It has not begun, and has no image.
+    /// It has not started and has no snapshot.
     New,
-    /// Its call has this result, if it has one at all.
+    /// Its call has finished, with a result if the function has one.
     Ready(Option<i32>),
     /// It sleeps until a time, in milliseconds since 1970.
     Sleeping(u64),
-    /// It waits for an answer of somebody outside.
+    /// It waits for the response to a request.
     Requesting(String),
-    /// It waits for somebody's decision.
+    /// It waits for a decision.
     Asking(String),
     /// It has returned.
     Ended(i32),
@@ -35,20 +35,20 @@ pub enum State {
 /// A call of the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// To do nothing for some milliseconds.
+    /// Sleeps for some milliseconds.
     Sleep(u64),
-    /// To send a request.
+    /// Sends a request.
     Http(String),
-    /// To ask somebody.
+    /// Asks for a decision.
     Approve(String),
-    /// To note something.
+    /// Logs a message.
     Log(String),
 }
 
-/// What a workflow has come to when it was run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It calls the host, and was written down.
+    /// It has called the host, with this snapshot.
     Calls(Call, Vec<u8>),
     /// It has returned.
     Returned(i32),
@@ -57,17 +57,17 @@ pub enum Outcome {
 }
 
 impl Workflow {
-    /// One that has not begun.
+    /// A new workflow.
     pub fn new(input: i64) -> Workflow {
         Workflow { input, step: 0, state: State::New }
     }
 
-    /// Whether there is nothing more to do.
+    /// Whether it has ended or failed.
     pub fn is_over(&self) -> bool {
         matches!(self.state, State::Ended(_) | State::Failed(_))
     }
 
-    /// After a run: its next state, its image, and what can be seen of the step from outside.
+    /// The workflow after a run, its snapshot, and the effect of the step.
     pub fn after(&self, outcome: Outcome, now: u64) -> (Workflow, Option<Vec<u8>>, Option<String>) {
         let step = self.step + u32::from(matches!(outcome, Outcome::Calls(..)));
         let next = |state| Workflow { input: self.input, step, state };
@@ -86,8 +86,8 @@ impl Workflow {
         }
     }
 
-    /// After its call has got what it waited for: its next state, and what can be seen of the
-    /// step from outside. Nothing if it waits for something else.
+    /// The workflow after an answer to its call, and the effect of the step. Returns nothing if it
+    /// does not wait for this kind of answer.
     pub fn answered(&self, answer: Answer) -> Option<(Workflow, Option<String>)> {
         let (result, effect) = match (&self.state, answer) {
             (State::Sleeping(until), Answer::Time(now)) if *until <= now => (None, None),
@@ -104,14 +104,14 @@ impl Workflow {
     }
 }
 
-/// What a workflow waits for.
+/// An answer that a workflow waits for.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
-    /// It is this late.
+    /// The present time.
     Time(u64),
     /// The status of a response.
     Status(i32),
-    /// Somebody has decided.
+    /// A decision.
     Decision(bool),
 }
 
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_workflow_waits_for_is_what_it_gets() {
+    fn a_workflow_accepts_only_the_answer_that_it_waits_for() {
         let waiting = |state| Workflow { input: 1, step: 3, state };
         let asking = waiting(State::Asking("ship".into()));
         assert_eq!(asking.answered(Answer::Status(200)), None);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_an_effect_of_its_step() {
+    fn a_log_message_is_an_effect() {
         let workflow = Workflow::new(1);
         let outcome = Outcome::Calls(Call::Log("received".into()), vec![7]);
         let (next, image, effect) = workflow.after(outcome, 0);

@@ -1,8 +1,8 @@
-//! Workflows whose process is killed again and again take each step once.
+//! Workflows take each step once, even if their process is killed repeatedly.
 
 use ropewalk_example_durable::database::{Change, Database};
 use ropewalk_example_durable::guest::Guest;
-use ropewalk_example_durable::outside::Shop;
+use ropewalk_example_durable::requests::Shop;
 use ropewalk_example_durable::worker::Worker;
 use ropewalk_example_durable::workflow::{Answer, State, Workflow};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// A shop, which outlives whoever sends it requests.
+/// A shop that outlives the processes that send it requests.
 fn shop() -> (Shop, SocketAddr) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let (shop, address) = (Shop::default(), listener.local_addr().unwrap());
@@ -25,7 +25,7 @@ fn guest() -> Guest {
     Guest::new(include_str!("../guests/order.wat")).unwrap()
 }
 
-/// What is to be seen of an order when it is over, by the steps of which it is to be seen.
+/// The effects of an order, with their steps.
 fn expected(order: u64, yes: bool) -> Vec<(u32, String)> {
     let received = (1, format!("log received {order} 0"));
     if order % 10 == 7 {
@@ -46,7 +46,8 @@ fn expected(order: u64, yes: bool) -> Vec<(u32, String)> {
     effects
 }
 
-/// Every order has come to its end, each step was taken once, and the shop did each request.
+/// Checks that every order has ended, that each step was taken once, and that the shop executed
+/// each request once.
 #[track_caller]
 fn assert_all_done(database: &Database, shop: &Shop, count: u64, yes: bool) {
     for (id, workflow) in database.workflows().unwrap() {
@@ -86,7 +87,7 @@ fn a_workflow_waits_for_a_decision_without_a_process() {
     Worker::new(&database, &guest, server, None).unwrap().run().unwrap();
     let waiting = database.workflow(0).unwrap();
     assert_eq!(waiting.state, State::Asking("ship 0 600".into()));
-    // Another day.
+    // In another process, later.
     drop(database);
     let database = Database::open(&path).unwrap();
     let (workflow, effect) = waiting.answered(Answer::Decision(false)).unwrap();
@@ -96,7 +97,7 @@ fn a_workflow_waits_for_a_decision_without_a_process() {
 }
 
 #[test]
-fn a_workflow_that_traps_has_failed_and_others_go_on() {
+fn a_workflow_that_traps_fails_and_others_continue() {
     let source = r#"
         (module
           (import "durable" "sleep" (func $sleep (param i64)))
@@ -115,20 +116,20 @@ fn a_workflow_that_traps_has_failed_and_others_go_on() {
     assert_eq!(database.workflow(1).unwrap().state, State::Ended(3));
 }
 
-/// A number that is said by a variable of the environment.
+/// A number from an environment variable.
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|number| number.parse().ok()).unwrap_or(default)
 }
 
 #[test]
-fn many_workflows_are_under_way_at_once() {
+fn many_workflows_run_concurrently() {
     let count = setting("DURABLE_WORKFLOWS", 10_000);
     let folder = tempfile::tempdir().unwrap();
     let database = Database::open(folder.path().join("db")).unwrap();
     database.start(0..count as i64).unwrap();
     let ((shop, server), guest) = (shop(), guest());
     Worker::new(&database, &guest, server, None).unwrap().run().unwrap();
-    // All of them wait, in another process if need be.
+    // All of them wait.
     let asking = |(_, workflow): &(u64, Workflow)| matches!(workflow.state, State::Asking(_));
     let asking = database.workflows().unwrap().iter().filter(|entry| asking(entry)).count();
     assert_eq!(asking as u64, count - (count + 2) / 10);
@@ -152,7 +153,7 @@ fn run(path: &Path, server: SocketAddr, kill_after: Option<Duration>) -> bool {
 }
 
 #[test]
-fn workflows_whose_process_is_killed_take_each_step_once() {
+fn killed_workflows_take_each_step_once() {
     const COUNT: u64 = 60;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
@@ -168,7 +169,7 @@ fn workflows_whose_process_is_killed_take_each_step_once() {
         number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let time = Duration::from_micros((number >> 33) % 80_000);
         match run(&path, server, Some(time)) {
-            // All of them were done before that.
+            // All workflows ended before the process was killed.
             true => start(),
             false => killed += 1,
         }
@@ -183,7 +184,7 @@ fn workflows_whose_process_is_killed_take_each_step_once() {
     );
 }
 
-/// All that the command shows of a database.
+/// Reads everything in a database.
 fn look(path: &Path) -> anyhow::Result<()> {
     let database = Database::open(path)?;
     for (id, workflow) in database.workflows()? {
@@ -196,7 +197,7 @@ fn look(path: &Path) -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_database_that_is_damaged_is_an_error_or_as_it_was() {
+fn a_damaged_database_is_an_error_or_unaffected() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     let database = Database::open(&path).unwrap();
@@ -210,11 +211,11 @@ fn a_database_that_is_damaged_is_an_error_or_as_it_was() {
     let mut errors = 0;
     let mut try_with = |bytes: &[u8], what: &str| {
         std::fs::write(&damaged, bytes).unwrap();
-        // Nothing panics.
+        // There is no panic.
         let result = catch_unwind(|| look(&damaged));
         errors += usize::from(result.unwrap_or_else(|_| panic!("{what}")).is_err());
     };
-    // Each byte of the header, and bytes of all else that is not empty.
+    // Each byte of the header, and a sample of the other bytes that are not zero.
     let others = (320..bytes.len()).filter(|at| bytes[*at] != 0).step_by(401);
     let places: Vec<usize> = (0..320).chain(others).collect();
     for at in &places {
@@ -238,7 +239,7 @@ fn a_database_that_is_damaged_is_an_error_or_as_it_was() {
 }
 
 #[test]
-fn the_command_ends_with_an_error_if_the_database_is_damaged() {
+fn the_command_fails_if_the_database_is_damaged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
     Database::open(&path).unwrap().start(0..30).unwrap();

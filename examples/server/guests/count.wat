@@ -1,11 +1,11 @@
-;; A handler that pulls the parts of its body from a task, which waits between them: a
-;; whole computation with stacks of its own waits for the host, and does not know it.
+;; A handler that gets the parts of its body from a task, which waits between them. The host call
+;; suspends the whole computation with all its stacks.
 (module
   (import "http" "sleep" (func $sleep (param $milliseconds i32)))
   (memory (export "memory") 1)
   (type $digits (task (param) (result i32)))
 
-  ;; Gives the digits from 1 on, each after a millisecond; zero after the last one.
+  ;; Yields the digits from 1 on, each after a millisecond, then zero.
   (func $count (param $me (ref null $digits)) (param $last i32) (result i32) (local $digit i32)
     (loop $more
       (call $sleep (i32.const 1))

@@ -1,11 +1,11 @@
-;; Two handlers of requests. They call the host as if that blocked.
+;; Two handlers of requests. They call the host as if its functions blocked.
 ;;
-;; A handler gets the rest of the path, in a block of 4 KiB of the memory that belongs to
-;; the request, and returns the length of the body, which is in the same place then.
+;; A handler gets the rest of the path in the request's memory block of 4 KiB. It replaces the path
+;; by the body and returns the length.
 (module
   (import "http" "sleep" (func $sleep (param $milliseconds i32)))
-  ;; Sends a request for the path at a place; the body replaces it, and must fit into so
-  ;; many bytes. Returns its length.
+  ;; Requests the path at an address, and replaces it by the body, which must fit into the room.
+  ;; Returns the length of the body.
   (import "http" "get" (func $get (param $at i32) (param $length i32) (param $room i32)
     (result i32)))
   (memory (export "memory") 1)
@@ -23,11 +23,10 @@
       (i32.const 0) (i32.const 4))
     (i32.add (local.get $length) (i32.const 11)))
 
-  ;; `page/250`: a page of three parts, each of which is another request that waits 250
-  ;; milliseconds.
+  ;; `page/250`: a page of three parts, each from another request that waits 250 milliseconds.
   (func (export "page") (param $at i32) (param $length i32) (result i32)
     (local $part i32) (local $parts i32) (local $end i32) (local $received i32)
-    ;; The number that was given, in the second half of the block, where it is kept.
+    ;; The argument is kept in the second half of the block.
     (local.set $part (i32.add (local.get $at) (i32.const 2048)))
     (memory.copy (local.get $part) (local.get $at) (local.get $length))
     (local.set $end (local.get $at))
@@ -43,7 +42,7 @@
       (br_if $more (i32.lt_u (local.get $parts) (i32.const 3))))
     (i32.sub (local.get $end) (local.get $at)))
 
-  ;; The number that is written somewhere.
+  ;; Parses a number.
   (func $number (param $at i32) (param $length i32) (result i32) (local $number i32)
     (block $done
       (loop $more

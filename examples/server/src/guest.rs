@@ -1,11 +1,11 @@
-//! The handlers, and the functions of the host that they call.
+//! Compiles the handlers, and defines the host functions that they call.
 
 use crate::upstream::Upstream;
 use anyhow::{Context, Result, bail, ensure};
 use ropewalk::{Accessor, Engine, Instance, InstancePre, Linker, Memory, Module, Store, TypedFunc};
 use std::time::Duration;
 
-/// How much memory belongs to a request.
+/// The size of the memory block of a request.
 pub const BLOCK: usize = 4096;
 
 /// The modules, and their handlers.
@@ -22,7 +22,7 @@ pub struct Host {
     upstream: Upstream,
 }
 
-/// A compiled module of handlers, with what it imports.
+/// A compiled module of handlers, with resolved imports.
 #[derive(Clone)]
 pub struct Guest {
     ready: InstancePre<Host>,
@@ -33,15 +33,15 @@ pub struct Guest {
 /// An instance of a module of handlers.
 pub struct Handlers {
     instance: Instance,
-    /// Its memory.
+    /// The memory of the instance.
     pub memory: Memory,
 }
 
-/// A handler: the rest of a path, in a block of the memory, becomes the body.
+/// A handler, which replaces the rest of a path in a memory block by the body.
 pub type Handler = TypedFunc<(i32, i32), i32>;
 
 impl Guest {
-    /// All modules, compiled.
+    /// Compiles all modules.
     pub fn all(upstream: &Upstream) -> Result<Vec<Guest>> {
         let engine = Engine::default();
         let linker = linker(&engine)?;
@@ -52,17 +52,17 @@ impl Guest {
         MODULES.iter().map(guest).collect()
     }
 
-    /// Whether it has a handler.
+    /// Whether the module has a handler.
     pub fn has(&self, handler: &str) -> bool {
         self.handlers.contains(&handler)
     }
 
-    /// Its handlers.
+    /// The names of its handlers.
     pub fn handlers(&self) -> &'static [&'static str] {
         self.handlers
     }
 
-    /// An instance, in a store of its own.
+    /// An instance in its own store.
     pub fn instantiate(&self) -> Result<(Store<Host>, Handlers)> {
         let host = Host { memory: None, upstream: self.upstream.clone() };
         let mut store = Store::new(self.ready.module().engine(), host);
@@ -74,14 +74,13 @@ impl Guest {
 }
 
 impl Handlers {
-    /// One of the handlers.
+    /// A handler by its name.
     pub fn get(&self, store: &mut Store<Host>, name: &str) -> Result<Handler> {
         self.instance.get_typed_func(store, name)
     }
 }
 
-/// What handlers call. These functions do not have the store while they wait, so that other
-/// calls in it can run.
+/// The host functions. They do not borrow the store while they wait, so other calls in it can run.
 fn linker(engine: &Engine) -> Result<Linker<Host>> {
     let mut linker = Linker::new(engine);
     linker.func_wrap_concurrent("http", "sleep", |_: &Accessor<Host>, (time,): (u32,)| {
@@ -95,7 +94,8 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
                 let at = at as usize;
                 let (memory, upstream, path) = accessor.with(|store| -> Result<_> {
                     let Host { memory, upstream } = store.data();
-                    let memory = memory.context("it is set when the module is instantiated")?;
+                    let memory =
+                        memory.context("the memory is set when the module is instantiated")?;
                     let mut path = vec![0; (length as usize).min(BLOCK)];
                     memory.read(&store, at, &mut path)?;
                     Ok((memory, upstream.clone(), String::from_utf8(path)?))
@@ -110,7 +110,7 @@ fn linker(engine: &Engine) -> Result<Linker<Host>> {
     Ok(linker)
 }
 
-/// Checks what a handler gets.
+/// Checks the argument of a handler.
 pub fn check(rest: &str) -> Result<()> {
     match rest.len() <= 32 && !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()) {
         true => Ok(()),

@@ -1,7 +1,7 @@
-//! An HTTP server whose handlers are WebAssembly that waits.
+//! An HTTP server whose handlers are WebAssembly that calls asynchronous host functions.
 //!
-//! A handler calls the host to sleep, or to send another request, as if that blocked. The
-//! call waits on its own stack, and tokio goes on with other requests:
+//! A handler calls the host to sleep or to send another request, as if these calls blocked. The
+//! call is suspended on its own stack, and tokio runs other requests:
 //!
 //! ```text
 //!   GET /one/wait/250      all requests in one store, at the same time
@@ -15,10 +15,10 @@
 //! | [`guest`] | compiles them, and defines the functions that they call |
 //! | [`one_store`], [`own_store`] | two ways to call them |
 //! | [`native`] | the same handlers in Rust |
-//! | [`server`] | HTTP, and which way a request goes |
+//! | [`server`] | HTTP and routing |
 //! | [`upstream`] | the requests that handlers send |
-//! | [`load`] | many clients |
-//! | [`measure`] | requests per second, and memory of those that wait |
+//! | [`load`] | concurrent clients |
+//! | [`measure`] | requests per second, and memory per waiting request |
 
 pub mod guest;
 pub mod load;

@@ -1,4 +1,4 @@
-//! Many clients at once.
+//! Concurrent clients.
 
 use crate::upstream::Connection;
 use anyhow::{Context, Result, ensure};
@@ -12,11 +12,11 @@ pub struct Clients {
     connections: Vec<Connection>,
 }
 
-/// How many connect at the same moment.
+/// How many clients connect at the same time.
 const AT_ONCE: usize = 500;
 
 impl Clients {
-    /// Opens so many connections; each has been used once.
+    /// Opens connections, and sends one request on each.
     pub async fn connect(server: SocketAddr, count: usize) -> Result<Clients> {
         let mut connections = Vec::with_capacity(count);
         while connections.len() < count {
@@ -31,8 +31,7 @@ impl Clients {
         Ok(Clients { server, connections })
     }
 
-    /// Sends so many requests on each connection, one after another; returns how long all of
-    /// them took.
+    /// Sends requests on each connection, one after another; returns the total time.
     pub async fn request(&mut self, path: &str, times: usize) -> Result<Duration> {
         let began = Instant::now();
         let all = self.connections.iter_mut().map(|connection| async move {
@@ -45,32 +44,32 @@ impl Clients {
         Ok(began.elapsed())
     }
 
-    /// Sends a request on each connection, and runs something when all of them wait; then
-    /// closes the connections.
-    pub async fn wait<R>(mut self, path: &str, meanwhile: impl AsyncFnOnce() -> R) -> Result<R> {
+    /// Sends a request on each connection, runs `during` when all of them wait, and closes the
+    /// connections.
+    pub async fn wait<R>(mut self, path: &str, during: impl AsyncFnOnce() -> R) -> Result<R> {
         let count = self.connections.len();
         let mut status = Connection::open(self.server).await?;
         let all = self.connections.iter_mut().map(|connection| connection.get(path));
         let all = try_join_all(all);
-        let meanwhile = async {
+        let during = async {
             wait_until(&mut status, |waiting| waiting >= count).await?;
-            Ok(meanwhile().await)
+            Ok(during().await)
         };
         let result = tokio::select! {
             answered = all => {
                 answered?;
                 anyhow::bail!("the requests were answered before all of them waited")
             }
-            result = meanwhile => result,
+            result = during => result,
         };
         drop(self.connections);
-        // The server gives up what nobody waits for.
+        // The server drops requests whose clients are gone.
         wait_until(&mut status, |waiting| waiting == 0).await?;
         result
     }
 }
 
-/// Waits until the number of requests that the server is handling is right.
+/// Waits until the number of waiting requests satisfies a condition.
 async fn wait_until(status: &mut Connection, is_right: impl Fn(usize) -> bool) -> Result<()> {
     let began = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! The command: serves, or measures itself.
+//! The command: serves requests, or measures itself.
 
 use anyhow::Result;
 use clap::Parser;
@@ -6,16 +6,16 @@ use ropewalk_example_server::measure::{self, Size};
 use ropewalk_example_server::server::Server;
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// An HTTP server whose handlers are WebAssembly that waits
+/// An HTTP server whose handlers are WebAssembly
 #[derive(Parser)]
 enum Command {
-    /// Answers requests
+    /// Serves requests
     Serve {
-        /// Where on this machine; with 0, anywhere that is free
+        /// The port on this machine, or 0 for any free port
         #[arg(long, default_value_t = 8080)]
         port: u16,
     },
-    /// Measures requests per second, and the memory of those that wait
+    /// Measures requests per second, and the memory per waiting request
     Measure(Size),
 }
 

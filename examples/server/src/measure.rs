@@ -1,4 +1,4 @@
-//! Requests per second, and memory of those that wait.
+//! Measures requests per second, and memory per waiting request.
 
 use crate::load::Clients;
 use anyhow::{Context, Result};
@@ -6,21 +6,21 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
-/// How much is measured.
+/// The size of the measurement.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Size {
-    /// How many connections have requests that wait
+    /// The number of connections with waiting requests
     #[arg(long, default_value_t = 10_000)]
     pub waiting: usize,
-    /// How many connections send requests one after another
+    /// The number of connections that send requests one after another
     #[arg(long, default_value_t = 100)]
     pub busy: usize,
-    /// How many requests each of them sends
+    /// The number of requests on each of these connections
     #[arg(long, default_value_t = 1000)]
     pub requests: usize,
 }
 
-/// A server in a process of its own, which ends with this.
+/// A server in another process, which is killed on drop.
 struct Process {
     child: Child,
     address: SocketAddr,
@@ -36,7 +36,7 @@ impl Process {
         Ok(Process { child, address })
     }
 
-    /// How many bytes of it are in memory.
+    /// The resident memory in bytes.
     fn resident(&self) -> Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("VmRSS")?;
@@ -46,7 +46,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // If it has ended already, all the better.
+        // The process may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -71,7 +71,7 @@ pub async fn run(size: Size) -> Result<()> {
     Ok(())
 }
 
-/// How many requests are answered in a second. Each waits for a timer of a millisecond.
+/// Requests per second. Each request waits for a timer of a millisecond.
 async fn throughput(way: &str, size: Size) -> Result<f64> {
     let server = Process::start()?;
     let path = format!("/{way}/wait/1");
@@ -81,8 +81,8 @@ async fn throughput(way: &str, size: Size) -> Result<f64> {
     Ok((size.busy * size.requests) as f64 / time.as_secs_f64())
 }
 
-/// How much more memory the server has for each of so many requests while they wait, with
-/// the same number of connections open.
+/// The additional memory of the server per waiting request, compared with as many idle
+/// connections.
 async fn waiting(way: &str, count: usize) -> Result<f64> {
     let server = Process::start()?;
     let mut one = Clients::connect(server.address, 1).await?;

@@ -27,6 +27,6 @@ pub async fn handle(upstream: &Upstream, handler: &str, rest: &str) -> Result<St
             }
             Ok(digits + "\n")
         }
-        other => bail!("no handler {other:?}"),
+        other => bail!("unknown handler {other:?}"),
     }
 }

@@ -1,4 +1,4 @@
-//! All requests in one store: a task of tokio has it, and runs their calls at the same time.
+//! Handles all requests in one store: a tokio task owns it and runs their calls concurrently.
 
 use crate::guest::{BLOCK, Guest, Handler, Handlers, Host};
 use anyhow::{Context, Result};
@@ -21,7 +21,7 @@ struct Job {
 pub struct OneStore(UnboundedSender<Job>);
 
 impl OneStore {
-    /// Starts the task that has the store.
+    /// Starts the task that owns the store.
     pub fn start(guest: &Guest) -> Result<OneStore> {
         let (store, handlers) = guest.instantiate()?;
         let (sender, jobs) = unbounded_channel();
@@ -29,7 +29,7 @@ impl OneStore {
         Ok(OneStore(sender))
     }
 
-    /// Handles a request. If this is dropped, the call is given up.
+    /// Handles a request. Dropping the future cancels the call.
     pub async fn handle(&self, handler: &str, rest: &str) -> Result<String> {
         let (body, answer) = oneshot::channel();
         let job = Job { handler: handler.to_string(), rest: rest.to_string(), body };
@@ -38,7 +38,7 @@ impl OneStore {
     }
 }
 
-/// Takes requests until nobody can send any more.
+/// Handles requests until all senders are dropped.
 async fn run(
     mut store: Store<Host>,
     handlers: Handlers,
@@ -68,7 +68,7 @@ async fn run(
     Ok(())
 }
 
-/// Handles a request, unless whoever has sent it goes away.
+/// Handles a request, unless its client goes away.
 async fn handle(
     accessor: &Accessor<Host>,
     handler: &Handler,
@@ -80,7 +80,7 @@ async fn handle(
         result = call(accessor, handler, handlers, blocks, &rest) => result,
         () = body.closed() => return,
     };
-    // If nobody wants it any more, nobody needs it.
+    // The client may have gone away.
     let _ = body.send(result);
 }
 
@@ -106,7 +106,7 @@ async fn call(
     Ok(String::from_utf8(body)?)
 }
 
-/// Which blocks of the memory no request has.
+/// The free blocks of the memory.
 #[derive(Default)]
 struct Blocks(Mutex<Free>);
 
@@ -116,7 +116,7 @@ struct Free {
     next: usize,
 }
 
-/// A block that a request has.
+/// The memory block of a request, which is freed on drop.
 struct Block<'a> {
     blocks: &'a Blocks,
     number: usize,
@@ -124,7 +124,7 @@ struct Block<'a> {
 
 impl Blocks {
     fn take(&self) -> Block<'_> {
-        let mut free = self.0.lock().expect("nobody panics with it");
+        let mut free = self.0.lock().expect("no panic while locked");
         let number = free.numbers.pop().unwrap_or_else(|| {
             free.next += 1;
             free.next - 1
@@ -135,6 +135,6 @@ impl Blocks {
 
 impl Drop for Block<'_> {
     fn drop(&mut self) {
-        self.blocks.0.lock().expect("nobody panics with it").numbers.push(self.number);
+        self.blocks.0.lock().expect("no panic while locked").numbers.push(self.number);
     }
 }

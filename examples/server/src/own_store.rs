@@ -1,9 +1,9 @@
-//! A store for each request.
+//! Handles each request in its own store.
 
 use crate::guest::{BLOCK, Guest};
 use anyhow::Result;
 
-/// Handles a request. If this is dropped, the call is given up, and the store with it.
+/// Handles a request. Dropping the future cancels the call and drops the store.
 pub async fn handle(guest: &Guest, handler: &str, rest: &str) -> Result<String> {
     let (mut store, handlers) = guest.instantiate()?;
     let handler = handlers.get(&mut store, handler)?;

@@ -1,4 +1,4 @@
-//! HTTP, and which way a request goes.
+//! HTTP and routing.
 
 use crate::guest::{Guest, check};
 use crate::one_store::OneStore;
@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use tokio::net::TcpListener;
 
-/// A server, which answers requests as long as its listener is there.
+/// A server.
 pub struct Server {
     listener: TcpListener,
     routes: Rc<Routes>,
@@ -25,16 +25,16 @@ pub struct Server {
 
 /// The ways to handle a request.
 struct Routes {
-    /// The modules, and the store in which all requests for each are.
+    /// The modules, each with the store for its requests.
     guests: Vec<(Guest, OneStore)>,
     upstream: Upstream,
     #[cfg(feature = "wasmtime")]
     wasmtime: crate::wasmtime::Guest,
-    /// How many requests are being handled.
+    /// The number of requests that are being handled.
     waiting: Cell<usize>,
 }
 
-/// A request is being handled, until this is dropped.
+/// Counts a request while it is handled.
 struct Waiting<'a>(&'a Cell<usize>);
 
 impl<'a> Waiting<'a> {
@@ -51,9 +51,9 @@ impl Drop for Waiting<'_> {
 }
 
 impl Server {
-    /// A server at an address of this machine. Handlers send their requests to itself.
+    /// Binds a server to an address. Handlers send their requests to the same server.
     pub async fn bind(address: SocketAddr) -> Result<Server> {
-        // So many may connect at the same moment.
+        // The backlog allows many clients to connect at the same time.
         let socket = tokio::net::TcpSocket::new_v4()?;
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
@@ -74,12 +74,12 @@ impl Server {
         Ok(Server { listener, routes: Rc::new(routes) })
     }
 
-    /// Where it is.
+    /// The address of the server.
     pub fn address(&self) -> Result<SocketAddr> {
         Ok(self.listener.local_addr()?)
     }
 
-    /// Answers requests for ever.
+    /// Serves requests forever.
     pub async fn run(self) -> Result<()> {
         loop {
             let (stream, _) = self.listener.accept().await?;
@@ -87,7 +87,7 @@ impl Server {
             let routes = self.routes.clone();
             tokio::task::spawn_local(async move {
                 let service = service_fn(|request| answer(&routes, request));
-                // A client that goes away is no error of ours.
+                // A client that goes away is not an error.
                 let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
             });
         }
@@ -125,12 +125,12 @@ impl Routes {
             "native" => native::handle(&self.upstream, handler, rest).await,
             #[cfg(feature = "wasmtime")]
             "wasmtime" => self.wasmtime.handle(handler, rest).await,
-            other => bail!("no way {other:?}: expected one, own or native"),
+            other => bail!("expected one, own or native, found {other:?}"),
         }
     }
 
     fn guest(&self, handler: &str) -> Result<&(Guest, OneStore)> {
         let found = self.guests.iter().find(|(guest, _)| guest.has(handler));
-        found.with_context(|| format!("no handler {handler:?}"))
+        found.with_context(|| format!("unknown handler {handler:?}"))
     }
 }

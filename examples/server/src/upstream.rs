@@ -1,4 +1,4 @@
-//! The requests that handlers send.
+//! Requests that handlers send.
 
 use anyhow::{Context, Result, ensure};
 use http_body_util::{BodyExt, Empty};
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpStream;
 
-/// How many connections stay open while nobody needs them.
+/// The maximum number of idle connections.
 const IDLE: usize = 64;
 
 /// A connection to a server, for one request after another.
@@ -23,7 +23,7 @@ impl Connection {
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(async move {
-            // What goes wrong, whoever has the other half sees.
+            // The sender gets the error.
             let _ = connection.await;
         });
         Ok(Connection(sender))
@@ -41,7 +41,7 @@ impl Connection {
     }
 }
 
-/// The server that handlers send requests to, and connections to it.
+/// The server that handlers send requests to, with idle connections.
 #[derive(Clone)]
 pub struct Upstream {
     server: SocketAddr,
@@ -62,13 +62,13 @@ impl Upstream {
 
     /// Requests a path; returns the body.
     pub async fn get(&self, path: &str) -> Result<Vec<u8>> {
-        let idle = self.idle.lock().expect("nobody panics with it").pop();
+        let idle = self.idle.lock().expect("no panic while locked").pop();
         let mut connection = match idle {
             Some(connection) => connection,
             None => Connection::open(self.server).await.context("cannot connect")?,
         };
         let body = connection.get(path).await?;
-        let mut idle = self.idle.lock().expect("nobody panics with it");
+        let mut idle = self.idle.lock().expect("no panic while locked");
         if idle.len() < IDLE {
             idle.push(connection);
         }

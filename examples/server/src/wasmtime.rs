@@ -13,7 +13,7 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// Compiles it.
+    /// Compiles the module.
     pub fn new(upstream: &Upstream) -> Result<Guest> {
         let mut config = Config::new();
         config.cranelift_opt_level(OptLevel::Speed);
@@ -38,7 +38,7 @@ impl Guest {
     }
 }
 
-/// What handlers call.
+/// The host functions.
 fn linker(engine: &Engine) -> Result<Linker<Upstream>> {
     let mut linker = Linker::new(engine);
     linker.func_wrap_async("http", "sleep", |_: Caller<'_, Upstream>, (time,): (u32,)| {
@@ -50,7 +50,7 @@ fn linker(engine: &Engine) -> Result<Linker<Upstream>> {
     Ok(linker)
 }
 
-/// Gets a page, whose path is in memory, and puts it there.
+/// Requests the path in memory, and replaces it by the body.
 async fn get(mut caller: Caller<'_, Upstream>, (at, length, room): (u32, u32, u32)) -> Result<u32> {
     let memory = caller.get_export("memory").and_then(|item| item.into_memory());
     let memory = memory.context("a memory")?;

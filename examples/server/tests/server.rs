@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const WAYS: [&str; 3] = ["native", "one", "own"];
 
-/// Runs a server, and something that uses it, which has a minute.
+/// Runs a server and a client, for at most a minute.
 fn with_server<R>(body: impl AsyncFnOnce(SocketAddr) -> Result<R>) -> R {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
@@ -18,7 +18,7 @@ fn with_server<R>(body: impl AsyncFnOnce(SocketAddr) -> Result<R>) -> R {
         let address = server.address().unwrap();
         tokio::task::spawn_local(server.run());
         let limited = tokio::time::timeout(Duration::from_secs(60), body(address)).await;
-        limited.expect("it ends").unwrap()
+        limited.expect("it takes less than a minute").unwrap()
     })
 }
 
@@ -28,7 +28,7 @@ async fn get(server: SocketAddr, path: &str) -> Result<String> {
 }
 
 #[test]
-fn every_handler_answers_the_same_in_every_way() {
+fn all_implementations_give_the_same_responses() {
     with_server(async |server| {
         let expected = [
             ("wait/3", "waited 3 ms\n"),
@@ -45,15 +45,15 @@ fn every_handler_answers_the_same_in_every_way() {
 }
 
 #[test]
-fn hundreds_of_requests_wait_at_the_same_time_and_are_given_up() {
+fn hundreds_of_requests_wait_concurrently_and_are_canceled() {
     const COUNT: usize = 300;
     with_server(async |server| {
         for way in WAYS {
-            // All of them wait; then their connections are closed, and nothing is left.
+            // All of them wait; then their connections are closed.
             let clients = Clients::connect(server, COUNT).await?;
             clients.wait(&format!("/{way}/wait/600000"), async || ()).await?;
         }
-        // The stores are as before.
+        // The stores remain usable.
         assert_eq!(get(server, "/one/wait/1").await?, "waited 1 ms\n");
         Ok(())
     });
@@ -94,11 +94,11 @@ fn handlers_that_send_requests_are_many_at_once() {
 }
 
 #[test]
-fn what_is_wrong_with_a_request_is_said_and_leaves_others_alone() {
+fn invalid_requests_are_errors_and_do_not_affect_others() {
     with_server(async |server| {
         let wrong = [
-            ("/nowhere/wait/1", "no way \"nowhere\""),
-            ("/one/nothing/1", "no handler \"nothing\""),
+            ("/nowhere/wait/1", "expected one, own or native, found \"nowhere\""),
+            ("/one/nothing/1", "unknown handler \"nothing\""),
             ("/own/wait/x", "expected a number"),
             ("/own", "expected /WAY/HANDLER/NUMBER"),
             // The request that the handler sends is refused.

@@ -1,9 +1,9 @@
-// fiber.h without stack switching: by Binaryen's asyncify, for comparison.
+// fiber.h implemented by Binaryen's asyncify, for comparison with stack switching.
 //
 // asyncify rewrites a program so that its calls can be unwound into a buffer and
-// rewound from it later. To yield is to unwind all calls of a fiber down to
-// `fiber_resume`; to go on is to rewind them. What they cost depends on how deep
-// the calls are.
+// rewound from it later. A yield unwinds all calls of a fiber down to
+// `fiber_resume`, and resuming rewinds them. The cost depends on the depth of the
+// calls.
 
 #include "fiber.h"
 
@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// The least room for unwound calls; a fiber gets as much as for its variables.
+// The minimum size of the buffer, which is otherwise that of the variables.
 enum { BUFFER = 512 };
 
 enum state { NEW, SUSPENDED, RUNNING, DONE };
 
 struct fiber {
-    // What asyncify reads and writes: where it puts the next word, and where the
-    // buffer ends.
+    // The record of asyncify: the address of the next word, and the end of the
+    // buffer.
     uintptr_t position, end;
     enum state state;
     bool rewinding;
@@ -26,9 +26,9 @@ struct fiber {
     void *argument;
     fiber *resumer;
     fiber *next; // the fiber to run in place of this one
-    void *value; // what travels with a switch
-    uintptr_t pointer; // the stack pointer where it left, at first the fiber
-    char *memory;      // variables, then this, then the buffer
+    void *value; // the value of a switch
+    uintptr_t pointer; // the stack pointer when it was suspended, initially the fiber
+    char *memory;      // variables, then this record, then the buffer
 };
 
 #define IMPORT(name) __attribute__((import_module("asyncify"), import_name(#name)))
@@ -40,7 +40,7 @@ IMPORT(stop_rewind) void stop_rewind(void);
 
 static fiber *current;
 
-static _Noreturn void complain(const char *what) {
+static _Noreturn void fail(const char *what) {
     fprintf(stderr, "%s\n", what);
     abort();
 }
@@ -63,7 +63,7 @@ fiber *fiber_new_sized(fiber_body *body, void *argument, size_t size) {
     size = (size + 15) & ~(size_t)15;
     size_t buffer = size < BUFFER ? BUFFER : size;
     char *memory = aligned_alloc(16, size + sizeof(fiber) + buffer);
-    if (memory == NULL) complain("no memory for a fiber");
+    if (memory == NULL) fail("out of memory for a fiber");
     fiber *self = (fiber *)(memory + size);
     *self = (fiber){.body = body, .argument = argument, .state = NEW, .memory = memory};
     self->position = (uintptr_t)(self + 1);
@@ -72,10 +72,10 @@ fiber *fiber_new_sized(fiber_body *body, void *argument, size_t size) {
     return self;
 }
 
-// Runs or rewinds one fiber until it unwinds or returns.
+// Runs or rewinds a fiber until it unwinds or returns.
 __attribute__((noinline)) static void enter(fiber *target) {
     enum state state = target->state;
-    if (state == RUNNING || state == DONE) complain("a fiber that runs or is done cannot go on");
+    if (state == RUNNING || state == DONE) fail("a fiber that is running or done cannot be resumed");
     target->state = RUNNING;
     current = target;
     if (state == SUSPENDED) {
@@ -109,10 +109,10 @@ void *fiber_resume(fiber *target, void *value) {
     return value;
 }
 
-// Leaves the running fiber, and is called again when it is rewound.
+// Unwinds the running fiber. It is called again when the fiber is rewound.
 __attribute__((noinline)) static void *leave(fiber *next, void *value) {
     fiber *self = current;
-    if (self == NULL) complain("no fiber runs");
+    if (self == NULL) fail("called outside of fibers");
     if (self->rewinding) {
         stop_rewind();
         self->rewinding = false;

@@ -1,5 +1,5 @@
-// Ten thousand connections: each waits for requests that come in pieces, computes,
-// and waits again until its answer can be sent. Between them is a loop of events.
+// Ten thousand connections: each waits for requests that arrive in pieces, computes,
+// and waits until its response can be sent. An event loop schedules them.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -13,13 +13,13 @@ enum { CONNECTIONS = 10000, REQUESTS = 100, PIECE = 16 };
 struct connection {
     fiber *fiber;
     uint32_t number;
-    char piece[PIECE]; // what has arrived
+    char piece[PIECE]; // the received part of a request
     uint32_t answered;
 };
 
 static uint32_t sent;
 
-// Waits for an event of this connection.
+// Waits for an event of the connection.
 static void wait(void) {
     fiber_yield(NULL);
 }

@@ -1,5 +1,5 @@
-// Generators: a long sequence, a tree that is walked by recursion, and two trees
-// that are walked at once.
+// Generators: a long sequence, a recursive tree walk, and two tree walks at the same
+// time.
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// A scheduler: a thousand threads that pass control around a ring, by switching
-// directly to the next.
+// A scheduler: a thousand threads in a ring, each of which switches directly to the
+// next.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void *thread(void *argument) {
         int next = (number + 1) % alive;
         fiber_switch(threads[next], NULL);
     }
-    // The last one of the ring leaves first: it has the fewest rounds.
+    // The last thread of the ring ends first, since it has the fewest rounds.
     alive = number;
     return argument;
 }
@@ -30,7 +30,7 @@ int main(void) {
         threads[i] = fiber_new_sized(thread, (void *)(intptr_t)i, 4096);
     }
     int last = 0;
-    // When a thread returns, control is here; the ring goes on at its beginning.
+    // When a thread returns, control returns here, and the ring continues at its start.
     while (alive > 0) last = (int)(intptr_t)fiber_resume(threads[0], NULL);
     printf("work %llu, last %d\n", (unsigned long long)work, last);
     for (int i = 0; i < THREADS; i++) fiber_free(threads[i]);

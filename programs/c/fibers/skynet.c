@@ -1,5 +1,5 @@
-// Skynet: a fiber makes ten, each of them ten, and so on down to a million leaves.
-// Every fiber sends a number to the one that made it, which waits until it has ten.
+// Skynet: a fiber creates ten fibers, each of them ten, and so on to a million leaves.
+// Every fiber sends a number to its creator, which waits for ten numbers.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@ struct node {
     fiber *fiber;
     struct node *parent;
     uint32_t number, size;
-    uint32_t missing; // children that have not sent
+    uint32_t missing; // the children that have not sent a number
     uint64_t sum;
 };
 
-// What can run: the newest first.
+// The fibers that can run, newest first.
 static struct node *ready[4096];
 static int ready_count;
 

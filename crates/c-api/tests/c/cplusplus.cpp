@@ -1,4 +1,4 @@
-// The headers are C++ too: a module, a lambda as its import, and a call.
+// The headers in C++: a module, a lambda as its import, and a call.
 
 #include <cstdio>
 #include <cstring>

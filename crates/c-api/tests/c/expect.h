@@ -1,4 +1,4 @@
-/* What the tests share: failures are printed and counted. */
+/* Functions of all tests, which print and count failures. */
 
 #ifndef TESTS_EXPECT_H
 #define TESTS_EXPECT_H
@@ -13,7 +13,7 @@ static inline void expect(const char* what, bool holds) {
   failures++;
 }
 
-/* That an error says something. */
+/* Expects an error with this text. */
 static inline void expect_this_error(own ropewalk_error_t* error, const char* part) {
   wasm_message_t message;
   ropewalk_error_message(error, &message);
@@ -25,7 +25,7 @@ static inline void expect_this_error(own ropewalk_error_t* error, const char* pa
   ropewalk_error_delete(error);
 }
 
-/* That the newest error says something. */
+/* Expects a last error with this text. */
 static inline void expect_error(const char* part) {
   expect_this_error(ropewalk_last_error(), part);
 }
@@ -41,7 +41,7 @@ static inline void expect_trap(own wasm_trap_t* trap, const char* part) {
   wasm_trap_delete(trap);
 }
 
-/* That a trap is that of a number, and says something. */
+/* Expects a trap with this code and text. */
 static inline void expect_code(own wasm_trap_t* trap, uint8_t code, const char* part) {
   uint8_t found = 0;
   if (!ropewalk_trap_code(trap, &found) || found != code) {

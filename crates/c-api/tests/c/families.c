@@ -1,5 +1,4 @@
-/* Every family of functions that wasm.h declares by a macro, each used for every type that has
- * it. */
+/* Tests the families of functions that wasm.h declares by macros, for every type. */
 
 #include "expect.h"
 #include "families.h"
@@ -118,7 +117,7 @@ TYPES(TYPE)
     expect(#name " as an externtype", as == const_as && wasm_externtype_kind(as) == kind); \
     expect(#name " and back", wasm_externtype_as_##name(as) == type);           \
     expect(#name " and back", wasm_externtype_as_##name##_const(const_as) == type); \
-    /* As all others, it is null. */                                            \
+    /* It is null, like the others. */                                            \
     int fit = !!wasm_externtype_as_functype(as) + !!wasm_externtype_as_globaltype(as) + \
       !!wasm_externtype_as_tabletype(as) + !!wasm_externtype_as_memorytype(as) + \
       !!wasm_externtype_as_tagtype(as);                                         \
@@ -203,7 +202,7 @@ REFERENCES(REFERENCE)
   }
 EXTERNS(EXTERN)
 
-/* ---- What is not a family ---- */
+/* ---- Other functions ---- */
 
 static bool is_text(const wasm_name_t* name, const char* text) {
   return name->size == strlen(text) && !memcmp(name->data, text, name->size);
@@ -379,7 +378,7 @@ int main(void) {
     "  (func (export \"traps\") (call $inner)))");
   instance = instantiate(store, module);
 
-  /* While there is one instance, which frames can tell then. */
+  /* Frames name the instance while there is only one. */
   frames();
 #define RUN_TYPE(name) type_##name();
   TYPES(RUN_TYPE)

@@ -1,5 +1,5 @@
-/* What ropewalk.h has and no example shows: settings, limits, fuel, copies of continuations, and
- * the rest of WASI and of linkers. */
+/* Features of ropewalk.h that no example shows: settings, limits, fuel, copies of continuations,
+ * and parts of WASI and of linkers. */
 
 #include "expect.h"
 
@@ -63,7 +63,7 @@ static own ropewalk_error_t* begin(program_t program, own ropewalk_continuation_
   return error;
 }
 
-/* Begins continuations until that fails, which it does with a message. */
+/* Creates continuations until it fails with a message. */
 static void begin_too_many(program_t program, size_t most, const char* message) {
   ropewalk_continuation_t* all[1000];
   size_t count = 0;
@@ -96,7 +96,8 @@ static void settings(void) {
   end(program);
 
   config = wasm_config_new();
-  ropewalk_config_set_max_total_memory(config, 0x20000);
+  /* Two pages, and one element of a table. */
+  ropewalk_config_set_max_total_memory(config, 0x20000 + 8);
   ropewalk_config_set_max_stack_memory(config, 8 << 20);
   program = start(config, TEXT);
   expect_code(
@@ -184,7 +185,7 @@ static void continuations(void) {
   expect("it returns a number", wasm_functype_results(type)->size == 1);
   wasm_functype_delete(type);
 
-  /* One that has not begun, and one that is suspended, are copied. */
+  /* Copies of a new and of a suspended continuation. */
   check("a copy", ropewalk_continuation_try_clone(first, &second));
   wasm_val_vec_t nothing = WASM_EMPTY_VEC;
   ropewalk_resumed_t resumed;
@@ -201,7 +202,7 @@ static void continuations(void) {
   resumed.continuation = NULL;
   ropewalk_resumed_delete(&resumed);
 
-  /* What C has goes to WebAssembly and back, as a reference. */
+  /* To WebAssembly and back, as a reference. */
   check("a continuation", begin(program, &first));
   wasm_ref_t* ref = check_made("a reference", ropewalk_continuation_into_ref(first));
   check("back", ropewalk_continuation_from_ref(ref, &first));

@@ -1,5 +1,5 @@
-/* Nulls, objects of the wrong kind and store, values of the wrong type, and functions that
- * do what they should not: each is an error, and nothing ends the process. */
+/* Null pointers, objects of the wrong kind or store, values of the wrong type, and host functions
+ * that violate their contract: each is an error, and the process continues. */
 
 #include "expect.h"
 #include "families.h"
@@ -21,7 +21,7 @@ static own wasm_trap_t* not_a_trap(const wasm_val_vec_t* args, own wasm_val_vec_
 
 static void reenter(void* data) {
   (void)data;
-  /* The store is in use by the collector, or gone. */
+  /* The collector uses the store, or it was deleted. */
   wasm_func_type(callback_func);
 }
 
@@ -127,7 +127,7 @@ static void nulls(void) {
   expect("no error is left", !ropewalk_last_error());
 }
 
-/* Nulls to each function of the families of wasm.h. */
+/* Passes null to each function of the families of wasm.h. */
 static void null_families(void) {
 #define NULL_TYPE(name)                                                         \
   expect(#name, !wasm_##name##_copy(NULL));                                     \
@@ -175,7 +175,7 @@ static void null_families(void) {
   ropewalk_error_delete(ropewalk_last_error());
 }
 
-/* Nulls to each function of ropewalk.h. */
+/* Passes null to each function of ropewalk.h. */
 static void null_extensions(void) {
   wasm_val_vec_t nothing = WASM_EMPTY_VEC;
   wasm_byte_vec_t bytes;
@@ -290,7 +290,7 @@ static void null_extensions(void) {
   expect("no error is left", !ropewalk_last_error());
 }
 
-/* What ropewalk.h is asked for that there is not, or that an engine is not made for. */
+/* Missing exports and disabled features. */
 static void out_of_range(wasm_engine_t* engine, wasm_store_t* store) {
   expect_this_error(ropewalk_store_set_timeout_ms(store, 5), "interruption");
   expect("handle", !ropewalk_store_interrupt_handle(store));
@@ -328,7 +328,7 @@ static void out_of_range(wasm_engine_t* engine, wasm_store_t* store) {
   expect_this_error(ropewalk_linker_define(linker, "a", "b", NULL), "found null");
   expect_this_error(ropewalk_linker_define_instance(linker, "\xff", NULL), "");
   ropewalk_linker_delete(linker);
-  /* Settings that cannot be met are refused when an engine is made, or are bounded. */
+  /* Invalid settings are errors when the engine is created, or are clamped. */
   wasm_config_t* config = wasm_config_new();
   ropewalk_config_set_max_wasm_stack(config, SIZE_MAX);
   ropewalk_config_set_stack_size(config, SIZE_MAX);
@@ -443,9 +443,9 @@ int main(void) {
   expect("too few imports", !wasm_instance_new(store, module, NULL, &trap));
   expect_trap(trap, "");
   expect("not in a callback", !ropewalk_caller_export(store, "x"));
-  expect_error("only in a function that WebAssembly has called");
+  expect_error("only in a host function");
 
-  /* A finalizer that uses the store while it collects. */
+  /* A finalizer that uses the store during a collection. */
   wasm_foreign_t* foreign = wasm_foreign_new(store);
   wasm_foreign_set_host_info_with_finalizer(foreign, NULL, reenter);
   wasm_foreign_delete(foreign);

@@ -1,5 +1,5 @@
-/* Creates and deletes everything again and again: no memory is left behind, and each
- * finalizer is called once. */
+/* Creates and deletes all objects repeatedly: no memory leaks, and each finalizer is called
+ * once. */
 
 #include "../../examples/common.h"
 
@@ -76,7 +76,7 @@ static void objects(wasm_engine_t* engine, const wasm_module_t* module) {
   wasm_trap_t* trap;
   wasm_instance_t* instance = wasm_instance_new(store, module, &imports_vec, &trap);
   check_trap("instantiating", trap);
-  /* The store lives on in its objects. */
+  /* Its objects keep the store alive. */
   wasm_store_t* first = store;
   store = wasm_store_new(engine);
   wasm_foreign_t* foreign = wasm_foreign_new(first);
@@ -158,7 +158,7 @@ int main(void) {
     }
   }
   size_t after = mallinfo2().uordblks;
-  /* The allocator keeps some, and its smallest block is 32 bytes: what leaks is more. */
+  /* The allocator keeps some memory. A leak would be larger, since blocks have 32 bytes or more. */
   if (after > before + 16 * ROUNDS) {
     printf("%zu bytes before, %zu after %d rounds\n", before, after, ROUNDS);
     return 1;

@@ -1,6 +1,5 @@
-//! Makes a program of C that passes vectors which cannot be to every function that takes one:
-//! a size with null, and a size beyond all memory. The functions are those of the headers, so
-//! none is forgotten.
+//! Generates a C program that passes invalid vectors to every function of the headers that takes
+//! one: null with a size, and a size beyond the address space.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -39,7 +38,7 @@ impl Parameter {
         }
     }
 
-    /// Whether it is a place that the function fills.
+    /// Whether the function stores a result there.
     fn is_out(&self) -> bool {
         self.stars == 2 && !self.is_array || self.name.starts_with("out")
     }
@@ -48,7 +47,7 @@ impl Parameter {
         self.ty.ends_with("_vec_t") && !self.is_out()
     }
 
-    /// Something fit for it.
+    /// A valid argument.
     fn good(&self, function: &str) -> String {
         let Parameter { ty, .. } = self;
         if self.is_array {
@@ -102,7 +101,7 @@ fn function(statement: &str) -> Option<Function> {
     let parameters = rest.strip_suffix(')')?;
     let name = before.split([' ', '*', '\n']).next_back()?;
     let is_ours = name.starts_with("wasm_") || name.starts_with("ropewalk_");
-    // None of those that take vectors takes functions.
+    // No function with a vector also has a function pointer.
     if !is_ours || parameters.contains('(') || parameters == "void" {
         return None;
     }
@@ -114,7 +113,7 @@ fn function(statement: &str) -> Option<Function> {
     })
 }
 
-/// What a program begins with: objects of all kinds that functions need beside vectors.
+/// The beginning of the program, with objects for other parameters.
 const BEGINNING: &str = r#"
 #include "expect.h"
 
@@ -163,7 +162,7 @@ static void begin(void) {
   ropewalk_error_delete(ropewalk_last_error());
 }
 
-/* Whether one of all the ways to say what is wrong says that elements are. */
+/* Expects an error, a trap or a last error about elements. */
 static void refused(const char* what, own ropewalk_error_t* error, own wasm_trap_t* found) {
   bool says = false;
   wasm_message_t message;
@@ -191,7 +190,7 @@ static void refused(const char* what, own ropewalk_error_t* error, own wasm_trap
 
 "#;
 
-/// The program.
+/// Generates the program.
 pub fn program(include: &Path) -> String {
     let mut text = BEGINNING.to_string();
     let (mut calls, mut functions_with_vectors) = (String::new(), 0);
@@ -208,12 +207,12 @@ pub fn program(include: &Path) -> String {
             }
         }
     }
-    assert!(functions_with_vectors > 50, "the headers are not read as they should be");
+    assert!(functions_with_vectors > 50, "the headers were not parsed");
     writeln!(text, "int main(void) {{\n  begin();\n{calls}").unwrap();
     text + "  printf(\"%d failures\\n\", failures);\n  return 0;\n}\n"
 }
 
-/// A call in which one parameter is a vector, or an array with a size, that cannot be.
+/// A call with an invalid vector or array.
 fn call(function: &Function, bad: usize, size: &str, data: &str) -> String {
     let Function { result, name, parameters } = function;
     let arguments = parameters.iter().enumerate().map(|(i, parameter)| match parameter {

@@ -1,12 +1,12 @@
-//! The half of the fiber library for C that is WebAssembly, used by a module that
-//! calls it as the other half does, without any C compiler.
+//! The WebAssembly part of the fiber library for C, called as its C part does, without a C
+//! compiler.
 
 use crate::process::{Outcome, file, ropewalk};
 
 const LIBRARY: &str = "fiber=libraries/c/fiber.wat";
 
-/// Imports as fiber.c has them, and a function that makes fibers, which begin in
-/// `$body`, in as many slots.
+/// The imports of fiber.c, and a function that creates fibers with the body `$body` in the
+/// first slots.
 const IMPORTS: &str = r#"
     (import "fiber" "start" (func $start (param funcref)))
     (import "fiber" "grow" (func $grow (param i32) (result i32)))
@@ -26,7 +26,7 @@ const IMPORTS: &str = r#"
         (br_if $more (i32.lt_u (local.get $slot) (local.get $slots)))))
 "#;
 
-/// Runs the function `run` of a module that has the imports and this.
+/// Runs the function `run` of a module with the imports and these fields.
 fn run(name: &str, module: &str, arguments: &[&str]) -> Outcome {
     let path = file(&format!("c-fibers-{name}.wat"), format!("(module {IMPORTS} {module})"));
     let mut command = vec!["run", "--preload", LIBRARY, "--invoke", "run", &*path];
@@ -55,7 +55,7 @@ fn a_generator_yields_and_returns() {
 }
 
 #[test]
-fn a_value_goes_into_a_fiber_that_waits() {
+fn resume_passes_a_value_to_yield() {
     let module = r#"
         (func $body (param $n i32) (result i32)
           (i32.add (local.get $n) (call $yield (i32.const 0) (i32.const 0))))
@@ -66,8 +66,8 @@ fn a_value_goes_into_a_fiber_that_waits() {
     run("value", module, &[]).prints("42\n");
 }
 
-/// Two fibers, 0 and 1, switch to each other and count; the one that ends returns
-/// to who resumed the first.
+/// Two fibers, 0 and 1, switch to each other and count. The fiber that ends returns to the
+/// code that resumed the first.
 #[test]
 fn fibers_switch_to_each_other() {
     let module = r#"
@@ -87,8 +87,8 @@ fn fibers_switch_to_each_other() {
     run("switch", module, &[]).prints("1001\n");
 }
 
-/// A fiber that was switched to yields: the next resume of its own slot goes on
-/// there, and the fiber that had switched waits in its slot.
+/// A fiber that another fiber switched to yields. Resuming its slot continues it, and resuming
+/// the slot of the other fiber continues that one.
 #[test]
 fn each_fiber_waits_in_its_own_slot() {
     let module = r#"
@@ -123,7 +123,7 @@ fn a_fiber_resumes_another() {
 }
 
 #[test]
-fn fibers_that_were_dropped_or_have_ended_cannot_go_on() {
+fn dropped_and_ended_fibers_cannot_be_resumed() {
     let module = r#"
         (func $body (param i32) (result i32) (i32.const 1))
         (func (export "run") (param $drop i32) (result i32)

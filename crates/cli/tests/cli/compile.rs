@@ -1,4 +1,4 @@
-//! `ropewalk compile`, and what `ropewalk run` keeps.
+//! `ropewalk compile`, and the cache of `ropewalk run`.
 
 use crate::process::{absent, command, file, outcome, ropewalk};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 const TWO: &str = "(func (export \"two\") (result i32)\n  i32.const 2)";
 
 #[test]
-fn a_compiled_module_runs_as_the_module_does() {
+fn a_compiled_module_runs() {
     let module = file("compiled.wat", TWO);
     ropewalk(&["compile", &module]).prints("");
     let compiled = module.replace(".wat", ".cwasm");
@@ -30,7 +30,7 @@ fn a_damaged_file_is_refused() {
     ropewalk(&["compile", &module, "-o", &output]).prints("");
     let bytes = fs::read(&output).unwrap();
     let run = || ropewalk(&["run", "--invoke", "two", &output]);
-    // In the head, in the settings, and in the code, which begins at the second page.
+    // In the header, in the settings, and in the code, which begins at the second page.
     for (at, message) in [
         (40, "it is damaged: the checksum of its header does not match"),
         (600, "it is damaged: a checksum does not match its contents"),
@@ -46,8 +46,9 @@ fn a_damaged_file_is_refused() {
 }
 
 #[test]
-fn the_standard_input_needs_a_place_for_what_is_compiled() {
-    ropewalk(&["compile", "-"]).fails(1, &["say with -o where to write it"]);
+fn compiling_the_standard_input_needs_an_output() {
+    ropewalk(&["compile", "-"])
+        .fails(1, &["reading from standard input: use -o to name the output"]);
 }
 
 #[test]
@@ -55,17 +56,17 @@ fn a_program_is_compiled_once() {
     let module = file("cached.wat", TWO);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cached");
     let _ = fs::remove_dir_all(&folder);
-    let kept = || fs::read_dir(folder.join("ropewalk")).map_or(0, Iterator::count);
+    let cached = || fs::read_dir(folder.join("ropewalk")).map_or(0, Iterator::count);
     let run = |options: &[&str]| {
         let arguments = [&["run", "--invoke", "two"], options, &[&module]].concat();
         let output = command(&arguments).env("XDG_CACHE_HOME", &folder).output();
         outcome(output.expect("the command starts")).prints("2\n");
     };
     run(&["--no-cache"]);
-    assert_eq!(kept(), 0);
+    assert_eq!(cached(), 0);
     for _ in 0..2 {
         run(&[]);
-        assert_eq!(kept(), 1);
+        assert_eq!(cached(), 1);
     }
 }
 
@@ -104,39 +105,39 @@ fn a_compiled_module_runs_with_every_option() {
     ropewalk(&["replay", "--trace", &trace, &tape]).prints("2\n");
     let at = ropewalk(&["replay", "--at", "2", &tape]);
     assert!(at.stdout.starts_with("after event 2: "), "{at:?}");
-    // The place in the text is known all the same.
+    // Source positions are known.
     let outcome = ropewalk(&["run", "--timeout", "60", "--invoke", "fail", &compiled]);
     outcome.fails(134, &["compiled-options.wat:11:6: m!fail"]);
 }
 
 #[test]
-fn a_compiled_module_is_compiled_anew_only_once() {
-    let module = file("compiled-anew.wat", TWO);
+fn a_compiled_module_is_recompiled_only_once() {
+    let module = file("recompiled.wat", TWO);
     ropewalk(&["compile", &module]).prints("");
     let compiled = module.replace(".wat", ".cwasm");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled-anew");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recompiled");
     let _ = fs::remove_dir_all(&folder);
-    let kept = || fs::read_dir(folder.join("ropewalk")).map_or(0, Iterator::count);
+    let cached = || fs::read_dir(folder.join("ropewalk")).map_or(0, Iterator::count);
     for (options, count) in [(&[][..], 0), (&["--fuel", "100"], 1), (&["--fuel", "100"], 1)] {
         let arguments = [&["run", "--invoke", "two"], options, &[&compiled]].concat();
         let output = command(&arguments).env("XDG_CACHE_HOME", &folder).output();
         outcome(output.expect("the command starts")).prints("2\n");
-        assert_eq!(kept(), count, "{options:?}");
+        assert_eq!(cached(), count, "{options:?}");
     }
 }
 
 #[test]
-fn a_compiled_module_is_no_text_and_no_binary() {
+fn validate_and_lower_refuse_compiled_modules() {
     let module = file("compiled-already.wat", TWO);
     ropewalk(&["compile", &module]).prints("");
     let compiled = module.replace(".wat", ".cwasm");
-    let says = ["compiled-already.cwasm is compiled already", "ropewalk run", "compiled from"];
+    let says = ["compiled-already.cwasm is already compiled", "ropewalk run", "compiled from"];
     ropewalk(&["validate", &compiled]).fails(1, &says);
     ropewalk(&["lower", &compiled]).fails(1, &says);
 }
 
 #[test]
-fn any_number_of_processes_share_what_is_compiled() {
+fn processes_share_the_cache() {
     let functions: String =
         (0..200).map(|n| format!("(func (result i32) i32.const {n})")).collect();
     let module = file("shared.wat", format!("(module {functions} {TWO})"));
@@ -152,11 +153,11 @@ fn any_number_of_processes_share_what_is_compiled() {
         for child in running {
             outcome(child.unwrap().wait_with_output().unwrap()).prints("2\n");
         }
-        let kept = fs::read_dir(folder.join("ropewalk")).unwrap();
-        let kept: Vec<_> = kept.map(|entry| entry.unwrap().path()).collect();
-        assert_eq!(kept.len(), 1, "{kept:?}");
-        assert_eq!(kept[0].extension().unwrap(), "cwasm");
-        // What is damaged is made anew, whoever finds it.
-        fs::write(&kept[0], "damaged").unwrap();
+        let cached = fs::read_dir(folder.join("ropewalk")).unwrap();
+        let cached: Vec<_> = cached.map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(cached.len(), 1, "{cached:?}");
+        assert_eq!(cached[0].extension().unwrap(), "cwasm");
+        // The process that finds a damaged file replaces it.
+        fs::write(&cached[0], "damaged").unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! Every example says how to run it and what it prints, and does so.
+//! Runs the examples as their comments say, and compares what they print.
 //!
 //! The comment at the head of an example has lines like
 //!
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::process::{root, ropewalk};
 
-/// A command, and what it prints.
+/// A command and its output.
 pub struct Claim {
     pub arguments: Vec<String>,
     pub output: String,
@@ -36,7 +36,7 @@ pub fn examples() -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "wat")).collect()
 }
 
-/// The claims in the comment that the example begins with.
+/// The claims in the comment at the head of an example.
 pub fn claims(example: &Path) -> Vec<Claim> {
     let text = fs::read_to_string(example).expect("the example is text");
     let mut claims: Vec<Claim> = Vec::new();

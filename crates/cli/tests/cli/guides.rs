@@ -1,10 +1,10 @@
-//! Follows the guides in `docs/guides`: writes the files that they show, runs the
-//! commands that they give, and compares what they say is printed.
+//! Follows the guides in `docs/guides`: writes their files, runs their commands, and compares
+//! the output.
 //!
 //! A block of code whose first line names a file, as in `` ```c hello.c ``, is that file.
-//! A block of `sh` is commands, and the block of `text` after it is what they print. A
-//! guide is followed as far as its tools are there, and the test says how far. One that fetches
-//! packages is not, unless `ROPEWALK_FETCH` is set, since a registry may be slow or away.
+//! A block of `sh` contains commands, and the block of `text` after it their output. A guide is
+//! followed until a tool is missing, which the test reports. A guide that fetches packages is
+//! followed only if `ROPEWALK_FETCH` is set, since a registry may be slow or unavailable.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -33,14 +33,14 @@ fn blocks(guide: &str) -> Vec<Block> {
     blocks
 }
 
-/// Whether all tools of some commands are there, in these directories.
+/// Whether the tools that commands use are in these directories.
 fn have_tools(commands: &str, path: &str) -> bool {
     let is_there = |tool: &str| path.split(':').any(|folder| Path::new(folder).join(tool).exists());
     tools(commands).into_iter().all(is_there)
 }
 
-/// The programs that some commands run: the first words, but for those that belong to the
-/// shell, and for functions that the commands define.
+/// The programs that commands run: the first words, except shell keywords, assignments and
+/// functions that the commands define.
 fn tools(commands: &str) -> Vec<&str> {
     let defines = |word: &str| commands.contains(&format!("{word}()"));
     let of_shell = |word: &str| {
@@ -60,15 +60,15 @@ fn the_tools_of_commands_are_the_programs_that_they_run() {
     assert_eq!(tools(commands), ["mvn", "java", "sort"]);
 }
 
-/// Where commands are looked for: this one first.
+/// The search path for commands, which begins with the folder of `ropewalk`.
 fn path() -> String {
     let own = Path::new(env!("CARGO_BIN_EXE_ropewalk")).parent().expect("a folder");
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
     with_zig(path, &scratch("zig of Python"))
 }
 
-/// Directories in which `zig` is found, if it is not there but its package for Python is, as the
-/// guides say: the folder gets a command that is called so.
+/// A search path that contains `zig`. If only its Python package is installed, `folder` gets a
+/// script named `zig` that runs the package.
 fn with_zig(path: String, folder: &Path) -> String {
     let python = |script: &str| {
         let mut shell = Command::new("/bin/sh");
@@ -84,7 +84,7 @@ fn with_zig(path: String, folder: &Path) -> String {
 }
 
 #[test]
-fn zig_is_found_as_a_package_of_python_too() {
+fn zig_is_found_as_a_python_package() {
     let (tools, folder) = (scratch("a Python with zig"), scratch("zig for the test"));
     let python = tools.join("python3");
     let zig = |path: &str| {
@@ -92,7 +92,7 @@ fn zig_is_found_as_a_package_of_python_too() {
         String::from_utf8(output.expect("a shell").stdout).expect("text")
     };
     let path = tools.display().to_string();
-    // No Python, one without the package, and one with it.
+    // No Python, Python without the package, and with it.
     assert_eq!(with_zig(path.clone(), &folder), path);
     for (script, printed) in [("exit 1", ""), ("echo $*", "-m ziglang version\n")] {
         std::fs::write(&python, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -131,7 +131,7 @@ fn follow(name: &str) {
     assert!(printed.is_none(), "{name} does not say what its last commands print");
 }
 
-/// What commands print, none of which fails.
+/// Runs commands, which must succeed; returns their output.
 fn run(commands: &str, folder: &Path, path: &str) -> String {
     let script = format!("exec 2>&1\n{commands}");
     let mut shell = Command::new("sh");
@@ -143,7 +143,7 @@ fn run(commands: &str, folder: &Path, path: &str) -> String {
     text
 }
 
-/// A folder with nothing in it.
+/// An empty folder.
 fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guides").join(name);
     if folder.exists() {
@@ -160,7 +160,7 @@ fn guides() -> Vec<String> {
 }
 
 #[test]
-fn guides_do_what_they_say() {
+fn guides_work() {
     for name in guides() {
         follow(&name);
     }

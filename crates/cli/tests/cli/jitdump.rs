@@ -1,9 +1,9 @@
-//! `ropewalk run --jitdump`: the file is read as `perf` reads it.
+//! `ropewalk run --jitdump`: parses the file as `perf` does.
 
 use crate::process::{absent, command, file, ropewalk};
 use std::process::Stdio;
 
-/// Takes numbers and names off bytes.
+/// Parses numbers and names.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -29,7 +29,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// A function of a file, with the lines that were said before it.
+/// A function with its line table, which precedes it in the file.
 #[derive(Debug)]
 struct Function {
     name: String,
@@ -57,7 +57,7 @@ fn read(bytes: &[u8]) -> Dump {
     let mut lines = Vec::new();
     let mut rest = Bytes(&bytes[40..]);
     while !rest.0.is_empty() {
-        assert!(!dump.is_closed, "nothing comes after the end");
+        assert!(!dump.is_closed, "no record follows the last one");
         let mut record = Bytes(rest.0);
         let (kind, length, at) = (record.u32(), record.u32(), record.u64());
         let mut record = Bytes(&rest.take(length as usize)[16..]);
@@ -69,7 +69,7 @@ fn read(bytes: &[u8]) -> Dump {
             3 => dump.is_closed = true,
             other => panic!("a record of kind {other}"),
         }
-        assert!(record.0.is_empty(), "a record is as long as it says");
+        assert!(record.0.is_empty(), "the length of a record matches its contents");
     }
     dump
 }
@@ -107,7 +107,7 @@ const PROGRAM: &str = "\
   (func $spin (export \"spin\") (loop $l (br $l))))";
 
 #[test]
-fn perf_is_told_of_functions_with_their_code_and_lines() {
+fn the_file_has_functions_with_code_and_lines() {
     let path = file("jitdump.wat", PROGRAM);
     let folder = absent("jitdump");
     std::fs::create_dir_all(&folder).unwrap();
@@ -127,7 +127,7 @@ fn perf_is_told_of_functions_with_their_code_and_lines() {
         let range = *address..*address + code.len() as u64;
         assert!(lines.iter().all(|(at, _, in_file)| range.contains(at) && *in_file == path));
         assert!(lines.is_sorted_by_key(|(at, ..)| *at));
-        assert_eq!(lines[0].0, *address, "all of it has lines");
+        assert_eq!(lines[0].0, *address, "the line table begins at the first instruction");
         let mut lines: Vec<u32> = lines.iter().map(|(_, line, _)| *line).collect();
         lines.sort_unstable();
         lines.dedup();
@@ -136,12 +136,12 @@ fn perf_is_told_of_functions_with_their_code_and_lines() {
     assert_eq!(lines("wasm m!body"), [5, 6]);
     assert_eq!(lines("wasm m!run"), [9]);
     assert!(named("wasm trampoline").lines.is_empty());
-    // Each begins with `push rbp` and `mov rbp, rsp`.
+    // All functions begin with `push rbp` and `mov rbp, rsp`.
     assert!(dump.functions.iter().all(|f| f.code.starts_with(&[0x55, 0x48, 0x89, 0xe5])));
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_an_error() {
+fn a_missing_folder_is_an_error() {
     let path = file("jitdump-nowhere.wat", PROGRAM);
     let outcome = ropewalk(&["run", "--invoke", "run", "--jitdump", "/nowhere", &path]);
     outcome.fails(1, &["cannot write to the folder /nowhere"]);

@@ -40,7 +40,7 @@ fn text_is_printed_as_standard_text() {
 }
 
 #[test]
-fn text_without_dialect_forms_stays_as_it_is() {
+fn standard_text_is_not_changed() {
     let text = "(module ;; nothing but\n  (@custom \"a\" \"b\") (func (; standard ;) $task))\n";
     let source = file("lower-standard.wat", text);
     ropewalk(&["lower", &source]).prints(text);
@@ -50,7 +50,7 @@ fn text_without_dialect_forms_stays_as_it_is() {
 }
 
 #[test]
-fn the_extension_says_the_format() {
+fn the_extension_selects_the_format() {
     let source = file("lower-squares.wat", SQUARES);
     let text = file("lower-squares-output.wat", "");
     let binary = file("lower-squares-output.wasm", "");
@@ -72,7 +72,7 @@ fn binaries_are_printed() {
     let printed = ropewalk(&["lower", &binary]);
     assert_eq!(printed.code, Some(0), "{printed:?}");
     assert!(printed.stdout.contains("(import \"ropewalk:task\" \"suspend\""), "{printed:?}");
-    // What was printed is the same module, and stays as it is.
+    // The printed text is the same module, and lowering does not change it.
     let again = file("lower-print-again.wat", &printed.stdout);
     ropewalk(&["lower", &again]).prints(&printed.stdout);
     ropewalk(&["run", "--invoke", "f", &again]).prints("9\n");

@@ -1,15 +1,15 @@
-//! Tests of the command as a process: what it prints, and how it ends.
+//! Tests of the command as a process: its output and exit codes.
 
 mod c_fibers;
 mod compile;
 mod examples;
+mod failure;
 mod guides;
 mod jitdump;
 mod lower;
 mod messages;
 mod outputs;
 mod pipe;
-mod post_mortem;
 mod process;
 mod profiling;
 mod replay;

@@ -1,4 +1,4 @@
-//! How messages look: colours, lines around the place, binaries as text, values of the heap.
+//! The form of messages: colors, source lines, listings of binaries, objects.
 
 use crate::process::{absent, command, file, outcome, ropewalk};
 
@@ -10,7 +10,7 @@ const INVALID: &str = "\
 ";
 
 #[test]
-fn the_lines_around_the_place_are_shown() {
+fn source_lines_around_an_error_are_shown() {
     let path = file("messages-around.wat", INVALID);
     let says = format!(
         "\
@@ -29,7 +29,7 @@ error: type mismatch: expected i32, found i64
 }
 
 #[test]
-fn the_place_in_a_binary_is_printed_and_marked() {
+fn instructions_around_an_error_in_a_binary_are_shown() {
     let encoded = ropewalk_text::Text::parse(INVALID).expect("it can be read");
     let path = file("messages-binary.wasm", encoded.binary());
     let says = format!(
@@ -51,8 +51,8 @@ error: {path}: type mismatch: expected i32, found i64 (at offset 0x1c, in functi
     }
 }
 
-/// A module of three functions, of which the second has some instructions, and a name section
-/// or something else at its end.
+/// A binary with three functions. `instructions` is the body of the second one, `end` the last
+/// section.
 fn with_second_body(instructions: &[u8], end: &[u8]) -> Vec<u8> {
     let body = |code: &[u8]| [&[code.len() as u8 + 1, 0], code].concat();
     let bodies = [body(b"\x41\x01\x1a\x0b"), body(instructions), body(b"\x01\x0b")].concat();
@@ -63,7 +63,7 @@ fn with_second_body(instructions: &[u8], end: &[u8]) -> Vec<u8> {
 const NAMES: &[u8] = b"\0\x17\x04name\x01\x10\x02\0\x05first\x01\x06second";
 
 #[test]
-fn a_malformed_binary_is_printed_up_to_what_is_wrong() {
+fn a_malformed_binary_is_printed_up_to_the_error() {
     let before = "
  0x1e |   (func $second (;1;) (type 0)
  0x1f |     i32.const 2
@@ -129,7 +129,7 @@ fn a_malformed_binary_is_printed_up_to_what_is_wrong() {
 }
 
 #[test]
-fn an_invalid_binary_is_listed_up_to_what_is_wrong() {
+fn an_invalid_binary_is_printed_up_to_the_error() {
     let binary = with_second_body(b"\x41\x02\x1a\x1a\x0b", NAMES);
     let path = file("messages-listed.wasm", &binary);
     let outcome = ropewalk(&["lower", "--offsets", &path]);
@@ -155,8 +155,8 @@ fn offsets_of_instructions_are_printed() {
 }
 
 #[test]
-fn colours_are_for_terminals_and_for_those_who_want_them() {
-    let path = file("messages-colours.wat", INVALID);
+fn colors_depend_on_the_terminal_and_the_environment() {
+    let path = file("messages-colors.wat", INVALID);
     let stderr = |variables: &[(&str, &str)]| {
         let mut command = command(&["validate", &path]);
         command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").envs(variables.iter().copied());
@@ -164,13 +164,13 @@ fn colours_are_for_terminals_and_for_those_who_want_them() {
     };
     let plain = stderr(&[]);
     assert!(!plain.contains('\x1b'), "{plain:?}");
-    let coloured = stderr(&[("CLICOLOR_FORCE", "1")]);
-    assert!(coloured.starts_with("\x1b["), "{coloured:?}");
+    let colored = stderr(&[("CLICOLOR_FORCE", "1")]);
+    assert!(colored.starts_with("\x1b["), "{colored:?}");
     assert_eq!(stderr(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]), plain);
 }
 
 #[test]
-fn objects_are_printed_with_what_is_in_them() {
+fn objects_are_printed_with_their_contents() {
     let module = r#"(module
       (type $bytes (array i8)) (type $numbers (array f32))
       (type $node (struct (field i32) (field (ref null $node)) (field anyref) (field i16)))
@@ -224,7 +224,7 @@ fn fields_are_printed_with_their_names() {
     let shown = "(struct $x (i32.const 1) (f64.const 0.5) \
                  $next (struct $from (i64.const 2) $to (i64.const 3)))\n";
     ropewalk(&["run", "--invoke", "point", &path]).prints(shown);
-    // Of a binary, they are in the name section.
+    // A binary has them in the name section.
     let binary = absent("messages-fields.wasm");
     let buffer = wast::parser::ParseBuffer::new(module).unwrap();
     let encoded = wast::parser::parse::<wast::Wat<'_>>(&buffer).unwrap().encode().unwrap();
@@ -245,7 +245,7 @@ fn an_uncaught_exception_shows_its_objects() {
 }
 
 #[test]
-fn a_recursion_is_folded() {
+fn recursion_is_folded() {
     let module = "\
 (module $m (memory 1)
   (func $even (param i32) (result i32)
@@ -292,15 +292,15 @@ wasm backtrace:
     let endless = ropewalk(&["run", "--invoke", "endless", &path]);
     endless.fails(134, &["      ... the same frame "]);
     assert!(endless.stderr.contains(" times more\n"), "{}", endless.stderr);
-    let help = "\nhelp: --stack-size gives each stack more room, such as 1G\n";
+    let help = "\nhelp: use --stack-size to allow larger stacks, such as 1G\n";
     assert!(endless.stderr.ends_with(help), "{}", endless.stderr);
 }
 
-/// What clears a terminal, sets its title and turns a line around, in the text format.
+/// Sequences that clear a terminal, set its title and reverse a line, in the text format.
 const HOSTILE: &str = "\\1b[2J\\1b]0;pwned\\07\\u{202e}\\u{9b}1m";
 
 #[test]
-fn names_of_a_module_do_not_reach_the_terminal_as_commands() {
+fn control_characters_in_names_are_escaped() {
     let plain = "\\u{1b}[2J\\u{1b}]0;pwned\\u{7}\\u{202e}\\u{9b}1m";
     let import = format!(r#"(import "{HOSTILE}" "{HOSTILE}\0aerror: no" (func))"#);
     let export = format!(r#"(func (export "{HOSTILE}"))"#);
@@ -332,15 +332,15 @@ fn names_of_a_module_do_not_reach_the_terminal_as_commands() {
         assert!(found.stderr.chars().all(is_safe), "{found:?}");
         assert!(found.stderr.contains(plain), "{found:?}");
         assert!(!found.stderr.contains("\nerror: no"), "{found:?}");
-        // The command's own colours are there nevertheless, and nothing but these.
-        let coloured = outcome(command.env("CLICOLOR_FORCE", "1").output().unwrap()).stderr;
-        assert!(coloured.starts_with("\x1b["), "{coloured:?}");
-        assert!(!coloured.contains("\x1b[2J") && !coloured.contains("\x1b]"), "{coloured:?}");
+        // Only the command's own escape sequences for colors remain.
+        let colored = outcome(command.env("CLICOLOR_FORCE", "1").output().unwrap()).stderr;
+        assert!(colored.starts_with("\x1b["), "{colored:?}");
+        assert!(!colored.contains("\x1b[2J") && !colored.contains("\x1b]"), "{colored:?}");
     }
 }
 
 #[test]
-fn what_a_program_writes_is_not_touched() {
+fn output_of_a_program_is_not_escaped() {
     let module = r#"(module
       (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
       (memory (export "memory") 1)
@@ -350,9 +350,8 @@ fn what_a_program_writes_is_not_touched() {
     ropewalk(&["run", &file("messages-own.wat", module)]).prints("\x1b[2J");
 }
 
-/// What ends for a limit, or for what can be mended, says what to do.
 #[test]
-fn errors_say_what_helps() {
+fn errors_have_hints() {
     let module = "\
 (module
   (type $f (func)) (type $k (cont $f)) (type $tasks (task))
@@ -373,10 +372,28 @@ fn errors_say_what_helps() {
 ";
     let path = file("messages-help.wat", module);
     for (options, function, code, says, helps) in [
-        (&["--fuel", "1000"][..], "loops", 134, "out of fuel", "--fuel gives it more"),
-        (&["--timeout", "50ms"], "loops", 134, "did not end within 50ms", "--timeout gives it"),
-        (&["--stack-size", "64K"], "deep", 134, "call stack exhausted", "--stack-size gives each"),
-        (&[], "suspends", 134, "unhandled tag: $stop", "`(on $tag $label)`, has to be around it"),
+        (&["--fuel", "1000"][..], "loops", 134, "out of fuel", "--fuel sets the limit"),
+        (
+            &["--timeout", "50ms"],
+            "loops",
+            134,
+            "did not end within 50ms",
+            "--timeout sets the time limit",
+        ),
+        (
+            &["--stack-size", "64K"],
+            "deep",
+            134,
+            "call stack exhausted",
+            "use --stack-size to allow",
+        ),
+        (
+            &[],
+            "suspends",
+            134,
+            "unhandled tag: $stop",
+            "resume the stack with a clause `(on $tag $label)`",
+        ),
         (&[], "throws", 1, "uncaught exception: $wrong", "`(catch $tag $label)`"),
         (
             &[],

@@ -1,5 +1,4 @@
-//! What the command writes, wherever that is: files that are in use, links, pipes, and what is
-//! read at the same time.
+//! Output files: files in use, links, pipes, and outputs that are also inputs.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -11,7 +10,7 @@ use crate::process::{absent, command, file, outcome, ropewalk};
 
 const TWO: &str = "(func (export \"two\") (result i32) (i32.const 2))";
 
-/// A folder for a test, with nothing in it.
+/// An empty folder for a test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -27,7 +26,8 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Prints a line, waits until its standard input ends, and then calls what was not called before.
+/// Prints a line, waits for the end of its standard input, then calls a function that has not run
+/// before.
 const LATE: &str = r#"(module
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
   (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
@@ -43,7 +43,7 @@ const LATE: &str = r#"(module
   (func $late (param i32) (result i32) (i32.mul (local.get 0) (i32.const 2))))"#;
 
 #[test]
-fn a_compiled_module_that_runs_is_replaced_and_not_changed() {
+fn a_running_compiled_module_is_replaced_and_not_changed() {
     let (late, two) = (file("outputs-late.wat", LATE), file("outputs-two.wat", TWO));
     let compiled = absent("outputs-late.cwasm");
     ropewalk(&["compile", &late, "-o", &compiled]).prints("");
@@ -64,7 +64,7 @@ fn a_compiled_module_that_runs_is_replaced_and_not_changed() {
 }
 
 #[test]
-fn nothing_is_written_over_what_is_read() {
+fn inputs_are_not_overwritten() {
     let folder = folder("outputs-itself");
     let text = r#"(func (export "_start"))"#;
     let module = folder.join("module.wat");
@@ -73,7 +73,7 @@ fn nothing_is_written_over_what_is_read() {
     fs::hard_link(&module, folder.join("same.wat")).unwrap();
     let refused = |arguments: &[&str]| {
         let outcome = outcome(command(arguments).current_dir(&folder).output().unwrap());
-        outcome.fails(1, &["would overwrite", "which is read: name another file"]);
+        outcome.fails(1, &["would overwrite the input", "choose another file"]);
         assert_eq!(fs::read_to_string(&module).unwrap(), text, "{arguments:?}");
     };
     for output in ["module.wat", "./module.wat", "link.wat", "same.wat"] {
@@ -86,17 +86,17 @@ fn nothing_is_written_over_what_is_read() {
     }
     fs::write(folder.join("program.wat"), text).unwrap();
     refused(&["run", "--trace", "module.wat", "--preload", "m=module.wat", "program.wat"]);
-    // By default, one that is compiled would become itself.
+    // The default output of a compiled module is the module itself.
     ropewalk(&["compile", folder.join("program.wat").to_str().unwrap()]).prints("");
     refused(&["compile", "program.cwasm"]);
-    // A recording is read, too.
+    // A recording is an input, too.
     let run = ["run", "--record", "tape", "program.wat"];
     outcome(command(&run).current_dir(&folder).output().unwrap()).prints("");
     refused(&["replay", "--trace", "tape", "tape"]);
 }
 
 #[test]
-fn two_outputs_have_two_files() {
+fn outputs_must_be_different_files() {
     let folder = folder("outputs-two");
     let module = file("outputs-both.wat", "(func (export \"_start\"))");
     symlink("trace", folder.join("link")).unwrap();
@@ -109,7 +109,7 @@ fn two_outputs_have_two_files() {
 }
 
 #[test]
-fn links_are_followed_and_permissions_kept() {
+fn links_are_followed_and_permissions_are_kept() {
     let folder = folder("outputs-links");
     let module = file("outputs-link.wat", TWO);
     let at = |name: &str| folder.join(name).into_os_string().into_string().unwrap();
@@ -123,7 +123,11 @@ fn links_are_followed_and_permissions_kept() {
         ropewalk(&["run", "--invoke", "two", &at(target)]).prints("2\n");
     }
     assert_eq!(fs::metadata(at("target")).unwrap().mode() & 0o777, 0o600);
-    assert_eq!(names(&folder), ["absent", "dangling", "link", "target"], "nothing else is left");
+    assert_eq!(
+        names(&folder),
+        ["absent", "dangling", "link", "target"],
+        "no temporary file remains"
+    );
 }
 
 /// Runs the command with bytes as its standard input.
@@ -139,7 +143,7 @@ fn with_bytes(arguments: &[&str], input: &[u8]) -> Output {
 }
 
 #[test]
-fn a_dash_and_the_kernel_s_name_are_the_standard_output() {
+fn a_dash_and_dev_stdout_are_the_standard_output() {
     let folder = folder("outputs-dash");
     let module = file("outputs-dash.wat", TWO);
     let mut compiled = Vec::new();
@@ -149,13 +153,13 @@ fn a_dash_and_the_kernel_s_name_are_the_standard_output() {
         let ran = outcome(with_bytes(&["run", "--invoke", "two", "-"], &compiled));
         ran.prints("2\n");
     }
-    // It is compiled anew, if there must be other code.
+    // The module is compiled again if options need other code.
     let run = ["run", "--timeout", "60", "--invoke", "two", "-"];
     outcome(with_bytes(&run, &compiled)).prints("2\n");
     let lower = command(&["lower", &module, "-o", "-"]).current_dir(&folder).output().unwrap();
     outcome(lower).prints(&format!("{TWO}\n"));
     assert_eq!(names(&folder), [""; 0]);
-    // Also where that is a file, which is not replaced.
+    // A file that the standard output goes to is not replaced.
     let path = folder.join("redirected");
     for output in ["-", "/dev/stdout", "/dev/fd/1"] {
         let redirected = fs::File::create(&path).unwrap();
@@ -168,7 +172,7 @@ fn a_dash_and_the_kernel_s_name_are_the_standard_output() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said_before_the_program_runs() {
+fn unwritable_outputs_are_errors_before_the_program_runs() {
     let module = r#"(func (export "run") (result i32) (i32.const 7))"#;
     let module = file("outputs-nowhere.wat", module);
     for (option, what) in [
@@ -189,7 +193,7 @@ fn what_cannot_be_written_is_said_before_the_program_runs() {
 }
 
 #[test]
-fn what_cannot_be_written_in_the_end_changes_no_code_of_a_trap() {
+fn failures_to_write_outputs_keep_the_exit_code_of_a_trap() {
     let module = r#"(module
         (func (export "fail") (unreachable))
         (func (export "run") (result i32) (i32.const 7)))"#;
@@ -204,7 +208,7 @@ fn what_cannot_be_written_in_the_end_changes_no_code_of_a_trap() {
         "cannot write the trace /dev/full: No space left",
     ];
     run("fail").fails(134, &says);
-    // Results are not lost, but it is no success.
+    // Results are printed, but the exit code is that of an error.
     let outcome = run("run");
     assert_eq!((outcome.code, &*outcome.stdout), (Some(1), "7\n"), "{outcome:?}");
     assert!(outcome.stderr.contains("cannot write the trace /dev/full"), "{outcome:?}");

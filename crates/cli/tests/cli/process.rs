@@ -1,10 +1,10 @@
-//! Runs the command and looks at what it leaves behind.
+//! Runs the command and checks its output.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What a run of the command left behind.
+/// The exit code and the output of a process.
 #[derive(Debug)]
 pub struct Outcome {
     pub code: Option<i32>,
@@ -13,7 +13,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The run succeeded, printed this, and no error.
+    /// Fails unless the process succeeded and printed this, and no error.
     #[track_caller]
     pub fn prints(&self, stdout: &str) {
         assert_eq!(self.code, Some(0), "{self:?}");
@@ -21,8 +21,8 @@ impl Outcome {
         assert_eq!(self.stderr, "", "{self:?}");
     }
 
-    /// The run failed with this exit code, printed nothing but an error, and
-    /// the error says all of this.
+    /// Fails unless the process ended with this exit code and printed only an error that
+    /// contains all of this.
     #[track_caller]
     pub fn fails(&self, code: i32, says: &[&str]) {
         assert_eq!(self.code, Some(code), "{self:?}");
@@ -38,7 +38,6 @@ pub fn ropewalk(arguments: &[&str]) -> Outcome {
     outcome(command(arguments).output().expect("the command starts"))
 }
 
-/// What is left of a process.
 pub fn outcome(output: Output) -> Outcome {
     Outcome {
         code: output.status.code(),
@@ -56,16 +55,26 @@ pub fn with_input(arguments: &[&str], input: &str) -> Outcome {
         .spawn()
         .expect("the command starts");
     let mut stdin = child.stdin.take().expect("it is a pipe");
-    stdin.write_all(input.as_bytes()).expect("the command reads it");
+    stdin.write_all(input.as_bytes()).expect("the command reads its input");
     drop(stdin);
     outcome(child.wait_with_output().expect("the command ends"))
+}
+
+/// The subcommands in the output of `--help`, without `help`.
+pub fn subcommands() -> Vec<String> {
+    let help = ropewalk(&["--help"]).stdout;
+    let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    let names = lines.filter(|line| !line[2..].starts_with(' '));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
 /// The command, not started yet.
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
     command.args(arguments).current_dir(root()).stdin(Stdio::null());
-    // Without a home there is no cache of compiled modules.
+    // Without a home directory there is no cache of compiled modules.
     command.env_remove("HOME").env_remove("XDG_CACHE_HOME");
     command
 }
@@ -83,8 +92,8 @@ pub fn file(name: &str, contents: impl AsRef<[u8]>) -> String {
     path.into_os_string().into_string().expect("the path is text")
 }
 
-/// Where a file is that is to be written in the directory for tests, and is not there yet. The
-/// name must be unique among all tests.
+/// The path of a file in the directory for tests that does not exist yet. The name must be
+/// unique among all tests.
 pub fn absent(name: &str) -> String {
     let path = file(name, "");
     std::fs::remove_file(&path).expect("it was just written");

@@ -20,14 +20,14 @@ fn folded_stacks_go_through_parents() {
     let profile = absent("profiling.folded");
     ropewalk(&["run", "--invoke", "run", "--profile", &profile, &path]).prints("");
     let folded = std::fs::read_to_string(profile).unwrap();
-    // Some may be taken while the continuation is made.
+    // Some samples may be taken before the continuation runs.
     let count = |line: &str| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap();
     let most = folded.lines().max_by_key(|line| count(line)).unwrap();
     assert!(most.starts_with("m!run;m!body;m!spin "), "{folded}");
 }
 
 #[test]
-fn json_has_a_sample_for_each_time() {
+fn json_has_samples_at_the_interval() {
     let path = file("profiling-json.wat", SPINS);
     let profile = absent("profiling.json");
     let arguments = ["run", "--invoke", "fail", "--profile-interval", "2ms", "--profile"];

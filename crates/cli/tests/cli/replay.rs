@@ -1,4 +1,4 @@
-//! Programs that are recorded, and run again.
+//! `ropewalk run --record` and `ropewalk replay`.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use ropewalk::traces::{Trace, What};
 
 use crate::process::{Outcome, command, file, outcome, ropewalk, with_input};
 
-/// A program that reads its standard input, prints it with a random number and the time, in
-/// characters, and ends with what it read first as its code.
+/// A program that reads its standard input, prints it with a random number and the time as
+/// letters, and exits with the first byte that it read.
 const PROGRAM: &str = r#"(module
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
   (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
@@ -50,7 +50,7 @@ fn recording(name: &str) -> String {
 }
 
 #[test]
-fn a_recorded_program_runs_again_just_so() {
+fn a_replay_repeats_the_recorded_run() {
     let program = file("replay-program.wat", PROGRAM);
     let tape = recording("replay-program.recording");
     let first = with_input(&["run", "--record", &tape, &program], "*text");
@@ -63,7 +63,7 @@ fn a_recorded_program_runs_again_just_so() {
         let again = (code, stdout, stderr);
         assert_eq!(again, (first.code, first.stdout.clone(), first.stderr.clone()));
     }
-    // From another directory, with the path of then.
+    // In another directory, with the path of the recorded run.
     let name = "target-relative.wat";
     let directory = Path::new(&program).parent().unwrap();
     file(name, PROGRAM);
@@ -75,7 +75,7 @@ fn a_recorded_program_runs_again_just_so() {
 }
 
 #[test]
-fn results_of_a_chosen_function_are_printed_again() {
+fn a_replay_prints_the_results_of_a_function() {
     let body = r#"(module
         (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
         (memory (export "memory") 1)
@@ -89,7 +89,7 @@ fn results_of_a_chosen_function_are_printed_again() {
 }
 
 #[test]
-fn a_trap_happens_again() {
+fn a_replay_repeats_a_trap() {
     let body = r#"(module
         (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
         (memory (export "memory") 1)
@@ -103,7 +103,7 @@ fn a_trap_happens_again() {
 }
 
 #[test]
-fn what_cannot_be_replayed_is_refused() {
+fn damaged_and_outdated_recordings_are_refused() {
     let program = file("replay-changes.wat", PROGRAM);
     let tape = recording("replay-changes.recording");
     let first = with_input(&["run", "--record", &tape, &program], "*");
@@ -116,7 +116,7 @@ fn what_cannot_be_replayed_is_refused() {
     ropewalk(&["replay", &tape]).fails(1, &["replay-changes.wat", changed]);
     file("replay-changes.wat", PROGRAM);
 
-    // The recording ends too early, wherever that is, or is none.
+    // The recording is truncated, or is another file.
     let cut = file("replay-cut.recording", &bytes[..bytes.len() - 1]);
     let shortened = ropewalk(&["replay", &cut]);
     assert_eq!(shortened.code, Some(1), "{shortened:?}");
@@ -125,17 +125,18 @@ fn what_cannot_be_replayed_is_refused() {
         let cut = file("replay-cut.recording", &bytes[..len]);
         ropewalk(&["replay", &cut]).fails(1, &["replay-cut.recording"]);
     }
-    ropewalk(&["replay", &program]).fails(1, &["is no recording", "ropewalk run --record"]);
+    ropewalk(&["replay", &program]).fails(1, &["is not a recording", "ropewalk run --record"]);
     ropewalk(&["replay", "missing.recording"]).fails(1, &["cannot read missing.recording"]);
     ropewalk(&["replay", "examples"]).fails(1, &["examples is a directory, not a file"]);
 
-    // The standard input cannot be read twice, and no pipe can.
+    // The standard input and pipes cannot be read twice.
     for input in ["-", "/dev/stdin"] {
-        ropewalk(&["run", "--record", &tape, input]).fails(1, &["could not be read again"]);
+        ropewalk(&["run", "--record", &tape, input])
+            .fails(1, &["`replay` could not read it again"]);
     }
 }
 
-/// Asks for a random number, and lets a generator suspend as often as its lowest bits say.
+/// A generator that suspends a random number of times.
 const SWITCHES: &str = r#"(module $m
   (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
   (type $f (func)) (type $c (cont $f)) (tag $yield (param i32))
@@ -174,7 +175,7 @@ fn a_replay_is_traced_and_shows_the_stacks_at_any_event() {
     let is_suspend = |what: &What| matches!(what, What::Suspend { values, .. } if values == "2");
     let second = whats(&replayed).iter().position(is_suspend).expect("it suspends twice") + 1;
 
-    // All stacks are shown at the event, each time the same ones.
+    // Each replay shows the same stacks at the event.
     let at = |event: usize| ropewalk(&["replay", "--at", &event.to_string(), &tape]);
     let suspended = at(second);
     assert_eq!((suspended.code, suspended.stderr.as_str()), (Some(0), ""), "{suspended:?}");
@@ -188,17 +189,17 @@ fn a_replay_is_traced_and_shows_the_stacks_at_any_event() {
     assert!(resumed.stdout.contains(": continuation, running"), "{resumed:?}");
     assert!(resumed.stdout.contains(": root, waiting"), "{resumed:?}");
 
-    // A trace up to there has its end.
+    // A trace up to the event is complete.
     ropewalk(&["replay", "--trace", &trace, "--at", &second.to_string(), &tape]);
     let reading = read(&trace);
     assert_eq!((reading.is_whole, reading.trace.events.len()), (true, second));
 
-    at(1_000_000).fails(1, &["the program has ended before event 1000000"]);
+    at(1_000_000).fails(1, &["the program ended before event 1000000"]);
     at(0).fails(1, &["--at"]);
 }
 
 #[test]
-fn a_byte_that_is_not_as_it_was_recorded_is_found_wherever_it_is() {
+fn a_changed_byte_of_a_recording_is_detected() {
     let program = file("replay-flips.wat", PROGRAM);
     let tape = recording("replay-flips.recording");
     let first = with_input(&["run", "--record", &tape, &program], "*");
@@ -210,12 +211,13 @@ fn a_byte_that_is_not_as_it_was_recorded_is_found_wherever_it_is() {
         let flipped = file("replay-flipped.recording", &flipped);
         let outcome = ropewalk(&["replay", &flipped]);
         assert_eq!(outcome.code, Some(1), "byte {at}: {outcome:?}");
-        let is_found = ["is damaged", "no recording"].iter().any(|it| outcome.stderr.contains(it));
+        let is_found =
+            ["is damaged", "not a recording"].iter().any(|it| outcome.stderr.contains(it));
         assert!(is_found, "byte {at}: {outcome:?}");
     }
 }
 
-/// A program that makes random numbers, prints a line and ends with a code.
+/// A program that asks for random numbers, prints a line and exits with a code.
 const ENDS: &str = r#"(module
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
   (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
@@ -230,17 +232,19 @@ const ENDS: &str = r#"(module
     (call $exit (i32.const CODE))))"#;
 
 #[test]
-fn a_recording_that_cannot_be_written_is_said_when_the_program_has_ended() {
+fn a_failure_to_write_a_recording_is_an_error_after_the_program() {
     for (ends, code) in [(0, 1), (7, 7)] {
         let program = file("replay-ends.wat", ENDS.replace("CODE", &ends.to_string()));
         let full = ropewalk(&["run", "--record", "/dev/full", &program]);
-        // What a recording begins with cannot be written.
+        // Its header cannot be written.
         full.fails(1, &["cannot write the recording /dev/full: No space left"]);
         let tape = recording("replay-ends.recording");
         let limited = ["run", "--max-recorded", "100K", "--record", &tape, &program];
         let limited = ropewalk(&limited);
         assert_eq!((limited.code, &*limited.stdout), (Some(code), "line\n"), "{limited:?}");
-        let says = format!("cannot write the recording {tape}: it is as large as --max-recorded");
+        let says = format!(
+            "cannot write the recording {tape}: it has reached the size that --max-recorded"
+        );
         assert!(limited.stderr.contains(&says), "{limited:?}");
         assert!(std::fs::metadata(&tape).unwrap().len() < (101 << 10));
         ropewalk(&["replay", &tape]).fails(1, &["the recording ends here, after 0 calls"]);

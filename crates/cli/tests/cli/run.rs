@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::process::{Outcome, absent, file, outcome, ropewalk, with_input};
+use crate::process::{Outcome, absent, file, outcome, ropewalk, subcommands, with_input};
 
 /// Runs `--invoke f` of a module that consists of this function.
 fn invoke(test: &str, func: &str, arguments: &[&str]) -> Outcome {
@@ -13,7 +13,7 @@ fn invoke(test: &str, func: &str, arguments: &[&str]) -> Outcome {
 
 /// Runs a function that returns its only parameter.
 fn echo(ty: &str, argument: &str) -> Outcome {
-    // The name of the file is unique: no two tests echo the same.
+    // No two tests echo the same argument, so the name of the file is unique.
     let test = format!("echo-{ty}-{}", argument.replace(['/', ':', ','], "_"));
     invoke(&test, &format!("(param {ty}) (result {ty}) local.get 0"), &[argument])
 }
@@ -38,7 +38,7 @@ fn integers_are_printed_as_signed() {
 }
 
 #[test]
-fn floats_are_printed_as_they_can_be_typed() {
+fn floats_are_printed_as_literals() {
     echo("f64", "-0.1").prints("-0.1\n");
     echo("f64", "1e300").prints("1e300\n");
     echo("f64", "-inf").prints("-inf\n");
@@ -82,19 +82,19 @@ fn without_a_start_the_exports_are_listed() {
     ropewalk(&["run", &module]).fails(1, &["`_start`", "--invoke", "one, two"]);
     ropewalk(&["run", "--invoke", "three", &module]).fails(1, &["`three`", "one, two"]);
     let module = file("no-exports.wat", "(func)");
-    ropewalk(&["run", &module]).fails(1, &["exports no function"]);
+    ropewalk(&["run", &module]).fails(1, &["does not export a function"]);
 }
 
 #[test]
-fn arguments_must_be_as_many_as_the_parameters() {
-    let says = ["`f`", "[i32 f64] -> []", "2 arguments", "1 given"];
+fn the_number_of_arguments_must_match() {
+    let says = ["`f`", "[i32 f64] -> []", "2 arguments", "found 1"];
     invoke("too-few", "(param i32 f64)", &["1"]).fails(1, &says);
-    let says = ["`f`", "0 arguments", "1 given"];
+    let says = ["`f`", "0 arguments", "found 1"];
     invoke("too-many", "", &["1"]).fails(1, &says);
 }
 
 #[test]
-fn arguments_must_be_of_the_types_of_the_parameters() {
+fn the_types_of_arguments_must_match() {
     let bad = |ty, argument, says: &[&str]| echo(ty, argument).fails(1, says);
     bad("i32", "4294967296", &["parameter 1", "i32", "`4294967296`", "integer"]);
     bad("i64", "1.5", &["parameter 1", "i64", "`1.5`"]);
@@ -153,18 +153,18 @@ fn a_binary_of_another_version_is_refused_with_both_versions() {
 }
 
 #[test]
-fn imports_that_nobody_provides_are_listed_with_a_hint() {
+fn missing_imports_are_listed_with_a_hint() {
     let module = r#"(import "host" "log" (func (param i32))) (import "host" "memory" (memory 1))
         (import "wasi_snapshot_preview1" "sched_yield" (func (result i32)))
         (import "wasi_snapshot_preview1" "frob" (func)) (import "host" "tell" (func))
         (func (export "_start"))"#;
     let says = [
-        "imports.wat imports what nobody provides",
+        "imports.wat has missing imports:",
         "\"host\" \"log\": function [i32] -> []",
         "\"host\" \"memory\": memory 1",
         "\"wasi_snapshot_preview1\" \"frob\"",
-        "\nhelp: `--preload host=FILE`",
-        "\nhelp: \"wasi_snapshot_preview1\" has no such function",
+        "\nhelp: use `--preload host=FILE`",
+        "\nhelp: \"wasi_snapshot_preview1\" has no function of that name",
     ];
     let outcome = ropewalk(&["run", &file("imports.wat", module)]);
     outcome.fails(1, &says);
@@ -182,9 +182,9 @@ fn a_module_can_be_preloaded() {
     let module = file("preloads.wat", module);
     ropewalk(&["run", "--preload", &library, "--invoke", "f", &module]).prints("42\n");
     ropewalk(&["run", "--preload", "library", &module]).fails(1, &["NAME=FILE"]);
-    // What is wrong with it is said of it, and not of the module.
+    // The error names the preloaded module.
     let broken = [
-        ("missing", r#"(import "x" "y" (func))"#, 1, "missing.wat imports what nobody provides"),
+        ("missing", r#"(import "x" "y" (func))"#, 1, "missing.wat has missing imports:"),
         ("starts", "(func $s unreachable) (start $s)", 134, "unreachable"),
         ("initializes", r#"(func (export "_initialize") unreachable)"#, 134, "unreachable"),
     ];
@@ -238,7 +238,10 @@ fn memory_and_stack_have_the_limits_that_are_set() {
     let run = |options: &[&str], path: &String, argument: &str| {
         ropewalk(&[&["run"], options, &["--invoke", "f", path, argument]].concat())
     };
-    let says = ["all stacks may have 1048576 bytes", "help: --max-stack-memory gives all stacks"];
+    let says = [
+        "all stacks may have 1048576 bytes (--max-stack-memory)",
+        "help: use --max-stack-memory to allow",
+    ];
     run(&["--max-stack-memory", "8M"], &deep, "100000").prints("100000\n");
     run(&["--max-stack-memory", "1M"], &deep, "1000000").fails(134, &says);
     let nests = r#"(type $f (func (param i32) (result i32))) (type $c (cont $f))
@@ -259,7 +262,8 @@ fn memory_and_stack_have_the_limits_that_are_set() {
           (i32.const 0))"#;
     let list = file("list.wat", list);
     run(&["--max-heap", "64M"], &list, "1000000").prints("0\n");
-    let says = ["the objects of a store may have 1048576 bytes", "help: --max-heap gives objects"];
+    let says =
+        ["the objects of a store may have 1048576 bytes (--max-heap)", "help: use --max-heap"];
     run(&["--max-heap", "1M"], &list, "1000000").fails(134, &says);
 }
 
@@ -278,18 +282,21 @@ fn all_memories_and_tables_have_one_limit() {
         ropewalk(&[&["run"], limit, &["--invoke", name, &module], argument].concat())
     };
     run(&[], "grow", &["2"]).prints("1\n1\n1024\n3\n");
-    // The memories have begun with two pages, and the table with an eighth of one.
+    // The memories begin with two pages, and the table with an eighth of a page.
     let most = ["--max-total-memory", "320K"];
     run(&most, "grow", &["1"]).prints("1\n1\n1024\n-1\n");
     run(&most, "grow", &["2"]).prints("1\n-1\n1024\n-1\n");
-    let refused = "the limiter of the store refuses a memory of 65536 bytes";
-    run(&["--max-total-memory", "100K"], "grow", &["1"]).fails(1, &[refused]);
+    let says = [
+        "memories and tables of a store may have 102400 bytes in total (--max-total-memory)",
+        "help: use --max-total-memory to allow more",
+    ];
+    run(&["--max-total-memory", "100K"], "grow", &["1"]).fails(1, &says);
     run(&["--max-heap", "2M"], "objects", &[]).prints("1000000\n");
     run(&["--max-heap", "100K"], "objects", &[]).fails(134, &["out of memory"]);
 }
 
 #[test]
-fn what_is_no_module_is_said_plainly() {
+fn files_that_are_not_modules_are_rejected() {
     ropewalk(&["run", &file("empty.wasm", "")]).fails(1, &["empty.wasm is empty"]);
     ropewalk(&["run", "examples"]).fails(1, &["examples is a directory"]);
     let page = file("page.wasm", "<!DOCTYPE html>\n<html>");
@@ -312,7 +319,7 @@ fn a_dash_is_the_standard_input() {
     with_input(&["validate", "-"], "(func").fails(1, &["the standard input:1:"]);
 }
 
-/// Runs a command of the shell in which `$ropewalk` is the command, with a cache and without.
+/// Runs a shell command in which `$ropewalk` is the command, without a cache and with one.
 fn in_a_shell(script: &str) -> [Outcome; 2] {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("piped-cache");
     let run = |cached: bool| {
@@ -359,13 +366,42 @@ fn a_module_comes_through_a_pipe() {
 }
 
 #[test]
-fn shells_can_complete_it() {
+fn completion_scripts_are_printed() {
     for shell in ["bash", "zsh", "fish"] {
         let outcome = ropewalk(&["completions", shell]);
         assert_eq!(outcome.code, Some(0), "{outcome:?}");
         assert!(outcome.stdout.contains("validate"), "{outcome:?}");
     }
     ropewalk(&["completions", "frob"]).fails(1, &["frob"]);
+}
+
+/// The long names in the output of `--help`.
+fn long_options(help: &str) -> Vec<&str> {
+    let options = help.lines().filter_map(|line| {
+        let words = line.split([' ', ',']).filter(|word| !word.is_empty());
+        words.take_while(|word| word.starts_with('-')).last()
+    });
+    options.filter(|option| option.starts_with("--")).collect()
+}
+
+#[test]
+fn the_manual_page_has_every_subcommand_and_option() {
+    let page = ropewalk(&["man"]);
+    assert_eq!((page.code, page.stderr.as_str()), (Some(0), ""), "{page:?}");
+    assert!(page.stdout.contains(".TH ropewalk 1"), "{page:?}");
+    let text = page.stdout.replace("\\-", "-");
+    let mut sections = text.split("\n.SH \"ROPEWALK ").skip(1);
+    for name in subcommands() {
+        let section = sections.next().expect("a section for each subcommand");
+        assert!(section.starts_with(&name.to_uppercase()), "{name}: {section}");
+        let help = ropewalk(&[&name, "--help"]).stdout;
+        let options = long_options(&help);
+        assert!(options.contains(&"--help") && options.len() > 20 * usize::from(name == "run"));
+        for option in options {
+            assert!(section.contains(option), "{option} of {name} is missing: {section}");
+        }
+    }
+    assert_eq!(sections.next(), None);
 }
 
 #[test]
@@ -381,10 +417,10 @@ fn a_wrong_command_line_is_an_error() {
 }
 
 #[test]
-fn options_stand_before_the_file_and_all_else_belongs_to_the_function() {
+fn options_come_before_the_file_and_arguments_after_it() {
     ropewalk(&["run", "--invoke", "fib", "examples/fib.wat", "10"]).prints("55\n");
     let after = ropewalk(&["run", "examples/fib.wat", "--invoke", "fib", "10"]);
-    after.fails(1, &["exports no function `_start`"]);
+    after.fails(1, &["does not export a function `_start`"]);
     let func = "(param i32 i32) (result i32) (i32.sub (local.get 0) (local.get 1))";
     invoke("hyphens", func, &["-5", "-3"]).prints("-2\n");
     invoke("dashes", func, &["--", "-5"]).fails(1, &["parameter 1", "`--`"]);
@@ -400,7 +436,7 @@ fn run_may_be_left_out() {
 }
 
 #[test]
-fn help_and_version_are_no_errors() {
+fn help_and_version_are_not_errors() {
     for arguments in [&["--help"][..], &["run", "--help"], &["--version"]] {
         let outcome = ropewalk(arguments);
         assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");

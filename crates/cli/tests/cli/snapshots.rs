@@ -1,4 +1,4 @@
-//! Programs that are written down while they run, and resumed by another process.
+//! `ropewalk run --snapshot-on` and `ropewalk resume`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -32,46 +32,49 @@ const STEPS: &str = r#"(module
       (br_if $next (i32.lt_u (local.get $i) (i32.const 3))))))"#;
 
 #[test]
-fn a_program_that_suspends_with_a_tag_goes_on_in_other_processes() {
-    let (program, asleep) = (file("steps.wat", STEPS), output("steps.asleep"));
-    let first = ropewalk(&["run", "--snapshot-on", "checkpoint", "-o", &asleep, &program]);
+fn a_program_that_suspends_with_a_tag_continues_in_other_processes() {
+    let (program, saved) = (file("steps.wat", STEPS), output("steps.saved"));
+    let first = ropewalk(&["run", "--snapshot-on", "checkpoint", "-o", &saved, &program]);
     assert_eq!((first.code, &*first.stdout), (Some(0), "step 0\n"), "{first:?}");
-    assert!(first.stderr.contains(&format!("ropewalk resume {asleep}")), "{first:?}");
+    assert!(first.stderr.contains(&format!("ropewalk resume {saved}")), "{first:?}");
     // The module is in the file.
     std::fs::remove_file(&program).unwrap();
     for step in ["step 1\n", "step 2\n"] {
-        let next = ropewalk(&["resume", &asleep]);
+        let next = ropewalk(&["resume", &saved]);
         assert_eq!((next.code, &*next.stdout), (Some(0), step), "{next:?}");
         assert!(next.stderr.contains("resume"), "{next:?}");
     }
-    let last = ropewalk(&["resume", &asleep]);
+    let last = ropewalk(&["resume", &saved]);
     assert_eq!((last.code, &*last.stdout, &*last.stderr), (Some(0), "", ""));
 }
 
 #[test]
-fn a_program_may_go_on_after_it_was_written_down() {
-    let (program, asleep) = (file("steps-on.wat", STEPS), output("steps-on.asleep"));
-    let options = ["--snapshot-on", "checkpoint", "-o", &asleep, "--snapshot-and-go-on"];
+fn a_program_may_continue_after_a_snapshot() {
+    let (program, saved) = (file("steps-on.wat", STEPS), output("steps-on.saved"));
+    let options = ["--snapshot-on", "checkpoint", "-o", &saved, "--snapshot-and-go-on"];
     let all = ropewalk(&[&["run"][..], &options, &[&program]].concat());
     assert_eq!((all.code, &*all.stdout), (Some(0), "step 0\nstep 1\nstep 2\n"), "{all:?}");
-    let again = ropewalk(&["resume", &asleep]);
-    assert_eq!((again.code, &*again.stdout), (Some(0), ""), "it was at its end: {again:?}");
+    let again = ropewalk(&["resume", &saved]);
+    assert_eq!(
+        (again.code, &*again.stdout),
+        (Some(0), ""),
+        "the last snapshot is at the end: {again:?}"
+    );
 }
 
-/// Waits until a process has ended, or fails.
+/// Waits for a process; returns its exit code.
 fn ended(child: &mut Child) -> Option<i32> {
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code();
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "it does not end");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the process does not end");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// A program that counts until the first byte of a file is an `x`, and then prints how often it
-/// was not told to stop before: once at least.
+/// A program that loops until the first byte of a file is an `x`.
 const WAITS: &str = r#"(module
   (import "wasi_snapshot_preview1" "path_open"
     (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
@@ -94,8 +97,8 @@ const WAITS: &str = r#"(module
       (br_if $again (i32.ne (i32.load8_u (i32.const 200)) (i32.const 120))))
     (local.get $kept)))"#;
 
-/// Runs the program that waits, until it has opened its file: until the process has begun, the
-/// signal would end it.
+/// Starts the program that waits, and returns when it has opened its file. Before that, the
+/// signal might end the process.
 fn waiting(options: &[&str], program: &str) -> Child {
     let child = command(&[&["run", "--snapshot-on", "SIGUSR1"], options, &[program]].concat())
         .stdout(Stdio::piped())
@@ -109,7 +112,7 @@ fn waiting(options: &[&str], program: &str) -> Child {
         entries.filter_map(|it| std::fs::read_link(it.path()).ok()).any(|it| it.ends_with("stop"))
     };
     while !is_open() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it does not begin");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the program does not start");
         std::thread::sleep(Duration::from_millis(10));
     }
     child
@@ -121,50 +124,50 @@ fn send_signal(child: &Child) {
 }
 
 #[test]
-fn a_running_program_is_written_down_by_a_signal_with_its_open_files() {
+fn a_signal_saves_a_running_program_with_its_open_files() {
     let program = file("waits.wat", WAITS);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("waits");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("stop"), "-").unwrap();
-    let (asleep, folder) = (output("waits.asleep"), folder.display().to_string());
+    let (saved, folder) = (output("waits.saved"), folder.display().to_string());
     let dump = output("waits.core");
-    let options = ["-o", &asleep, "--dir", &folder, "--coredump", &dump, "--invoke", "run"];
+    let options = ["-o", &saved, "--dir", &folder, "--coredump", &dump, "--invoke", "run"];
     let mut child = waiting(&options, &program);
     send_signal(&child);
     assert_eq!(ended(&mut child), Some(0));
     let mut note = String::new();
     child.stderr.take().unwrap().read_to_string(&mut note).unwrap();
-    assert!(note.starts_with("note: the program was written to"), "{note}");
+    assert!(note.starts_with("note: saved the program to"), "{note}");
     assert_eq!(note.lines().count(), 1, "{note}");
     assert!(!Path::new(&dump).exists(), "the program has not failed");
     std::fs::write(Path::new(&folder).join("stop"), "x").unwrap();
-    let rest = ropewalk(&["resume", &asleep]);
+    let rest = ropewalk(&["resume", &saved]);
     assert_eq!((rest.code, &*rest.stdout, &*rest.stderr), (Some(0), "42\n", ""));
-    // What a signal can stop can be sampled.
+    // Code that a signal can stop can be sampled.
     let profile = output("waits.folded");
-    ropewalk(&["resume", "--profile", &profile, &asleep]).prints("42\n");
+    ropewalk(&["resume", "--profile", &profile, &saved]).prints("42\n");
     assert!(Path::new(&profile).exists());
-    // A file that is gone is said.
+    // The error names a file that does not exist.
     std::fs::remove_file(Path::new(&folder).join("stop")).unwrap();
-    let rest = ropewalk(&["resume", &asleep]);
+    let rest = ropewalk(&["resume", &saved]);
     assert_eq!(rest.code, Some(1));
     assert!(rest.stderr.contains("stop"), "{rest:?}");
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn wrong_options_and_damaged_snapshots_are_errors() {
     let program = file("snapshots-plain.wat", r#"(module (func (export "_start")))"#);
-    let asleep = output("snapshots-plain.asleep");
-    let found = ropewalk(&["run", "--snapshot-on", "nothing", "-o", &asleep, &program]);
+    let saved = output("snapshots-plain.saved");
+    let found = ropewalk(&["run", "--snapshot-on", "nothing", "-o", &saved, &program]);
     assert_eq!(found.code, Some(1));
-    let says = "no such tag. The tags that it exports: none\n";
+    let says = "or an exported tag. The module exports the tags: none\n";
     assert!(found.stderr.contains(says), "{found:?}");
     let found = ropewalk(&["run", "--snapshot-on", "SIGUSR1", &program]);
     assert_eq!(found.code, Some(1), "{found:?}");
     let found = ropewalk(&["resume", &program]);
-    assert!(found.stderr.contains("is no program that"), "{found:?}");
+    assert!(found.stderr.contains("is not a snapshot taken by this version"), "{found:?}");
 
-    let (steps, damaged) = (file("steps-damaged.wat", STEPS), output("damaged.asleep"));
+    let (steps, damaged) = (file("steps-damaged.wat", STEPS), output("damaged.saved"));
     ropewalk(&["run", "--snapshot-on", "checkpoint", "-o", &damaged, &steps]);
     let mut bytes = std::fs::read(&damaged).unwrap();
     let middle = bytes.len() / 2;
@@ -178,69 +181,69 @@ fn what_cannot_be_is_said() {
 }
 
 #[test]
-fn signals_that_are_the_engine_s_or_nobody_s_are_refused() {
+fn reserved_and_uncatchable_signals_are_refused() {
     let program = file("snapshots-signals.wat", r#"(module (func (export "_start")))"#);
-    let asleep = output("snapshots-signals.asleep");
-    let run = |signal: &str| ropewalk(&["run", "--snapshot-on", signal, "-o", &asleep, &program]);
+    let saved = output("snapshots-signals.saved");
+    let run = |signal: &str| ropewalk(&["run", "--snapshot-on", signal, "-o", &saved, &program]);
     for signal in ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE"] {
         run(signal).fails(1, &["--snapshot-on", signal, "traps", "such as SIGUSR1"]);
     }
     for signal in ["SIGKILL", "SIGSTOP"] {
-        run(signal).fails(1, &["--snapshot-on", "no process can wait for", "such as SIGUSR1"]);
+        run(signal).fails(1, &["--snapshot-on", "cannot be caught", "such as SIGUSR1"]);
     }
     run("SIGTERM").prints("");
 }
 
 #[test]
-fn a_tag_may_be_called_as_a_signal_is_without_its_beginning() {
-    let (program, asleep) =
-        (file("stop.wat", STEPS.replace("\"checkpoint\"", "\"stop\"")), output("stop.asleep"));
-    let run = |when: &str| ropewalk(&["run", "--snapshot-on", when, "-o", &asleep, &program]);
+fn a_tag_may_have_the_name_of_a_signal_without_its_prefix() {
+    let (program, saved) =
+        (file("stop.wat", STEPS.replace("\"checkpoint\"", "\"stop\"")), output("stop.saved"));
+    let run = |when: &str| ropewalk(&["run", "--snapshot-on", when, "-o", &saved, &program]);
     let first = run("stop");
     assert_eq!((first.code, &*first.stdout), (Some(0), "step 0\n"), "{first:?}");
-    // A signal is not meant by its other spellings, but hinted at.
+    // Other spellings of a signal are not accepted, but there is a hint.
     for name in ["usr1", "USR1", "sigusr1"] {
-        let says = "it is no signal, such as SIGUSR1, and the module exports no such tag. \
-                    The tags that it exports: stop; the signal is SIGUSR1\n";
+        let says = "expected a signal, such as SIGUSR1, or an exported tag. The module exports the \
+                    tags: stop. Did you mean the signal SIGUSR1?\n";
         run(name).fails(1, &[&format!("--snapshot-on {name}: {says}")]);
     }
-    run("SIGNAL").fails(1, &["The tags that it exports: stop\n"]);
+    run("SIGNAL").fails(1, &["The module exports the tags: stop\n"]);
 }
 
 #[test]
-fn a_program_that_cannot_be_written_down_goes_on() {
+fn a_program_continues_if_its_snapshot_cannot_be_written() {
     let program = file("steps-full.wat", STEPS);
     for more in [&[][..], &["--snapshot-and-go-on"]] {
         let options = ["run", "--snapshot-on", "checkpoint", "-o", "/dev/full"];
         let all = ropewalk(&[&options[..], more, &[&program]].concat());
         assert_eq!((all.code, &*all.stdout), (Some(0), "step 0\nstep 1\nstep 2\n"), "{all:?}");
-        let says = "warning: the program was not written down, and goes on: \
+        let says = "warning: no snapshot was taken and the program continues: \
                     cannot write the snapshot /dev/full: No space left";
         assert_eq!(all.stderr.matches(says).count(), 3, "{all:?}");
     }
 }
 
 #[test]
-fn a_program_whose_file_was_renamed_goes_on_when_the_signal_comes() {
+fn a_program_continues_if_its_file_was_renamed_before_the_signal() {
     let program = file("renamed.wat", WAITS);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("renamed");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("stop"), "-").unwrap();
-    let (asleep, directory) = (output("renamed.asleep"), folder.display().to_string());
-    let options = ["-o", &asleep, "--dir", &directory, "--invoke", "run"];
+    let (saved, directory) = (output("renamed.saved"), folder.display().to_string());
+    let options = ["-o", &saved, "--dir", &directory, "--invoke", "run"];
     let mut child = waiting(&options, &program);
     std::fs::rename(folder.join("stop"), folder.join("other")).unwrap();
     send_signal(&child);
     let mut warning = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut warning).unwrap();
-    let says = "warning: the program was not written down, and goes on: descriptor 4 cannot be";
+    let says = "warning: no snapshot was taken and the program continues: descriptor 4 cannot be";
     assert!(warning.starts_with(says), "{warning:?}");
     std::fs::write(folder.join("other"), "x").unwrap();
     assert_eq!(ended(&mut child), Some(0));
     let mut printed = String::new();
     child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
     assert_eq!(printed, "42\n");
-    assert!(!Path::new(&asleep).exists());
+    assert!(!Path::new(&saved).exists());
 }
 
 /// Sleeps for a minute.
@@ -253,25 +256,25 @@ const SLEEP: &str = r#"
     (drop (call $poll (i32.const 1024) (i32.const 1100) (i32.const 1) (i32.const 1200))))"#;
 
 #[test]
-fn a_program_that_waits_is_ended_in_time_also_after_it_was_resumed() {
+fn a_timeout_ends_a_waiting_program_after_it_was_resumed() {
     let naps = format!(
         r#"(module {SLEEP} (memory (export "memory") 1) (tag $t (export "t"))
              (func (export "_start") (suspend $t) (call $sleep)))"#
     );
-    let (program, asleep) = (file("naps.wat", naps), output("naps.asleep"));
-    let run = ["run", "--timeout", "1s", "--snapshot-on", "t", "-o", &asleep];
+    let (program, saved) = (file("naps.wat", naps), output("naps.saved"));
+    let run = ["run", "--timeout", "1s", "--snapshot-on", "t", "-o", &saved];
     let first = ropewalk(&[&run[..], &[&program]].concat());
     assert_eq!(first.code, Some(0), "{first:?}");
     let begun = Instant::now();
     let says = ["the program did not end within 1s", "!sleep"];
-    ropewalk(&["resume", &asleep]).fails(134, &says);
+    ropewalk(&["resume", &saved]).fails(134, &says);
     ropewalk(&[&run[..], &["--snapshot-and-go-on", &program]].concat()).fails(134, &says);
-    assert!(begun.elapsed() < Duration::from_secs(40), "it was waited for");
+    assert!(begun.elapsed() < Duration::from_secs(40), "the timeout did not end the wait");
 }
 
 #[test]
-fn a_program_that_a_signal_has_written_down_is_ended_in_time_too() {
-    // It waits for the file first, and sleeps then.
+fn a_timeout_ends_a_program_that_a_signal_saved() {
+    // It waits for the file, then sleeps.
     let sleeps = WAITS
         .replace("(memory (export", &format!("{SLEEP} (memory (export"))
         .replace("(local.get $kept)))", "(call $sleep) (local.get $kept)))");
@@ -284,29 +287,29 @@ fn a_program_that_a_signal_has_written_down_is_ended_in_time_too() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sleeps");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("stop"), "-").unwrap();
-    let (asleep, directory) = (output("sleeps.asleep"), folder.display().to_string());
-    let options = ["--timeout", "5s", "-o", &asleep, "--dir", &directory, "--invoke", "run"];
+    let (saved, directory) = (output("sleeps.saved"), folder.display().to_string());
+    let options = ["--timeout", "5s", "-o", &saved, "--dir", &directory, "--invoke", "run"];
     let mut child = waiting(&options, &program);
     send_signal(&child);
     assert_eq!(ended(&mut child), Some(0));
     std::fs::write(folder.join("stop"), "x").unwrap();
     let begun = Instant::now();
     let says = ["the program did not end within 5s", "!sleep"];
-    ropewalk(&["resume", &asleep]).fails(134, &says);
-    assert!(begun.elapsed() < Duration::from_secs(40), "it was waited for");
+    ropewalk(&["resume", &saved]).fails(134, &says);
+    assert!(begun.elapsed() < Duration::from_secs(40), "the timeout did not end the wait");
 }
 
 #[test]
-fn what_a_run_has_written_stays_when_it_is_resumed() {
-    let (program, asleep) = (file("halves.wat", STEPS), output("halves.asleep"));
+fn resuming_keeps_the_outputs_of_the_run() {
+    let (program, saved) = (file("halves.wat", STEPS), output("halves.saved"));
     let (first, second) = (output("halves-1.rwtrace"), output("halves-2.rwtrace"));
     let profile = output("halves.folded");
     let run = ["run", "--trace", &first, "--profile", &profile, "--snapshot-on", "checkpoint"];
-    assert_eq!(ropewalk(&[&run[..], &["-o", &asleep, &program]].concat()).code, Some(0));
+    assert_eq!(ropewalk(&[&run[..], &["-o", &saved, &program]].concat()).code, Some(0));
     let before = std::fs::read(&first).unwrap();
     std::fs::remove_file(&profile).unwrap();
     for trace in [&[][..], &["--trace", &second]] {
-        let next = ropewalk(&[&["resume"], trace, &[&asleep]].concat());
+        let next = ropewalk(&[&["resume"], trace, &[&saved]].concat());
         assert_eq!(next.code, Some(0), "{next:?}");
         assert!(std::fs::read(&first).unwrap() == before, "{trace:?}");
         assert!(!Path::new(&profile).exists(), "{trace:?}");
@@ -315,23 +318,23 @@ fn what_a_run_has_written_stays_when_it_is_resumed() {
         |path: &str| Trace::read(&std::fs::read(path).unwrap()).unwrap().trace.events.len();
     assert!(events(&first) > 0 && events(&second) > 0);
 
-    // What was not compiled for it cannot be traced or sampled.
-    let run = ["run", "--snapshot-on", "checkpoint", "-o", &asleep, &program];
+    // Code that was not compiled for tracing or sampling cannot be traced or sampled.
+    let run = ["run", "--snapshot-on", "checkpoint", "-o", &saved, &program];
     assert_eq!(ropewalk(&run).code, Some(0));
-    let says = ["cannot be traced, since it was run without --trace"];
-    ropewalk(&["resume", "--trace", &second, &asleep]).fails(1, &says);
-    let says = ["cannot be sampled, since it was run without --profile"];
-    ropewalk(&["resume", "--profile", &second, &asleep]).fails(1, &says);
-    ropewalk(&["resume", "--trace", &asleep, &asleep]).fails(1, &["--trace"]);
+    let says = ["cannot be traced, since `run` was called without --trace"];
+    ropewalk(&["resume", "--trace", &second, &saved]).fails(1, &says);
+    let says = ["cannot be sampled, since `run` was called without --profile"];
+    ropewalk(&["resume", "--profile", &second, &saved]).fails(1, &says);
+    ropewalk(&["resume", "--trace", &saved, &saved]).fails(1, &["--trace"]);
 }
 
 #[test]
-fn a_resumed_program_is_written_to_the_file_of_the_run_or_to_another() {
+fn the_next_snapshot_replaces_the_first_unless_another_file_is_given() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("another");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     let program = file("another.wat", STEPS);
-    // The path is one of the directory that the program was run in.
+    // The path is relative to the directory of `run`.
     let run = ["run", "--snapshot-on", "checkpoint", "-o", "first", &program];
     let run = outcome(command(&run).current_dir(&folder).output().unwrap());
     assert_eq!((run.code, &*run.stdout), (Some(0), "step 0\n"), "{run:?}");
@@ -345,64 +348,67 @@ fn a_resumed_program_is_written_to_the_file_of_the_run_or_to_another() {
 }
 
 #[test]
-fn a_recording_ends_where_the_program_was_written_down() {
-    let (program, asleep) = (file("recorded-steps.wat", STEPS), output("recorded-steps.asleep"));
+fn a_recording_ends_at_the_snapshot() {
+    let (program, saved) = (file("recorded-steps.wat", STEPS), output("recorded-steps.saved"));
     let tape = output("recorded-steps.tape");
-    let run = ["run", "--record", &tape, "--snapshot-on", "checkpoint", "-o", &asleep];
+    let run = ["run", "--record", &tape, "--snapshot-on", "checkpoint", "-o", &saved];
     let first = ropewalk(&[&run[..], &[&program]].concat());
     assert_eq!((first.code, &*first.stdout), (Some(0), "step 0\n"), "{first:?}");
     let again = ropewalk(&["replay", &tape]);
     assert_eq!((again.code, &*again.stdout), (Some(0), "step 0\n"), "{again:?}");
-    assert!(again.stderr.contains("note: when it was recorded, the program was"), "{again:?}");
-    // The rest is not recorded, which is said.
+    assert!(
+        again.stderr.contains("note: the recorded run took a snapshot here and ended"),
+        "{again:?}"
+    );
+    // The resumed program is not recorded, with a warning.
     let before = std::fs::read(&tape).unwrap();
-    let next = ropewalk(&["resume", &asleep]);
+    let next = ropewalk(&["resume", &saved]);
     assert_eq!((next.code, &*next.stdout), (Some(0), "step 1\n"), "{next:?}");
-    let says = "warning: what the program gets from now on is not recorded";
+    let says = "warning: --record is ignored, since";
     assert!(next.stderr.contains(says), "{next:?}");
     assert!(std::fs::read(&tape).unwrap() == before);
 }
 
 #[test]
-fn a_recorded_program_that_went_on_is_replayed_to_its_end() {
+fn a_recorded_program_that_continued_is_replayed_to_its_end() {
     let program = file("recorded-on.wat", STEPS);
-    let (asleep, tape) = (output("recorded-on.asleep"), output("recorded-on.tape"));
+    let (saved, tape) = (output("recorded-on.saved"), output("recorded-on.tape"));
     for options in [
-        &["-o", &asleep, "--snapshot-and-go-on"][..],
-        // It could not be written down.
+        &["-o", &saved, "--snapshot-and-go-on"][..],
+        // The snapshot cannot be written.
         &["-o", "/dev/full"],
     ] {
         let run = ["run", "--record", &tape, "--snapshot-on", "checkpoint"];
         let all = ropewalk(&[&run[..], options, &[&program]].concat());
         assert_eq!((all.code, &*all.stdout), (Some(0), "step 0\nstep 1\nstep 2\n"), "{all:?}");
-        let _ = std::fs::remove_file(&asleep);
+        let _ = std::fs::remove_file(&saved);
         let again = ropewalk(&["replay", &tape]);
         assert_eq!((again.code, &*again.stdout), (Some(0), &*all.stdout), "{again:?}");
-        assert!(!Path::new(&asleep).exists(), "nothing is written again");
+        assert!(!Path::new(&saved).exists(), "nothing is written again");
     }
 }
 
 #[test]
 fn a_compiled_program_is_resumed() {
-    let (program, asleep) = (file("compiled-steps.wat", STEPS), output("compiled-steps.asleep"));
+    let (program, saved) = (file("compiled-steps.wat", STEPS), output("compiled-steps.saved"));
     ropewalk(&["compile", &program]).prints("");
     let program = program.replace(".wat", ".cwasm");
-    let first = ropewalk(&["run", "--snapshot-on", "checkpoint", "-o", &asleep, &program]);
+    let first = ropewalk(&["run", "--snapshot-on", "checkpoint", "-o", &saved, &program]);
     assert_eq!((first.code, &*first.stdout), (Some(0), "step 0\n"), "{first:?}");
-    let next = ropewalk(&["resume", &asleep]);
+    let next = ropewalk(&["resume", &saved]);
     assert_eq!((next.code, &*next.stdout), (Some(0), "step 1\n"), "{next:?}");
 }
 
 #[test]
-fn a_module_that_comes_through_a_pipe_cannot_be_written_down() {
-    let asleep = output("pipe.asleep");
+fn a_module_from_a_pipe_cannot_be_saved() {
+    let saved = output("pipe.saved");
     for input in ["-", "/dev/stdin"] {
-        let mut child = command(&["run", "--snapshot-on", "checkpoint", "-o", &asleep, input]);
+        let mut child = command(&["run", "--snapshot-on", "checkpoint", "-o", &saved, input]);
         let child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = child.spawn().unwrap();
-        // It may end before it has read anything.
+        // The command may exit before it reads anything.
         let _ = child.stdin.take().unwrap().write_all(STEPS.as_bytes());
         let found = outcome(child.wait_with_output().unwrap());
-        found.fails(1, &["comes through a pipe", "put it into a file"]);
+        found.fails(1, &["a module from the standard input or a pipe", "save it to a file"]);
     }
 }

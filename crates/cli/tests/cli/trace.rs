@@ -33,7 +33,7 @@ fn bytes() -> Vec<u8> {
 }
 
 #[test]
-fn the_name_of_the_output_says_the_format() {
+fn the_extension_selects_the_format() {
     let trace = file("trace-formats.rwtrace", bytes());
     for (extension, begins) in [("html", "<!doctype html>"), ("json", "{\""), ("svg", "<svg ")] {
         let output = file(&format!("trace-formats.{extension}"), "");
@@ -43,7 +43,7 @@ fn the_name_of_the_output_says_the_format() {
 }
 
 #[test]
-fn an_option_says_the_format_and_prints_it() {
+fn an_option_selects_the_format() {
     let trace = file("trace-options.rwtrace", bytes());
     let json = ropewalk(&["trace", "--json", &trace]);
     assert_eq!(json.code, Some(0), "{json:?}");
@@ -56,7 +56,7 @@ fn an_option_says_the_format_and_prints_it() {
 }
 
 #[test]
-fn without_an_output_the_page_is_beside_the_trace() {
+fn by_default_the_page_is_next_to_the_trace() {
     let trace = file("trace-beside.rwtrace", bytes());
     let outcome = ropewalk(&["trace", &trace]);
     let page = trace.replace(".rwtrace", ".html");
@@ -66,29 +66,29 @@ fn without_an_output_the_page_is_beside_the_trace() {
 }
 
 #[test]
-fn a_format_that_nobody_said_is_asked_for() {
+fn an_unknown_format_is_an_error() {
     let trace = file("trace-unknown.rwtrace", bytes());
     let output = file("trace-unknown.png", "");
-    let says = "error: cannot tell what to make: expected an output whose name ends in .html, .json \
-                or .svg, or the option --json or --svg\n";
+    let says = "error: unknown format: expected an output name that ends in .html, .json \
+                or .svg, or one of the options --json and --svg\n";
     ropewalk(&["trace", &trace, "-o", &output]).fails(1, &[says]);
     ropewalk(&["trace", &trace, "--json", "--svg"]).fails(1, &["cannot be used with"]);
 }
 
 #[test]
-fn a_trace_that_is_cut_off_is_shown_with_a_warning() {
+fn a_truncated_trace_is_shown_with_a_warning() {
     let mut bytes = bytes();
     bytes.truncate(bytes.len() - 15);
     let trace = file("trace-cut.rwtrace", bytes);
     let outcome = ropewalk(&["trace", "--svg", &trace]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
-    let warning = format!("warning: {trace} is cut off: its 4 whole events are shown\n");
+    let warning = format!("warning: {trace} is truncated: showing its 4 complete events\n");
     assert_eq!(outcome.stderr, warning);
     assert!(outcome.stdout.ends_with("</svg>\n"));
 }
 
 #[test]
-fn what_is_no_trace_is_an_error() {
+fn other_files_are_errors() {
     let module = file("trace-module.wat", "(module)");
     let says = "trace-module.wat: this is not a trace: expected a file that `ropewalk run --trace` \
                 wrote\n";
@@ -100,9 +100,9 @@ fn what_is_no_trace_is_an_error() {
     ropewalk(&["trace", "no-such.rwtrace"]).fails(1, &["cannot read no-such.rwtrace"]);
 }
 
-/// `docs/pictures/make.sh` makes them, of real runs.
+/// `docs/pictures/make.sh` draws real runs.
 #[test]
-fn the_pictures_of_the_designs_are_what_the_programs_do() {
+fn the_pictures_of_the_designs_are_up_to_date() {
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pictures");
     fs::create_dir_all(&made).unwrap();
     let pictures = root().join("docs/pictures");

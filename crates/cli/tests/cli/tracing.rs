@@ -1,4 +1,4 @@
-//! `ropewalk run --trace`: what is in the file, and when there is one.
+//! `ropewalk run --trace`: the contents of the file, and when it is written.
 
 use crate::process::{absent, command, file, root, ropewalk};
 use ropewalk::traces::{Trace, What};
@@ -82,7 +82,7 @@ fn every_example_can_be_recorded() {
         let path = path.to_str().unwrap();
         let head = std::fs::read_to_string(path).unwrap();
         let command = head.lines().find_map(|line| line.split("run --invoke ").nth(1));
-        let command = command.unwrap_or_else(|| panic!("{example} says how to run it"));
+        let command = command.unwrap_or_else(|| panic!("{example} does not say how to run it"));
         let words: Vec<&str> = command.split_whitespace().collect();
         let plain = [&["run", "--invoke"], &words[..]].concat();
         let traced = [&["run", "--trace", &trace, "--invoke"], &words[..]].concat();
@@ -106,7 +106,7 @@ const ENDLESS: &str = "\
     (loop $l (local.set $c (call $step (local.get $c))) (br $l))))";
 
 #[test]
-fn what_was_recorded_of_a_program_that_is_killed_can_be_read() {
+fn the_trace_of_a_killed_program_can_be_read() {
     let path = file("tracing-killed.wat", ENDLESS);
     let trace = absent("tracing-killed.rwtrace");
     let mut run = command(&["run", "--invoke", "switches", "--trace", &trace, &path]);

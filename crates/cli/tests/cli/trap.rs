@@ -1,10 +1,9 @@
-//! What `ropewalk run` says about a trap: where in the text each frame stands, in
-//! every design.
+//! Messages about traps: backtraces with source positions, in every design.
 
 use crate::process::{file, root, ropewalk};
 
-/// Runs `run` of a module in the file `NAME.wat`, which traps, and compares what is
-/// said after `error: `; `FILE` stands for the path.
+/// Runs the function `run` of a module in the file `NAME.wat`, which traps, and compares the
+/// message. `FILE` stands for the path.
 #[track_caller]
 fn check(name: &str, module: &str, says: &str) {
     let path = file(&format!("{name}.wat"), module);
@@ -146,7 +145,7 @@ wasm backtrace:
     );
 }
 
-/// In a binary an offset is all there is, and the name section says the functions.
+/// A binary has only offsets, and names from the name section.
 #[test]
 fn a_trap_in_a_binary_shows_offsets() {
     let module = "(module $m (func $f (nop) (unreachable)) (func (export \"run\") (call $f)))";
@@ -170,27 +169,27 @@ fn a_trap_of_the_start_function() {
 }
 
 #[test]
-fn an_unhandled_tag_says_which_and_its_values() {
+fn an_unhandled_tag_is_shown_with_its_values() {
     check(
         "trap-unhandled",
         "(module (tag $yield (param i32 f64))
            (func (export \"run\")
              (suspend $yield (i32.const 7) (f64.const 0.5))))",
         "wasm trap: unhandled tag: $yield with (i32.const 7) (f64.const 0.5)\nwasm backtrace:\n   \
-         0: FILE:3:15: <module>!run\nhelp: a `resume` with a clause for that tag, `(on $tag $label)`, \
-         has to be around it",
+         0: FILE:3:15: <module>!run\nhelp: to handle the tag, resume the stack with a clause \
+         `(on $tag $label)`",
     );
 }
 
 #[test]
-fn an_uncaught_exception_says_which_and_its_values() {
+fn an_uncaught_exception_is_shown_with_its_values() {
     let module = "(module (tag $e (param i64)) (func (export \"run\") (throw $e (i64.const -1))))";
     let path = file("trap-uncaught.wat", module);
     let outcome = ropewalk(&["run", "--invoke", "run", &path]);
     let says = format!(
         "error: uncaught exception: $e with (i64.const -1)\nwasm backtrace:\n   \
-         0: {path}:1:52: <module>!run\nhelp: a `try_table` with a clause `(catch $tag $label)` for \
-         its tag, or `(catch_all $label)`, around the call catches it\n"
+         0: {path}:1:52: <module>!run\nhelp: to catch the exception, call the function in a \
+         `try_table` with a clause `(catch $tag $label)` for its tag, or `(catch_all $label)`\n"
     );
     assert_eq!((outcome.code, outcome.stderr), (Some(1), says));
 }

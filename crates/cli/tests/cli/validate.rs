@@ -47,7 +47,7 @@ fn a_wrong_label_of_a_clause_is_shown_at_the_label() {
     ropewalk(&["validate", &module]).fails(1, &says);
 }
 
-/// In a binary too, if it has a name section.
+/// In binaries the names come from the name section.
 #[test]
 fn types_have_the_names_of_the_user() {
     let text = "(module (type $f (func)) (type $g (func (param i32)))\n  \

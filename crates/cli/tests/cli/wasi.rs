@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::{Outcome, absent, command, file, outcome, ropewalk, with_input};
 
-/// What programs of these tests are made of: `$print` and `$exit`.
+/// Imports and functions for the programs of these tests.
 const PRELUDE: &str = r#"
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
   (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
@@ -43,7 +43,7 @@ fn echo(name: &str) -> String {
 }
 
 #[test]
-fn a_program_gets_everything_after_its_file() {
+fn arguments_after_the_file_are_passed_to_the_program() {
     let program = echo("echo");
     ropewalk(&["run", &program]).prints("wasi-echo.wat\0");
     let arguments = ["run", &program, "--dir", "-x", "--", "a b", ""];
@@ -52,7 +52,7 @@ fn a_program_gets_everything_after_its_file() {
 }
 
 #[test]
-fn a_program_sees_the_environment_that_it_is_given() {
+fn a_program_has_only_the_granted_environment() {
     let program = program(
         "environment",
         r#"(func (export "_start")
@@ -65,7 +65,7 @@ fn a_program_sees_the_environment_that_it_is_given() {
     let mut inheriting = command(&["run", "--env", "ROPEWALK_TEST", &program]);
     let output = inheriting.env("ROPEWALK_TEST", "here").output().unwrap();
     assert_eq!(output.stdout, b"ROPEWALK_TEST=here\0");
-    // One that is not set here is not set there.
+    // A variable that is not set in this process is not set in the program.
     ropewalk(&["run", "--env", "ROPEWALK_MISSING", "--env", "A=1", &program]).prints("A=1\0");
     ropewalk(&["run", "--env", "=1", &program]).fails(1, &["--env =1: expected NAME=VALUE"]);
 }
@@ -97,7 +97,7 @@ fn standard_streams_are_those_of_the_command() {
     with_input(&["run", &program("cat", body)], "some text").prints("some text");
 }
 
-/// A program that ends with the error of opening a file in its first directory.
+/// A program that exits with the error of opening a file in its first directory.
 fn open(name: &str, path: &str) -> String {
     let body = format!(
         r#"(data (i32.const 64) "{path}")
@@ -111,7 +111,7 @@ fn open(name: &str, path: &str) -> String {
 }
 
 #[test]
-fn a_program_has_the_directories_that_it_is_given_and_no_others() {
+fn a_program_has_only_the_granted_directories() {
     let (fib, escape) = (open("fib", "fib.wat"), open("escape", "../README.md"));
     let code = |arguments: &[&str]| ropewalk(arguments).code;
     assert_eq!(code(&["run", "--dir", "examples", &fib]), Some(0));
@@ -125,7 +125,7 @@ fn a_program_has_the_directories_that_it_is_given_and_no_others() {
 }
 
 #[test]
-fn a_program_whose_output_nobody_reads_ends_quietly() {
+fn a_broken_pipe_ends_a_program_without_a_message() {
     let body = r#"(data (i32.const 64) "line\n")
         (func (export "_start")
           (loop $again
@@ -143,7 +143,7 @@ fn a_program_whose_output_nobody_reads_ends_quietly() {
 }
 
 #[test]
-fn a_program_that_the_user_interrupts_ends_quietly() {
+fn an_interrupt_by_the_user_ends_a_program_without_a_message() {
     let computes = "(loop $again (br $again))";
     let waits = "(drop (call $read (i32.const 0) (i32.const 0) (i32.const 1) (i32.const 8)))";
     for (name, body) in [("computes", computes), ("waits", waits)] {
@@ -152,7 +152,7 @@ fn a_program_that_the_user_interrupts_ends_quietly() {
                (func (export "_start") (drop (call $print (i32.const 64) (i32.const 6))) {body})"#
         );
         let program = program(name, &body);
-        // Tests that run in the background of a shell ignore it, and so would the program.
+        // The signal is ignored in background jobs of a shell, which the program would inherit.
         let mut command = Command::new("env");
         command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_ropewalk"), "run", &program]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -163,7 +163,7 @@ fn a_program_that_the_user_interrupts_ends_quietly() {
         assert_eq!(line, "ready\n");
         let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
         assert!(kill.unwrap().success());
-        // The standard input stays open until it has ended.
+        // The standard input stays open until the program has ended.
         let stdin = child.stdin.take();
         let output = child.wait_with_output().unwrap();
         drop(stdin);
@@ -172,7 +172,7 @@ fn a_program_that_the_user_interrupts_ends_quietly() {
 }
 
 #[test]
-fn a_program_that_does_not_end_in_time_is_ended() {
+fn a_timeout_ends_a_program() {
     let computes = "(func $spin (loop $again (br $again)))";
     let waits = "(func $spin
         (drop (call $read (i32.const 0) (i32.const 0) (i32.const 1) (i32.const 8))))";
@@ -188,14 +188,14 @@ fn a_program_that_does_not_end_in_time_is_ended() {
         outcome.fails(134, &["the program did not end within 500ms", "!spin"]);
         assert!(before.elapsed() < Duration::from_secs(20));
     }
-    // A start function is part of it.
+    // The time limit includes the start function.
     let start = program("starts-too-long", "(func $f (loop $again (br $again))) (start $f)");
     let says = ["the program did not end within 500ms", "!f"];
     ropewalk(&["run", "--timeout", "500ms", &start]).fails(134, &says);
 }
 
 #[test]
-fn a_program_that_waits_for_the_other_end_of_a_named_pipe_is_ended_in_time() {
+fn a_timeout_ends_a_program_that_waits_for_a_named_pipe() {
     let pipe = absent("wasi-timeout.fifo");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let folder = Path::new(&pipe).parent().unwrap().to_str().unwrap();
@@ -220,8 +220,8 @@ fn a_program_that_waits_for_the_other_end_of_a_named_pipe_is_ended_in_time() {
     std::fs::remove_file(pipe).unwrap();
 }
 
-/// A program that tries to change what is behind its standard output, and says by its exit code
-/// which function let it.
+/// A program that tries to change the file that its standard output goes to. The exit code
+/// names the function that allowed it.
 const DAMAGES: &str = r#"(module
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
   (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
@@ -277,7 +277,7 @@ fn a_program_only_adds_to_the_file_that_its_output_goes_to() {
 }
 
 #[test]
-fn a_program_that_ends_in_time_does_not_notice() {
+fn a_time_limit_does_not_affect_a_program_that_ends_in_time() {
     let body = r#"(data (i32.const 64) "done\n")
         (func (export "_start") (drop (call $print (i32.const 64) (i32.const 5)))
           (call $exit (i32.const 3)))"#;

@@ -33,7 +33,7 @@ fn failures_are_listed_by_line_and_exit_with_1() {
 }
 
 #[test]
-fn a_text_that_is_no_script_is_a_failure_with_a_caret() {
+fn a_malformed_script_is_a_failure_with_a_caret() {
     let script = file("broken.wast", "(module)\n(assert_retrn)\n");
     let outcome = ropewalk(&["wast", &script]);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
@@ -53,7 +53,7 @@ fn an_unreadable_script_exits_with_1_and_the_others_run() {
 }
 
 #[test]
-fn an_empty_file_is_no_script() {
+fn an_empty_script_is_an_error() {
     let empty = file("empty.wast", "");
     let outcome = ropewalk(&["wast", &empty]);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");

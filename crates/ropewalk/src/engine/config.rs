@@ -167,9 +167,10 @@ config_settings! {
     /// ```
     max_memory(bytes: u64) => max_memory;
 
-    /// How many bytes all linear memories of a store may have together. By default three quarters
-    /// of the memory of the machine or of its control group (cgroup). A module with more cannot be
-    /// instantiated, and `memory.grow` beyond the limit returns -1.
+    /// How many bytes all linear memories and tables of a store may have together; an element
+    /// of a table takes eight. The default is three quarters of the memory that the machine
+    /// has, or that its control group (cgroup) may have. A module with more cannot be
+    /// instantiated, and `memory.grow` and `table.grow` beyond that return -1.
     ///
     /// ```
     /// use ropewalk::*;

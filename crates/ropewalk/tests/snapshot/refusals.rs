@@ -271,6 +271,37 @@ fn modules_of_another_engine_are_not_used() {
 }
 
 #[test]
+fn restored_memories_and_tables_count_toward_the_total() {
+    const TEXT: &str = r#"(module
+        (memory 1) (table 8 funcref)
+        (func (export "memory") (result i32) (memory.grow (i32.const 1)))
+        (func (export "table") (result i32) (table.grow (ref.null func) (i32.const 8192))))"#;
+    const PAGE: u64 = 1 << 16;
+    let limited = |bytes| {
+        let engine = Engine::new(Config::new().snapshots(true).max_total_memory(bytes)).unwrap();
+        Module::new(&engine, TEXT).unwrap()
+    };
+    let total = 3 * PAGE + 64;
+    let module = limited(total);
+    let mut store = Store::new(module.engine(), ());
+    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let mut grow = |name| call::<i32>(&mut store, instance, name);
+    assert_eq!((grow("memory"), grow("table"), grow("memory")), (1, 8, -1));
+    let snapshot = snapshot(&mut store, instance);
+    let restored = |module: Module| {
+        snapshot.restore(&Linker::new(module.engine()), std::slice::from_ref(&module), ())
+    };
+    let error = restored(limited(total - 1)).unwrap_err();
+    assert!(error.to_string().contains("cannot restore a table of 8200 elements"), "{error}");
+    for (bytes, memory) in [(total, -1), (total + PAGE, 2)] {
+        let mut restored = restored(limited(bytes)).unwrap();
+        let instance = restored.instance("main").unwrap();
+        assert_eq!(call::<i32>(&mut restored.store, instance, "memory"), memory);
+        assert_eq!(call::<i32>(&mut restored.store, instance, "table"), -1);
+    }
+}
+
+#[test]
 fn compiling_again_gives_the_same_code() {
     let functions: String = (0..300)
         .map(|i| {

@@ -9,6 +9,7 @@ use crate::store::Store;
 use crate::store::running::NOBODY;
 use crate::vm::memory::MemoryError;
 use crate::vm::table::TableError;
+use crate::vm::totals::Totals;
 use anyhow::{Result, bail};
 use ropewalk_abi::{MemoryType, TableType};
 use std::sync::Arc;
@@ -96,23 +97,37 @@ impl Store {
         }
     }
 
-    /// Whether all memories together may have this many more pages.
-    fn has_room_for_pages(&mut self, more: u64) -> bool {
-        let maximum = self.options.max_total_memory;
-        self.objects.totals.has_room_for_pages(&self.objects.memories, more, maximum)
+    /// Totals of all memories and tables.
+    fn totals(&mut self) -> &mut Totals {
+        self.objects.totals.update(&self.objects.memories, &self.objects.tables);
+        &mut self.objects.totals
     }
 
-    /// Whether all tables together may have this many more elements.
-    fn has_room_for_elements(&mut self, more: u64) -> bool {
-        let maximum = self.options.tables.total;
-        self.objects.totals.has_room_for_elements(&self.objects.tables, more, maximum)
+    /// Fails unless the memories may have this many more pages.
+    fn check_more_pages(&mut self, pages: u64) -> Result<(), MemoryError> {
+        let limit = self.options.max_total_memory;
+        match self.totals().fits_bytes(pages, 0, limit) {
+            true => Ok(()),
+            false => Err(MemoryError::beyond_total(pages, limit)),
+        }
+    }
+
+    /// Fails unless the tables may have this many more elements.
+    fn check_more_elements(&mut self, elements: u64) -> Result<(), TableError> {
+        let (limit, bytes) = (self.options.tables.total, self.options.max_total_memory);
+        let totals = self.totals();
+        if !totals.fits_elements(elements, limit) {
+            return Err(TableError::TooManyElements { elements, limit });
+        }
+        match totals.fits_bytes(0, elements, bytes) {
+            true => Ok(()),
+            false => Err(TableError::BeyondTotal { elements, limit: bytes }),
+        }
     }
 
     /// Grows a memory within the limit of all memories. Returns the old size in pages.
     pub(crate) fn grow_memory_in_total(&mut self, index: usize, delta: u64) -> Option<u64> {
-        if !self.has_room_for_pages(delta) {
-            return None;
-        }
+        self.check_more_pages(delta).ok()?;
         let grown = self.objects.memories[index].grow(delta)?;
         self.objects.totals.memory_has_grown(delta);
         Some(grown)
@@ -125,9 +140,7 @@ impl Store {
         delta: u64,
         init: u64,
     ) -> Option<u64> {
-        if !self.has_room_for_elements(delta) {
-            return None;
-        }
+        self.check_more_elements(delta).ok()?;
         let grown = self.objects.tables[index].grow(delta, init)?;
         self.objects.totals.table_has_grown(delta);
         Some(grown)
@@ -145,21 +158,14 @@ impl Store {
         if !self.may_grow(Growth::of_memory(ty, 0, ty.minimum))? {
             bail!(Refused(format!("a memory of {} bytes", bytes(ty.minimum))));
         }
-        if !self.has_room_for_pages(ty.minimum) {
-            bail!(MemoryError::beyond_total(ty.minimum, self.options.max_total_memory));
-        }
-        Ok(())
+        Ok(self.check_more_pages(ty.minimum)?)
     }
 
     pub(crate) fn check_new_table(&mut self, ty: &TableType) -> Result<()> {
         if !self.may_grow(Growth::of_table(ty, 0, ty.minimum))? {
             bail!(Refused(format!("a table of {} elements", ty.minimum)));
         }
-        if !self.has_room_for_elements(ty.minimum) {
-            let (elements, limit) = (ty.minimum, self.options.tables.total);
-            bail!(TableError::TooManyElements { elements, limit });
-        }
-        Ok(())
+        Ok(self.check_more_elements(ty.minimum)?)
     }
 }
 

@@ -57,12 +57,18 @@ pub struct MemoryError {
     reason: String,
 }
 
+/// Why the memories and tables of a store cannot take more bytes.
+pub(super) fn beyond_total(limit: u64) -> String {
+    format!(
+        "the memories and tables of a store may have {limit} bytes in total \
+         (Config::max_total_memory)"
+    )
+}
+
 impl MemoryError {
-    /// The memories of the store would exceed their limit.
+    /// The memories and tables of the store would exceed their common limit in bytes.
     pub(crate) fn beyond_total(pages: u64, limit: u64) -> MemoryError {
-        let reason =
-            format!("all memories of a store may have {limit} bytes (Config::max_total_memory)");
-        MemoryError { pages, reason }
+        MemoryError { pages, reason: beyond_total(limit) }
     }
 
     /// A module imports a memory that its code cannot use.

@@ -7,6 +7,7 @@
 use crate::os::limits::OsLimit;
 use crate::os::mapping::{Map, PAGE};
 use crate::os::memory_size::machine_memory;
+use crate::vm::memory::beyond_total;
 use ropewalk_abi::{TableDef, TableType};
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -93,7 +94,15 @@ pub enum TableError {
         /// The limit.
         limit: u64,
     },
-    /// There is no memory for the table.
+    /// The memories and tables of the store would exceed their common limit in bytes.
+    #[error("cannot allocate a table of {elements} elements: {}", beyond_total(*limit))]
+    BeyondTotal {
+        /// The elements of the table.
+        elements: u64,
+        /// How many bytes are allowed.
+        limit: u64,
+    },
+    /// There is no memory for it.
     #[error("cannot allocate a table of {elements} elements: {reason}")]
     NoMemory {
         /// The requested length.
@@ -104,12 +113,17 @@ pub enum TableError {
 }
 
 fn no_memory(elements: u64) -> TableError {
-    let bytes = (elements as usize).saturating_mul(size_of::<u64>());
+    let bytes = Table::bytes(elements) as usize;
     TableError::NoMemory { elements, reason: OsLimit::found(bytes).to_string() }
 }
 
 impl Table {
-    /// Makes a table whose record is at `def`.
+    /// How many bytes this many elements take.
+    pub(crate) fn bytes(elements: u64) -> u64 {
+        elements.saturating_mul(size_of::<u64>() as u64)
+    }
+
+    /// A new table whose record is at `def`.
     ///
     /// # Safety
     ///

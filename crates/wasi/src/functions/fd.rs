@@ -1,28 +1,23 @@
 //! Functions of descriptors.
 
+use crate::abi::errno::{Errno, Failure, Result};
 use crate::abi::{FdFlags, Fdstat, Filestat, FstFlags, Rights, Version, dirent, flags, rights};
-use crate::ctx::WasiCtx;
-use crate::descriptor::Kind;
-use crate::errno::{Errno, Failure, Result};
+use crate::call::Call;
 use crate::exit::BrokenPipe;
-use crate::guest::Guest;
-use crate::pieces::transfer;
-use crate::times::Times;
+use crate::files::descriptor::Kind;
+use crate::files::file_times::FileTimes;
+use crate::functions::chunks::transfer;
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
 use std::num::NonZeroU64;
-use std::os::fd::BorrowedFd;
 
 pub(crate) fn fd_advise(
-    ctx: &mut WasiCtx,
-    _: &mut Guest<'_>,
+    call: &mut Call<'_>,
     fd: i32,
     offset: i64,
     len: i64,
     advice: i32,
 ) -> Result {
-    let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.file()?;
-    descriptor.require(Rights::FD_ADVISE)?;
+    let file = call.descriptor(fd)?.file(Rights::FD_ADVISE)?;
     let advice = match advice {
         0 => Advice::Normal,
         1 => Advice::Sequential,
@@ -36,21 +31,13 @@ pub(crate) fn fd_advise(
     Ok(rustix::fs::fadvise(file, offset, NonZeroU64::new(len), advice)?)
 }
 
-pub(crate) fn fd_allocate(
-    ctx: &mut WasiCtx,
-    _: &mut Guest<'_>,
-    fd: i32,
-    offset: i64,
-    len: i64,
-) -> Result {
-    let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.file()?;
-    descriptor.require_data(Rights::FD_ALLOCATE)?;
+pub(crate) fn fd_allocate(call: &mut Call<'_>, fd: i32, offset: i64, len: i64) -> Result {
+    let file = call.descriptor(fd)?.file(Rights::FD_ALLOCATE)?;
     let (offset, len) = file_range(offset, len)?;
     Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), offset, len)?)
 }
 
-/// A part of a file, whose sizes are below 2⁶³.
+/// A range of a file. Sizes of files are below 2⁶³.
 fn file_range(offset: i64, len: i64) -> Result<(u64, u64)> {
     match offset.checked_add(len) {
         Some(_) if offset >= 0 && len >= 0 => Ok((offset as u64, len as u64)),
@@ -58,54 +45,36 @@ fn file_range(offset: i64, len: i64) -> Result<(u64, u64)> {
     }
 }
 
-pub(crate) fn fd_close(ctx: &mut WasiCtx, _: &mut Guest<'_>, fd: i32) -> Result {
-    ctx.table.remove(fd).map(drop)
+pub(crate) fn fd_close(call: &mut Call<'_>, fd: i32) -> Result {
+    call.ctx.table.remove(fd).map(drop)
 }
 
-pub(crate) fn fd_datasync(ctx: &mut WasiCtx, _: &mut Guest<'_>, fd: i32) -> Result {
-    Ok(rustix::fs::fdatasync(synchronised(ctx, fd, Rights::FD_DATASYNC)?)?)
+pub(crate) fn fd_datasync(call: &mut Call<'_>, fd: i32) -> Result {
+    Ok(rustix::fs::fdatasync(call.descriptor(fd)?.file(Rights::FD_DATASYNC)?)?)
 }
 
-pub(crate) fn fd_sync(ctx: &mut WasiCtx, _: &mut Guest<'_>, fd: i32) -> Result {
-    Ok(rustix::fs::fsync(synchronised(ctx, fd, Rights::FD_SYNC)?)?)
+pub(crate) fn fd_sync(call: &mut Call<'_>, fd: i32) -> Result {
+    Ok(rustix::fs::fsync(call.descriptor(fd)?.file(Rights::FD_SYNC)?)?)
 }
 
-/// A file whose contents are to be on the disk.
-fn synchronised(ctx: &WasiCtx, fd: i32, rights: Rights) -> Result<BorrowedFd<'_>> {
-    let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.file()?;
-    descriptor.require(rights)?;
-    Ok(file)
-}
-
-pub(crate) fn fd_fdstat_get(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    fd: i32,
-    stat: i32,
-) -> Result {
-    let place = guest.range(stat, Fdstat::SIZE)?;
-    let descriptor = ctx.table.get(fd)?;
+pub(crate) fn fd_fdstat_get(call: &mut Call<'_>, fd: i32, stat: i32) -> Result {
+    let place = call.guest.range(stat, Fdstat::SIZE)?;
+    let descriptor = call.descriptor(fd)?;
     let stat = Fdstat {
         filetype: descriptor.filetype(),
         flags: descriptor.flags,
         base: descriptor.base,
         inheriting: descriptor.inheriting,
     };
-    guest.get_mut(place).copy_from_slice(&stat.encode());
+    call.guest.get_mut(place).copy_from_slice(&stat.encode());
     Ok(())
 }
 
-/// Whether a file appends, and whether it waits, can be changed later; how it is
-/// synchronised cannot.
-pub(crate) fn fd_fdstat_set_flags(
-    ctx: &mut WasiCtx,
-    _: &mut Guest<'_>,
-    fd: i32,
-    bits: i32,
-) -> Result {
+/// Changes whether a file appends and whether it blocks. How it is synchronized cannot be
+/// changed.
+pub(crate) fn fd_fdstat_set_flags(call: &mut Call<'_>, fd: i32, bits: i32) -> Result {
     let new: FdFlags = flags(bits as u32)?;
-    let descriptor = ctx.table.get_mut(fd)?;
+    let descriptor = call.ctx.table.get_mut(fd)?;
     if let Kind::Directory(_) = descriptor.kind {
         return Err(Errno::BADF.into());
     }
@@ -115,20 +84,19 @@ pub(crate) fn fd_fdstat_set_flags(
     if !changeable.contains(changed) {
         return Err(Errno::NOTSUP.into());
     }
-    // Nothing changes for the host: see `wait` and `Descriptor::write_now`.
+    // The host's flags do not change: see `wait` and `Descriptor::write_now`.
     descriptor.flags = new;
     Ok(())
 }
 
-/// Rights can be given up, and never be got back.
+/// Drops rights, which cannot be regained.
 pub(crate) fn fd_fdstat_set_rights(
-    ctx: &mut WasiCtx,
-    _: &mut Guest<'_>,
+    call: &mut Call<'_>,
     fd: i32,
     base: i64,
     inheriting: i64,
 ) -> Result {
-    let descriptor = ctx.table.get_mut(fd)?;
+    let descriptor = call.ctx.table.get_mut(fd)?;
     let (base, inheriting) = (rights(base), rights(inheriting));
     if !descriptor.base.contains(base) || !descriptor.inheriting.contains(inheriting) {
         return Err(Errno::NOTCAPABLE.into());
@@ -137,83 +105,59 @@ pub(crate) fn fd_fdstat_set_rights(
     Ok(())
 }
 
-pub(crate) fn fd_filestat_get(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    version: Version,
-    fd: i32,
-    stat: i32,
-) -> Result {
-    let place = guest.range(stat, Filestat::size_in(version))?;
-    let descriptor = ctx.table.get(fd)?;
+pub(crate) fn fd_filestat_get(call: &mut Call<'_>, fd: i32, stat: i32) -> Result {
+    let place = call.guest.range(stat, Filestat::size_in(call.version))?;
+    let descriptor = call.descriptor(fd)?;
     descriptor.require(Rights::FD_FILESTAT_GET)?;
-    let stat = descriptor.filestat()?;
-    guest.get_mut(place).copy_from_slice(&stat.encode(version));
+    let stat = descriptor.filestat()?.encode(call.version);
+    call.guest.get_mut(place).copy_from_slice(&stat);
     Ok(())
 }
 
-pub(crate) fn fd_filestat_set_size(
-    ctx: &mut WasiCtx,
-    _: &mut Guest<'_>,
-    fd: i32,
-    size: i64,
-) -> Result {
-    let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.file()?;
-    descriptor.require_data(Rights::FD_FILESTAT_SET_SIZE)?;
+pub(crate) fn fd_filestat_set_size(call: &mut Call<'_>, fd: i32, size: i64) -> Result {
+    let file = call.descriptor(fd)?.file(Rights::FD_FILESTAT_SET_SIZE)?;
     let size = u64::try_from(size).map_err(|_| Errno::INVAL)?;
     Ok(rustix::fs::ftruncate(file, size)?)
 }
 
 pub(crate) fn fd_filestat_set_times(
-    ctx: &mut WasiCtx,
-    _: &mut Guest<'_>,
+    call: &mut Call<'_>,
     fd: i32,
     atim: i64,
     mtim: i64,
     which: i32,
 ) -> Result {
-    let times = Times::new(atim, mtim, flags::<FstFlags>(which as u32)?)?;
-    let descriptor = ctx.table.get(fd)?;
+    let times = FileTimes::new(atim, mtim, flags::<FstFlags>(which as u32)?)?;
+    let descriptor = call.descriptor(fd)?;
     descriptor.require(Rights::FD_FILESTAT_SET_TIMES)?;
     let file = descriptor.host().ok_or(Errno::BADF)?;
     Ok(rustix::fs::futimens(file, &times.timestamps())?)
 }
 
-pub(crate) fn fd_read(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    fd: i32,
-    vectors: i32,
-    count: i32,
-    size: i32,
-) -> Result {
-    let place = guest.place(size)?;
-    let read = transfer(ctx, guest, (vectors, count), |ctx, guest, buffers, _| {
+pub(crate) fn fd_read(call: &mut Call<'_>, fd: i32, vectors: i32, count: i32, size: i32) -> Result {
+    let place = call.guest.place(size)?;
+    let read = transfer(call, (vectors, count), |Call { ctx, guest, .. }, buffers, _| {
         let descriptor = ctx.table.get(fd)?;
-        descriptor.require_data(Rights::FD_READ)?;
+        descriptor.require(Rights::FD_READ)?;
         let read = descriptor.read(&mut guest.slices_mut(buffers))?;
         guest.filled(buffers, read);
         Ok(read)
     })?;
-    guest.put_count(place, read);
+    call.guest.put_count(place, read);
     Ok(())
 }
 
 pub(crate) fn fd_pread(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
+    call: &mut Call<'_>,
     fd: i32,
     vectors: i32,
     count: i32,
     offset: i64,
     size: i32,
 ) -> Result {
-    let place = guest.place(size)?;
-    let read = transfer(ctx, guest, (vectors, count), |ctx, guest, buffers, done| {
-        let descriptor = ctx.table.get(fd)?;
-        let file = descriptor.positioned()?;
-        descriptor.require_data(Rights::FD_READ)?;
+    let place = call.guest.place(size)?;
+    let read = transfer(call, (vectors, count), |Call { ctx, guest, .. }, buffers, done| {
+        let file = ctx.table.get(fd)?.positioned(Rights::FD_READ)?;
         let offset = u64::try_from(offset).map_err(|_| Errno::INVAL)? + done;
         let mut slices = guest.slices_mut(buffers);
         let read = rustix::io::retry_on_intr(|| rustix::io::preadv(file, &mut slices, offset))?;
@@ -221,23 +165,22 @@ pub(crate) fn fd_pread(
         guest.filled(buffers, read);
         Ok(read)
     })?;
-    guest.put_count(place, read);
+    call.guest.put_count(place, read);
     Ok(())
 }
 
 pub(crate) fn fd_write(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
+    call: &mut Call<'_>,
     fd: i32,
     vectors: i32,
     count: i32,
     size: i32,
 ) -> Result {
-    let place = guest.place(size)?;
-    let written = transfer(ctx, guest, (vectors, count), |ctx, guest, buffers, _| {
+    let place = call.guest.place(size)?;
+    let written = transfer(call, (vectors, count), |Call { ctx, guest, .. }, buffers, _| {
         let descriptor = ctx.table.get(fd)?;
-        descriptor.require_data(Rights::FD_WRITE)?;
-        let written = descriptor.write(&guest.slices(buffers), ctx.progress.is_polled);
+        descriptor.require(Rights::FD_WRITE)?;
+        let written = descriptor.write(&guest.slices(buffers), ctx.progress.is_async);
         written.map_err(|failure| {
             let ends = ctx.end_on_broken_pipe && matches!(descriptor.kind, Kind::Stdio(_));
             match failure {
@@ -246,53 +189,48 @@ pub(crate) fn fd_write(
             }
         })
     })?;
-    guest.put_count(place, written);
+    call.guest.put_count(place, written);
     Ok(())
 }
 
 pub(crate) fn fd_pwrite(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
+    call: &mut Call<'_>,
     fd: i32,
     vectors: i32,
     count: i32,
     offset: i64,
     size: i32,
 ) -> Result {
-    let place = guest.place(size)?;
-    let written = transfer(ctx, guest, (vectors, count), |ctx, guest, buffers, done| {
-        let descriptor = ctx.table.get(fd)?;
-        let file = descriptor.positioned()?;
-        descriptor.require_data(Rights::FD_WRITE)?;
+    let place = call.guest.place(size)?;
+    let written = transfer(call, (vectors, count), |Call { ctx, guest, .. }, buffers, done| {
+        let file = ctx.table.get(fd)?.positioned(Rights::FD_WRITE)?;
         let offset = u64::try_from(offset).map_err(|_| Errno::INVAL)? + done;
         let slices = guest.slices(buffers);
         Ok(rustix::io::retry_on_intr(|| rustix::io::pwritev(file, &slices, offset))?)
     })?;
-    guest.put_count(place, written);
+    call.guest.put_count(place, written);
     Ok(())
 }
 
 pub(crate) fn fd_seek(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    version: Version,
+    call: &mut Call<'_>,
     fd: i32,
     offset: i64,
     whence: i32,
     position: i32,
 ) -> Result {
-    let place = guest.place(position)?;
-    let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.positioned()?;
-    let to = seek_from(version, offset, whence)?;
+    let place = call.guest.place(position)?;
+    let descriptor = call.descriptor(fd)?;
+    let file = descriptor.positioned(Rights::empty())?;
+    let to = seek_from(call.version, offset, whence)?;
     let tells = to == SeekFrom::Current(0);
     descriptor.require(if tells { Rights::FD_TELL } else { Rights::FD_SEEK })?;
     let position = rustix::fs::seek(file, to)?;
-    guest.put(place, position);
+    call.guest.put(place, position);
     Ok(())
 }
 
-/// The versions number the places that a seek begins at differently.
+/// Decodes `whence`, whose numbers differ between the versions.
 fn seek_from(version: Version, offset: i64, whence: i32) -> Result<SeekFrom> {
     let [set, current, end] = match version {
         Version::Unstable => [2, 0, 1],
@@ -306,45 +244,35 @@ fn seek_from(version: Version, offset: i64, whence: i32) -> Result<SeekFrom> {
     }
 }
 
-pub(crate) fn fd_tell(ctx: &mut WasiCtx, guest: &mut Guest<'_>, fd: i32, position: i32) -> Result {
-    let place = guest.place(position)?;
-    let descriptor = ctx.table.get(fd)?;
-    let file = descriptor.positioned()?;
-    descriptor.require(Rights::FD_TELL)?;
+pub(crate) fn fd_tell(call: &mut Call<'_>, fd: i32, position: i32) -> Result {
+    let place = call.guest.place(position)?;
+    let file = call.descriptor(fd)?.positioned(Rights::FD_TELL)?;
     let position = rustix::fs::tell(file)?;
-    guest.put(place, position);
+    call.guest.put(place, position);
     Ok(())
 }
 
-pub(crate) fn fd_renumber(ctx: &mut WasiCtx, _: &mut Guest<'_>, from: i32, to: i32) -> Result {
-    ctx.table.renumber(from, to)
+pub(crate) fn fd_renumber(call: &mut Call<'_>, from: i32, to: i32) -> Result {
+    call.ctx.table.renumber(from, to)
 }
 
-pub(crate) fn fd_prestat_get(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    fd: i32,
-    prestat: i32,
-) -> Result {
-    let place = guest.range(prestat, 8)?;
-    let name = preopened_as(ctx, fd)?;
+pub(crate) fn fd_prestat_get(call: &mut Call<'_>, fd: i32, prestat: i32) -> Result {
+    let place = call.guest.range(prestat, 8)?;
+    let name = call.descriptor(fd)?.preopened_as().ok_or(Errno::BADF)?;
     let len = u32::try_from(name.len()).map_err(|_| Errno::OVERFLOW)?;
-    let prestat = guest.get_mut(place);
-    // The only kind that there is: a directory.
+    let prestat = call.guest.get_mut(place);
+    // The tag of a directory, the only variant.
     prestat[..4].fill(0);
     prestat[4..].copy_from_slice(&len.to_le_bytes());
     Ok(())
 }
 
-pub(crate) fn fd_prestat_dir_name(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    fd: i32,
-    buffer: i32,
-    len: i32,
-) -> Result {
+/// Stores the name of a preopened directory. Programs look for these directories from descriptor
+/// 3 on, until a descriptor is a bad one.
+pub(crate) fn fd_prestat_dir_name(call: &mut Call<'_>, fd: i32, buffer: i32, len: i32) -> Result {
+    let Call { ctx, guest, .. } = call;
     let buffer = guest.buffer(buffer, len)?;
-    let name = preopened_as(ctx, fd)?.as_bytes();
+    let name = ctx.table.get(fd)?.preopened_as().ok_or(Errno::BADF)?.as_bytes();
     if buffer.len() < name.len() {
         return Err(Errno::NAMETOOLONG.into());
     }
@@ -352,26 +280,19 @@ pub(crate) fn fd_prestat_dir_name(
     Ok(())
 }
 
-/// The name of a directory that was there when the program began. Programs look
-/// for them from 3 on, until a descriptor is a bad one.
-fn preopened_as(ctx: &WasiCtx, fd: i32) -> Result<&str> {
-    Ok(ctx.table.get(fd)?.preopened_as().ok_or(Errno::BADF)?)
-}
-
-/// Stores entries until the buffer is full; the last may be cut off.
+/// Stores entries until the buffer is full; the last one may be truncated.
 pub(crate) fn fd_readdir(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
+    call: &mut Call<'_>,
     fd: i32,
     buffer: i32,
     len: i32,
     cookie: i64,
     used: i32,
 ) -> Result {
+    let Call { ctx, guest, .. } = call;
     let (buffer, place) = (guest.buffer(buffer, len)?, guest.place(used)?);
     let descriptor = ctx.table.get_mut(fd)?;
-    descriptor.directory()?;
-    descriptor.require(Rights::FD_READDIR)?;
+    descriptor.directory(Rights::FD_READDIR)?;
     let Kind::Directory(directory) = &mut descriptor.kind else {
         return Err(Errno::NOTDIR.into());
     };

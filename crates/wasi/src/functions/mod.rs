@@ -1,9 +1,10 @@
-//! The functions of WASI, one file for each kind.
+//! The functions of WASI, by kind.
 //!
-//! Each takes what the program gets to see, the program's memory, and numbers as
-//! the program passes them. Each checks first, does something, and stores its
-//! results last. What a function returns is success or an error number.
+//! A function takes its [`Call`](crate::call::Call) and the numbers that the program passes. It
+//! checks its arguments, acts, and stores its results last. It returns success or an error
+//! number.
 
+pub(crate) mod chunks;
 pub(crate) mod fd;
 pub(crate) mod path;
 pub(crate) mod poll;

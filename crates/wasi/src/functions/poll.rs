@@ -1,41 +1,42 @@
-//! `poll_oneoff`: waiting for times and descriptors.
+//! `poll_oneoff`: waits for times and descriptors.
 
+use crate::abi::errno::{Errno, Failure, Result};
+use crate::abi::guest_memory::{double_word, word};
 use crate::abi::{Rights, Version};
-use crate::ctx::{Began, WasiCtx};
-use crate::descriptor::{Descriptor, Kind};
-use crate::errno::{Errno, Failure, Result};
-use crate::guest::{Guest, double_word, word};
+use crate::call::Call;
+use crate::context::{StartTime, WasiCtx};
+use crate::files::descriptor::{Descriptor, Kind};
 use crate::wait::{Interest, Readiness, Source, Wait, readiness};
 use std::time::{Duration, Instant};
 
-/// The bytes of an event, the same in both versions.
+/// The size of an event in both versions.
 const EVENT: usize = 32;
 
-/// How many subscriptions a call can have. The host has such a limit too: as many as a process
-/// may have open files.
-const MOST_SUBSCRIPTIONS: u32 = 1 << 16;
+/// The maximum number of subscriptions in a call. The host has a similar limit, the number of
+/// files that a process may have open.
+const MAX_SUBSCRIPTIONS: u32 = 1 << 16;
 
-/// What a program waits for.
+/// An event that a program waits for.
 enum Subscription {
     Clock { id: u32, timeout: u64, absolute: bool },
     Descriptor { fd: i32, interest: Interest },
 }
 
-/// What has become of a subscription.
-enum Awaited {
-    /// Something that is always ready, with this many bytes.
+/// How a subscription can become ready.
+enum Readying {
+    /// It is always ready, with this many bytes.
     Ready(u64),
-    /// The n-th of the sources.
+    /// When the n-th source is ready.
     Source(usize, Interest),
-    /// A time, if it ever comes.
+    /// At a time, unless it is too far in the future.
     Time(Option<Instant>),
-    /// Nothing: it is not open, or not to be waited for. The others are waited for all the same.
+    /// Immediately, with an error: the descriptor is not open or lacks the right.
     BadDescriptor,
 }
 
-/// What a program is told.
+/// An event that has occurred.
 struct Event {
-    /// The number by which the program knows the subscription.
+    /// The number that the program gave to the subscription.
     userdata: u64,
     error: Errno,
     ty: u8,
@@ -51,7 +52,7 @@ impl Subscription {
         }
     }
 
-    /// A clock of the older version has a number of its own in front.
+    /// In the older version, the record of a clock begins with another number.
     fn decode(version: Version, record: &[u8]) -> Result<Subscription> {
         let clock = match version {
             Version::Unstable => 24,
@@ -77,29 +78,29 @@ impl Subscription {
         Subscription::Descriptor { fd: word(record, 16) as i32, interest }
     }
 
-    fn awaited(
+    fn readying(
         &self,
         ctx: &WasiCtx,
-        began: Began,
+        start: StartTime,
         sources: &mut Vec<(Source, Interest)>,
-    ) -> Result<Awaited> {
+    ) -> Result<Readying> {
         match *self {
             Subscription::Clock { id, timeout, absolute } => {
                 ctx.clocks.waitable(id)?;
-                let now = if id == 0 { began.wall } else { began.monotonic };
+                let now = if id == 0 { start.wall } else { start.monotonic };
                 let timeout = Duration::from_nanos(timeout);
                 let rest = if absolute { timeout.saturating_sub(now) } else { timeout };
-                Ok(Awaited::Time(began.host.checked_add(rest)))
+                Ok(Readying::Time(start.host.checked_add(rest)))
             }
             Subscription::Descriptor { fd, interest } => {
                 let descriptor = ctx.table.get(fd).ok();
                 let allowed = descriptor.filter(|it| it.base.contains(Rights::POLL_FD_READWRITE));
-                let Some(descriptor) = allowed else { return Ok(Awaited::BadDescriptor) };
+                let Some(descriptor) = allowed else { return Ok(Readying::BadDescriptor) };
                 match descriptor.source() {
-                    None => Ok(Awaited::Ready(bytes_in(descriptor, interest))),
+                    None => Ok(Readying::Ready(bytes_in(descriptor, interest))),
                     Some(source) => {
                         sources.push((source, interest));
-                        Ok(Awaited::Source(sources.len() - 1, interest))
+                        Ok(Readying::Source(sources.len() - 1, interest))
                     }
                 }
             }
@@ -107,8 +108,8 @@ impl Subscription {
     }
 }
 
-/// How much can be read or written at once. It is not known how much can be
-/// written, but that it is something.
+/// How many bytes can be read or written without waiting. For writes, the exact number is not
+/// known, and the result is 1.
 fn bytes_in(descriptor: &Descriptor, interest: Interest) -> u64 {
     match (&descriptor.kind, interest) {
         (_, Interest::Write) => 1,
@@ -122,20 +123,20 @@ fn bytes_in(descriptor: &Descriptor, interest: Interest) -> u64 {
 }
 
 pub(crate) fn poll_oneoff(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    version: Version,
+    call: &mut Call<'_>,
     subscriptions: i32,
     events: i32,
     count: i32,
     stored: i32,
 ) -> Result {
+    let Call { ctx, guest, version } = call;
+    let version = *version;
     if count == 0 {
         return Err(Errno::INVAL.into());
     }
     let subscriptions = guest.array(subscriptions, count, Subscription::size(version))?;
     let (room, place) = (guest.array(events, count, EVENT)?, guest.place(stored)?);
-    if count as u32 > MOST_SUBSCRIPTIONS {
+    if count as u32 > MAX_SUBSCRIPTIONS {
         return Err(Errno::INVAL.into());
     }
     let records = guest.get(subscriptions).chunks_exact(Subscription::size(version));
@@ -148,30 +149,29 @@ pub(crate) fn poll_oneoff(
     Ok(())
 }
 
-/// All that has occurred, in the order of the subscriptions. Waits if it is
-/// nothing.
+/// The events that have occurred, in the order of the subscriptions. Waits if there are none.
 fn occurred<'a>(
     ctx: &mut WasiCtx,
     version: Version,
     records: impl Iterator<Item = &'a [u8]>,
 ) -> Result<Vec<Event>> {
-    let began = began(ctx);
+    let start = start_time(ctx);
     let (mut sources, mut awaited) = (Vec::new(), Vec::new());
     for record in records {
         let subscription = Subscription::decode(version, record)?;
-        let what = subscription.awaited(ctx, began, &mut sources)?;
+        let what = subscription.readying(ctx, start, &mut sources)?;
         awaited.push((double_word(record, 0), record[8], what));
     }
     let ready = readiness(&sources)?;
     let now = Instant::now();
-    let event = |(userdata, ty, what): &(u64, u8, Awaited)| {
+    let event = |(userdata, ty, what): &(u64, u8, Readying)| {
         let (error, bytes, hangup) = match what {
-            Awaited::BadDescriptor => (Errno::BADF, 0, false),
-            Awaited::Ready(bytes) => (Errno::SUCCESS, *bytes, false),
-            Awaited::Time(time) => {
+            Readying::BadDescriptor => (Errno::BADF, 0, false),
+            Readying::Ready(bytes) => (Errno::SUCCESS, *bytes, false),
+            Readying::Time(time) => {
                 time.filter(|time| *time <= now).map(|_| (Errno::SUCCESS, 0, false))?
             }
-            Awaited::Source(i, interest) => {
+            Readying::Source(i, interest) => {
                 let Readiness { ready, hangup } = ready[*i];
                 let bytes = ready.then(|| available(&sources[*i].0, *interest))?;
                 (Errno::SUCCESS, bytes, hangup)
@@ -184,25 +184,25 @@ fn occurred<'a>(
         return Ok(events);
     }
     let times = awaited.iter().filter_map(|(_, _, what)| match what {
-        Awaited::Time(time) => *time,
+        Readying::Time(time) => *time,
         _ => None,
     });
     let until = times.min();
     Err(Failure::Wait(Wait { sources, until }))
 }
 
-/// When the program called. Times are counted from there, however often this is
-/// tried.
-fn began(ctx: &mut WasiCtx) -> Began {
+/// The time when the program called. Relative times count from there, also when the function is
+/// called again.
+fn start_time(ctx: &mut WasiCtx) -> StartTime {
     let clocks = &ctx.clocks;
-    *ctx.progress.began.get_or_insert_with(|| Began {
+    *ctx.progress.start.get_or_insert_with(|| StartTime {
         host: Instant::now(),
         wall: clocks.wall.now(),
         monotonic: clocks.monotonic.now(),
     })
 }
 
-/// How many bytes have arrived at a source.
+/// How many bytes can be read from a source.
 fn available(source: &Source, interest: Interest) -> u64 {
     match interest {
         Interest::Read => rustix::io::ioctl_fionread(source).unwrap_or(0),

@@ -1,52 +1,33 @@
-//! Arguments, environment, clocks, random numbers, and the end of a program.
+//! Arguments, environment, clocks, random numbers, yielding and exiting.
 
-use crate::clock::nanoseconds;
-use crate::ctx::{Progress, WasiCtx};
-use crate::errno::{Errno, Failure, Result};
+use crate::abi::errno::{Errno, Failure, Result};
+use crate::abi::guest_memory::{GuestMemory, Number as _};
+use crate::call::Call;
+use crate::context::clock::nanoseconds;
+use crate::context::{Progress, WasiCtx};
 use crate::exit::I32Exit;
-use crate::guest::{Guest, Number as _};
-use crate::pieces::PIECE;
+use crate::functions::chunks::CHUNK;
 use crate::wait::Wait;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-pub(crate) fn args_get(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    pointers: i32,
-    buffer: i32,
-) -> Result {
-    put_strings(guest, &ctx.args, pointers, buffer)
+pub(crate) fn args_get(call: &mut Call<'_>, pointers: i32, buffer: i32) -> Result {
+    put_strings(&mut call.guest, &call.ctx.args, pointers, buffer)
 }
 
-pub(crate) fn args_sizes_get(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    count: i32,
-    size: i32,
-) -> Result {
-    put_sizes(guest, &ctx.args, count, size)
+pub(crate) fn args_sizes_get(call: &mut Call<'_>, count: i32, size: i32) -> Result {
+    put_sizes(&mut call.guest, &call.ctx.args, count, size)
 }
 
-pub(crate) fn environ_get(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    pointers: i32,
-    buffer: i32,
-) -> Result {
-    put_strings(guest, &ctx.environment, pointers, buffer)
+pub(crate) fn environ_get(call: &mut Call<'_>, pointers: i32, buffer: i32) -> Result {
+    put_strings(&mut call.guest, &call.ctx.environment, pointers, buffer)
 }
 
-pub(crate) fn environ_sizes_get(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    count: i32,
-    size: i32,
-) -> Result {
-    put_sizes(guest, &ctx.environment, count, size)
+pub(crate) fn environ_sizes_get(call: &mut Call<'_>, count: i32, size: i32) -> Result {
+    put_sizes(&mut call.guest, &call.ctx.environment, count, size)
 }
 
-/// How many strings there are, and how long they are with the zeros at their ends.
-fn put_sizes(guest: &mut Guest<'_>, strings: &[Vec<u8>], count: i32, size: i32) -> Result {
+/// Stores the number of strings, and their total size with terminating zeros.
+fn put_sizes(guest: &mut GuestMemory<'_>, strings: &[Vec<u8>], count: i32, size: i32) -> Result {
     let (count, size) = (guest.place(count)?, guest.place(size)?);
     let total: usize = strings.iter().map(|string| string.len() + 1).sum();
     let total = u32::try_from(total).map_err(|_| Errno::OVERFLOW)?;
@@ -55,58 +36,47 @@ fn put_sizes(guest: &mut Guest<'_>, strings: &[Vec<u8>], count: i32, size: i32) 
     Ok(())
 }
 
-/// Stores strings with zeros at their ends, and pointers to them.
-fn put_strings(guest: &mut Guest<'_>, strings: &[Vec<u8>], pointers: i32, buffer: i32) -> Result {
+/// Stores strings with terminating zeros, and pointers to them.
+fn put_strings(
+    guest: &mut GuestMemory<'_>,
+    strings: &[Vec<u8>],
+    pointers: i32,
+    buffer: i32,
+) -> Result {
     let total = strings.iter().map(|string| string.len() + 1).sum();
     let count = i32::try_from(strings.len()).map_err(|_| Errno::OVERFLOW)?;
     let pointers = guest.array(pointers, count, 4)?;
-    let mut rest = guest.range(buffer, total)?.start;
+    let mut rest = guest.range(buffer, total)?;
     for (i, string) in strings.iter().enumerate() {
         let pointer = pointers.start + 4 * i;
-        // In reach of 32 bits, as all that is in bounds.
-        (rest as u32).encode(guest.get_mut(pointer..pointer + 4));
-        let end = rest + string.len();
-        guest.get_mut(rest..end).copy_from_slice(string);
-        guest.get_mut(end..end + 1).fill(0);
-        rest = end + 1;
+        // Addresses within bounds fit in 32 bits.
+        (rest.start as u32).encode(guest.get_mut(pointer..pointer + 4));
+        for bytes in [&string[..], &[0]] {
+            rest = guest.put_bytes(rest, bytes);
+        }
     }
     Ok(())
 }
 
-pub(crate) fn clock_res_get(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    id: i32,
-    resolution: i32,
-) -> Result {
-    let place = guest.place(resolution)?;
-    let resolution = nanoseconds(ctx.clocks.get(id)?.resolution())?;
-    guest.put(place, resolution);
+pub(crate) fn clock_res_get(call: &mut Call<'_>, id: i32, resolution: i32) -> Result {
+    let place = call.guest.place(resolution)?;
+    let resolution = nanoseconds(call.ctx.clocks.get(id)?.resolution())?;
+    call.guest.put(place, resolution);
     Ok(())
 }
 
-pub(crate) fn clock_time_get(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    id: i32,
-    _precision: i64,
-    time: i32,
-) -> Result {
-    let place = guest.place(time)?;
-    let now = nanoseconds(ctx.clocks.get(id)?.now())?;
-    guest.put(place, now);
+pub(crate) fn clock_time_get(call: &mut Call<'_>, id: i32, _precision: i64, time: i32) -> Result {
+    let place = call.guest.place(time)?;
+    let now = nanoseconds(call.ctx.clocks.get(id)?.now())?;
+    call.guest.put(place, now);
     Ok(())
 }
 
-pub(crate) fn random_get(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    buffer: i32,
-    len: i32,
-) -> Result {
+pub(crate) fn random_get(call: &mut Call<'_>, buffer: i32, len: i32) -> Result {
+    let Call { ctx, guest, .. } = call;
     let buffer = guest.buffer(buffer, len)?;
     let begin = buffer.start + ctx.progress.done;
-    let end = buffer.end.min(begin + PIECE);
+    let end = buffer.end.min(begin + CHUNK);
     fill_at_random(ctx, guest.get_mut(begin..end))?;
     ctx.progress.done += end - begin;
     if end < buffer.end { Err(Failure::Again) } else { Ok(()) }
@@ -124,31 +94,31 @@ fn fill_at_random(ctx: &mut WasiCtx, mut bytes: &mut [u8]) -> Result {
     Ok(())
 }
 
-/// Lets other calls run that are polled by this thread, or other threads.
-pub(crate) fn sched_yield(ctx: &mut WasiCtx, _: &mut Guest<'_>) -> Result {
-    let Progress { is_polled, yielded, .. } = &mut ctx.progress;
-    if *is_polled && !*yielded {
+/// Lets other calls that this thread polls, or other threads, run.
+pub(crate) fn sched_yield(call: &mut Call<'_>) -> Result {
+    let Progress { is_async, yielded, .. } = &mut call.ctx.progress;
+    if *is_async && !*yielded {
         *yielded = true;
         return Err(Failure::Wait(Wait::turn()));
     }
-    if !*is_polled {
+    if !*is_async {
         std::thread::yield_now();
     }
     Ok(())
 }
 
-/// The program ends with a code.
+/// The error that ends the program with an exit code.
 pub(crate) fn proc_exit(code: i32) -> ropewalk::Error {
     I32Exit(code).into()
 }
 
-/// A signal to the program itself. No program can handle one, so it has its
-/// default action: none, or the end of the program as a shell would report it.
-pub(crate) fn proc_raise(_: &mut WasiCtx, _: &mut Guest<'_>, signal: i32) -> Result {
+/// Sends a signal to the program itself. A program cannot handle signals, so the signal has its
+/// default action: none, or ending the program with the exit code that a shell would report.
+pub(crate) fn proc_raise(_: &mut Call<'_>, signal: i32) -> Result {
     match signal {
-        // None, a child, continue, urgent data, a window's size.
+        // None, SIGCHLD, SIGCONT, SIGURG, SIGWINCH.
         0 | 16 | 17 | 22 | 27 => Ok(()),
-        // There is nobody to continue a program that has stopped.
+        // A stopped program could never be continued.
         18..=21 => Err(Errno::NOTSUP.into()),
         1..=30 => Err(Failure::End(I32Exit(128 + signal).into())),
         _ => Err(Errno::INVAL.into()),

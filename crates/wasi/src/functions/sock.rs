@@ -1,46 +1,39 @@
-//! Functions of sockets. A program cannot make one: it is handed those it has.
+//! Functions of sockets. A program cannot create sockets, except by accepting connections.
 
+use crate::abi::errno::{Errno, Failure, Result};
 use crate::abi::{FdFlags, RiFlags, Rights, SdFlags, flags};
-use crate::ctx::{Socket, WasiCtx};
-use crate::descriptor::Kind;
-use crate::errno::{Errno, Failure, Result};
-use crate::guest::Guest;
-use crate::pieces::part;
+use crate::call::Call;
+use crate::context::stream::Socket;
+use crate::files::descriptor::Kind;
+use crate::functions::chunks::part;
 use crate::wait::{Interest, Source, Wait};
 use rustix::net::{RecvFlags, Shutdown, SocketFlags, accept_with};
 
-pub(crate) fn sock_accept(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
-    fd: i32,
-    bits: i32,
-    accepted: i32,
-) -> Result {
-    let (place, new): (_, FdFlags) = (guest.place(accepted)?, flags(bits as u32)?);
+pub(crate) fn sock_accept(call: &mut Call<'_>, fd: i32, bits: i32, accepted: i32) -> Result {
+    let (place, new): (_, FdFlags) = (call.guest.place(accepted)?, flags(bits as u32)?);
     if !FdFlags::NONBLOCK.contains(new) {
         return Err(Errno::INVAL.into());
     }
-    let descriptor = ctx.table.get(fd)?;
+    let descriptor = call.ctx.table.get(fd)?;
     let socket = match &descriptor.kind {
         Kind::Listener(socket) => socket,
         Kind::Socket(_) => return Err(Errno::INVAL.into()),
         _ => return Err(Errno::NOTSOCK.into()),
     };
     descriptor.require(Rights::SOCK_ACCEPT)?;
-    ctx.table.check_room()?;
+    call.ctx.table.check_room()?;
     let accepted = rustix::io::retry_on_intr(|| {
         accept_with(socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
     });
     let accepted = accepted.map_err(|error| descriptor.unless_blocking(error, Interest::Read))?;
-    let number = ctx.table.insert(Socket::waiting_elsewhere(accepted, false, new))?;
-    guest.put(place, number);
+    let number = call.ctx.table.insert(Socket::nonblocking(accepted, false, new))?;
+    call.guest.put(place, number);
     Ok(())
 }
 
-#[allow(clippy::too_many_arguments, reason = "the specification's")]
+#[allow(clippy::too_many_arguments, reason = "the signature of the specification")]
 pub(crate) fn sock_recv(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
+    call: &mut Call<'_>,
     fd: i32,
     vectors: i32,
     count: i32,
@@ -48,12 +41,12 @@ pub(crate) fn sock_recv(
     size: i32,
     out_flags: i32,
 ) -> Result {
+    let Call { ctx, guest, .. } = call;
     let (place, out_flags) = (guest.place(size)?, guest.place::<u16>(out_flags)?);
     let buffers = guest.buffers(vectors, count)?;
     let how: RiFlags = flags(bits as u32)?;
     let descriptor = ctx.table.get(fd)?;
-    let socket = descriptor.socket()?;
-    descriptor.require_data(Rights::FD_READ)?;
+    let socket = descriptor.socket(Rights::FD_READ)?;
     let peek = how.contains(RiFlags::PEEK);
     let buffers = part(&buffers, ctx.progress.done, usize::MAX);
     let wanted: usize = buffers.iter().map(ExactSizeIterator::len).sum();
@@ -72,30 +65,29 @@ pub(crate) fn sock_recv(
 }
 
 pub(crate) fn sock_send(
-    ctx: &mut WasiCtx,
-    guest: &mut Guest<'_>,
+    call: &mut Call<'_>,
     fd: i32,
     vectors: i32,
     count: i32,
     bits: i32,
     size: i32,
 ) -> Result {
-    let (place, buffers) = (guest.place(size)?, guest.buffers(vectors, count)?);
-    let descriptor = ctx.table.get(fd)?;
-    descriptor.socket()?;
-    // There are no flags yet.
+    let (place, buffers) = (call.guest.place(size)?, call.guest.buffers(vectors, count)?);
+    let descriptor = call.descriptor(fd)?;
+    descriptor.socket(Rights::empty())?;
+    // The specification defines no flags.
     if bits != 0 {
         return Err(Errno::INVAL.into());
     }
-    descriptor.require_data(Rights::FD_WRITE)?;
-    let sent = descriptor.send(&guest.slices(&buffers))?;
-    guest.put_count(place, sent);
+    descriptor.require(Rights::FD_WRITE)?;
+    let sent = descriptor.send(&call.guest.slices(&buffers))?;
+    call.guest.put_count(place, sent);
     Ok(())
 }
 
-pub(crate) fn sock_shutdown(ctx: &mut WasiCtx, _: &mut Guest<'_>, fd: i32, bits: i32) -> Result {
-    let descriptor = ctx.table.get(fd)?;
-    let socket = descriptor.socket()?;
+pub(crate) fn sock_shutdown(call: &mut Call<'_>, fd: i32, bits: i32) -> Result {
+    let descriptor = call.descriptor(fd)?;
+    let socket = descriptor.socket(Rights::empty())?;
     let how = match flags::<SdFlags>(bits as u32)? {
         SdFlags::RD => Shutdown::Read,
         SdFlags::WR => Shutdown::Write,

@@ -25,7 +25,7 @@ fn a_program_finds_its_directories_from_3_on() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_an_error() {
+fn a_missing_directory_is_an_error() {
     let mut builder = WasiCtx::builder();
     let error = builder.preopened_dir("no/such", "/", DirPerms::all(), FilePerms::all());
     let error = format!("{:#}", error.unwrap_err());
@@ -33,7 +33,7 @@ fn a_directory_that_is_not_there_is_an_error() {
 }
 
 #[test]
-fn a_closed_descriptor_is_a_bad_one_and_its_number_is_used_again() {
+fn a_closed_descriptor_is_bad_and_its_number_is_reused() {
     let mut program = in_scratch();
     let first = program.open("file", CREAT, FD_READ).unwrap();
     let second = program.open("file", 0, FD_READ).unwrap();
@@ -47,7 +47,7 @@ fn a_closed_descriptor_is_a_bad_one_and_its_number_is_used_again() {
 }
 
 #[test]
-fn a_program_has_no_more_descriptors_than_it_may() {
+fn the_number_of_descriptors_is_limited() {
     let scratch = tempfile::tempdir().unwrap();
     let mut builder = WasiCtx::builder();
     builder.preopened_dir(scratch.path(), "/", DirPerms::all(), FilePerms::all()).unwrap();
@@ -55,11 +55,11 @@ fn a_program_has_no_more_descriptors_than_it_may() {
     assert_eq!(program.open("a", CREAT, FD_READ), Ok(4));
     assert_eq!(program.open("b", CREAT, FD_READ), Ok(5));
     assert_eq!(program.open("c", CREAT, FD_READ), Err(MFILE));
-    assert!(!scratch.path().join("c").exists(), "nothing has been done");
+    assert!(!scratch.path().join("c").exists(), "the file was created");
     program.close(4);
     assert_eq!(program.open("c", CREAT, FD_READ), Ok(4));
     assert_eq!(program.open("d", CREAT, FD_READ), Err(MFILE));
-    // What it has at the beginning is there in any case.
+    // The limit does not apply to the initial descriptors.
     builder.preopened_dir(scratch.path(), "/", DirPerms::all(), FilePerms::all()).unwrap();
     let mut program = with(builder.max_descriptors(0));
     assert_eq!(program.call("fd_prestat_get", &[ROOT.into(), RESULT.into()]), SUCCESS);
@@ -67,7 +67,7 @@ fn a_program_has_no_more_descriptors_than_it_may() {
 }
 
 #[test]
-fn a_directory_that_was_there_at_the_beginning_can_be_closed_too() {
+fn a_preopened_directory_can_be_closed() {
     let mut program = in_scratch();
     let other = program.open(".", DIRECTORY, 0).unwrap();
     program.close(ROOT);
@@ -89,7 +89,7 @@ fn renumbering_moves_a_descriptor() {
     assert_eq!(program.call("fd_renumber", &[to.into(), to.into()]), SUCCESS);
     program.write(to, "x").unwrap();
     assert_eq!(std::fs::read(program.host("from")).unwrap(), b"x");
-    // Onto a directory of the beginning, and a standard stream onto a file.
+    // To a preopened directory, and from a standard stream.
     let dir = program.open(".", DIRECTORY, 0).unwrap();
     assert_eq!(program.call("fd_renumber", &[dir.into(), ROOT.into()]), SUCCESS);
     assert_eq!(program.call("fd_prestat_get", &[ROOT.into(), RESULT.into()]), BADF);
@@ -120,8 +120,8 @@ fn many_files_can_be_opened_one_after_the_other() {
     }
 }
 
-/// Every function that takes a descriptor, with arguments that are in order but for that, which
-/// is `None`. Paths are at 0x300, and have one byte.
+/// Every function with a descriptor, with otherwise valid arguments; the descriptor is `None`.
+/// Paths are at 0x300 and have one byte.
 const WITH_DESCRIPTORS: &[(&str, &[Option<i64>])] = {
     const FD: Option<i64> = None;
     const AT: Option<i64> = Some(0x200);
@@ -172,7 +172,7 @@ const WITH_DESCRIPTORS: &[(&str, &[Option<i64>])] = {
 };
 
 #[test]
-fn a_number_that_is_not_open_is_a_bad_descriptor_to_every_function() {
+fn every_function_refuses_bad_descriptors() {
     for (name, _) in FUNCTIONS
         .iter()
         .filter(|(name, _)| ["fd_", "path_", "sock_"].iter().any(|prefix| name.starts_with(prefix)))

@@ -8,8 +8,7 @@ struct Entry {
     name: String,
 }
 
-/// Calls `fd_readdir`, and returns the entries that are whole, and whether the
-/// buffer was filled.
+/// Calls `fd_readdir`; returns the complete entries, and whether the buffer was filled.
 #[track_caller]
 fn read(program: &mut Program, fd: i32, room: usize, cookie: u64) -> (Vec<Entry>, bool) {
     let arguments = [fd.into(), 0x8000, room as i64, cookie as i64, RESULT.into()];
@@ -30,7 +29,7 @@ fn read(program: &mut Program, fd: i32, room: usize, cookie: u64) -> (Vec<Entry>
     (entries, used == room)
 }
 
-/// All names, through a buffer of a size.
+/// All names, read with a buffer of this size.
 fn names(program: &mut Program, fd: i32, room: usize) -> Vec<String> {
     let (mut names, mut cookie) = (Vec::new(), 0);
     loop {
@@ -45,7 +44,7 @@ fn names(program: &mut Program, fd: i32, room: usize) -> Vec<String> {
 }
 
 #[test]
-fn an_empty_directory_has_itself_and_its_parent() {
+fn an_empty_directory_contains_itself_and_its_parent() {
     let mut program = in_scratch();
     let own = program.fd_stat(ROOT).unwrap().ino;
     let (entries, full) = read(&mut program, ROOT, 256, 0);
@@ -56,7 +55,7 @@ fn an_empty_directory_has_itself_and_its_parent() {
 }
 
 #[test]
-fn entries_say_what_they_are() {
+fn entries_have_types_and_inodes() {
     let mut program = in_scratch();
     program.create("file", "");
     program.path("path_create_directory", "dir");
@@ -84,7 +83,7 @@ fn a_cookie_continues_after_its_entry() {
 }
 
 #[test]
-fn many_entries_are_listed_once_each_whatever_the_buffer() {
+fn many_entries_are_listed_once_with_any_buffer_size() {
     let mut program = in_scratch();
     let mut expected: Vec<String> = (0..200).map(|i| format!("file.{i}")).collect();
     for name in &expected {
@@ -98,7 +97,7 @@ fn many_entries_are_listed_once_each_whatever_the_buffer() {
 }
 
 #[test]
-fn a_listing_stays_as_it_was_begun() {
+fn a_listing_does_not_change() {
     let mut program = in_scratch();
     program.create("a", "");
     program.create("b", "");
@@ -113,7 +112,7 @@ fn a_listing_stays_as_it_was_begun() {
 }
 
 #[test]
-fn an_entry_is_cut_off_where_the_buffer_ends() {
+fn the_last_entry_is_truncated() {
     let mut program = in_scratch();
     for room in [0, 1, 24, 25, 30] {
         let arguments = [ROOT.into(), 0x8000, room, 0, RESULT.into()];
@@ -131,7 +130,7 @@ fn only_directories_are_listed() {
 }
 
 #[test]
-fn a_directory_is_no_file() {
+fn a_directory_is_not_a_file() {
     let mut program = in_scratch();
     program.path("path_create_directory", "dir");
     let fd = program.open("dir", DIRECTORY, FD_READ | FD_SEEK).unwrap();

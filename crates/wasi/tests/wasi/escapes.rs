@@ -1,4 +1,4 @@
-//! Nothing outside of a program's directories is reached.
+//! Programs cannot access files outside of their directories.
 
 use crate::program::errno::*;
 use crate::program::*;
@@ -7,7 +7,7 @@ use rustix::fs::CWD;
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A program in a directory beside which there is a secret, with links to it.
+/// A program in a directory with links to a secret next to the directory.
 fn program() -> (Program, tempfile::TempDir) {
     let outside = tempfile::tempdir().unwrap();
     let inside = outside.path().join("inside");
@@ -37,7 +37,7 @@ const OUTSIDE: [&str; 9] = [
 ];
 
 #[test]
-fn no_path_opens_what_is_outside() {
+fn no_path_opens_files_outside() {
     let (mut program, _outside) = program();
     for path in OUTSIDE {
         for (lookup, oflags) in [(0, 0), (FOLLOW, 0), (FOLLOW, CREAT), (FOLLOW, TRUNC)] {
@@ -52,7 +52,7 @@ fn no_path_opens_what_is_outside() {
 }
 
 #[test]
-fn no_path_changes_what_is_outside() {
+fn no_path_changes_files_outside() {
     let (mut program, outside) = program();
     for path in OUTSIDE {
         assert_eq!(program.path_stat(FOLLOW, path), Err(PERM), "{path}");
@@ -71,14 +71,14 @@ fn no_path_changes_what_is_outside() {
 }
 
 #[test]
-fn a_program_cannot_make_a_way_out() {
+fn a_program_cannot_create_a_way_out() {
     let (mut program, outside) = program();
     assert_eq!(program.symlink("/etc", "new"), PERM);
-    // Relative ones can be made, and lead nowhere.
+    // Relative links can be created, but not followed.
     assert_eq!(program.symlink("../secret", "new"), SUCCESS);
     assert_eq!(program.open_with(ROOT, FOLLOW, "new", 0, FD_READ, 0), Err(PERM));
     assert_eq!(program.open_with(ROOT, FOLLOW, "new", CREAT | TRUNC, FD_WRITE, 0), Err(PERM));
-    // Neither does a directory that is moved while it is open.
+    // Neither does moving an open directory.
     assert_eq!(program.path("path_create_directory", "dir/deep"), SUCCESS);
     let deep = program.open("dir/deep", DIRECTORY, 0).unwrap();
     assert_eq!(program.rename("dir/deep", "deep"), SUCCESS);
@@ -88,7 +88,7 @@ fn a_program_cannot_make_a_way_out() {
 }
 
 #[test]
-fn a_directory_that_was_opened_is_as_closed_as_the_first() {
+fn subdirectories_are_confined_as_well() {
     let (mut program, _outside) = program();
     let dir = program.open("dir", DIRECTORY, 0).unwrap();
     assert_eq!(program.open_with(dir, 0, "../file", 0, 0, 0), Err(PERM));
@@ -106,7 +106,7 @@ fn a_link_to_an_absolute_path_is_not_read() {
 }
 
 #[test]
-fn the_number_of_the_parent_is_not_told() {
+fn the_inode_of_the_parent_is_hidden() {
     let (mut program, _outside) = program();
     let arguments = [ROOT.into(), 0x200, 0x400, 0, RESULT.into()];
     program.result("fd_readdir", &arguments).unwrap();
@@ -116,7 +116,7 @@ fn the_number_of_the_parent_is_not_told() {
     assert_eq!(program.u64(parent + 8), 0);
 }
 
-/// Ends a thread that looks at it, also if the test fails.
+/// Stops a thread on drop, also if the test fails.
 struct SetWhenDropped<'a>(&'a AtomicBool);
 
 impl Drop for SetWhenDropped<'_> {
@@ -126,7 +126,7 @@ impl Drop for SetWhenDropped<'_> {
 }
 
 #[test]
-fn a_directory_that_becomes_a_link_outward_lets_nothing_out() {
+fn replacing_a_directory_by_a_link_gives_no_access() {
     let (mut program, outside) = program();
     let inside = outside.path().join("inside");
     std::fs::write(inside.join("dir/secret"), "rope").unwrap();
@@ -149,7 +149,7 @@ fn a_directory_that_becomes_a_link_outward_lets_nothing_out() {
                     program.close(fd);
                     found[0] += 1;
                 }
-                // What was looked at has changed meanwhile, or led out.
+                // The path changed during the call, or led outside.
                 Err(errno) => {
                     assert!([PERM, NOENT, LOOP, NOTDIR, AGAIN].contains(&errno), "{errno}");
                     found[1] += 1;

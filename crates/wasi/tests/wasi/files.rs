@@ -17,7 +17,7 @@ fn seek(program: &mut Program, fd: i32, offset: i64, whence: i64) -> Result<u64,
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_bytes_are_read() {
     let mut program = in_scratch();
     let fd = program.open("file", CREAT, READ_WRITE).unwrap();
     assert_eq!(program.write(fd, "rope"), Ok(4));
@@ -46,7 +46,7 @@ fn several_buffers_are_used_in_order() {
 }
 
 #[test]
-fn reading_and_writing_at_an_offset_do_not_move() {
+fn reading_and_writing_at_an_offset_keep_the_position() {
     let mut program = in_scratch();
     program.create("file", "0123456789");
     let fd = program.open("file", 0, READ_WRITE).unwrap();
@@ -66,7 +66,7 @@ fn reading_and_writing_at_an_offset_do_not_move() {
 }
 
 #[test]
-fn seeking_goes_where_it_says_and_not_before_the_beginning() {
+fn seeking_before_the_beginning_is_an_error() {
     let mut program = in_scratch();
     program.create("file", "0123456789");
     let fd = program.open("file", 0, READ_WRITE).unwrap();
@@ -91,11 +91,11 @@ fn appending_ignores_the_position_until_it_is_turned_off() {
     seek(&mut program, fd, 0, SET).unwrap();
     program.write(fd, "cd").unwrap();
     assert_eq!(seek(&mut program, fd, 0, CURRENT), Ok(4));
-    // Another has written meanwhile.
+    // Another descriptor has written to the file.
     let mut host = std::fs::File::options().append(true).open(program.host("file")).unwrap();
     host.write_all(b"!").unwrap();
     program.write(fd, "ef").unwrap();
-    // With an offset it is written there, and the position stays.
+    // A write at an offset does not append or move the position.
     let at = program.put(b"X");
     let [vectors, count] = program.vector(at, 1);
     let arguments = [fd.into(), vectors, count, 1, RESULT.into()];
@@ -113,7 +113,7 @@ fn appending_ignores_the_position_until_it_is_turned_off() {
 }
 
 #[test]
-fn how_a_file_is_synchronised_is_said_when_it_is_opened() {
+fn synchronization_is_set_when_a_file_is_opened() {
     let mut program = in_scratch();
     let fd = program.open_with(ROOT, 0, "file", CREAT, READ_WRITE, SYNC).unwrap();
     assert_eq!(program.fdstat(fd).unwrap().1, SYNC as u16);
@@ -139,7 +139,7 @@ fn a_file_has_the_size_that_is_set() {
 }
 
 #[test]
-fn allocating_makes_a_file_larger_and_never_smaller() {
+fn allocating_never_shrinks_a_file() {
     let mut program = in_scratch();
     let fd = program.open("file", CREAT, READ_WRITE).unwrap();
     for (offset, len, size) in [(0, 100, 100), (10, 10, 100), (90, 20, 110)] {
@@ -190,7 +190,7 @@ fn times_are_set_left_alone_or_now() {
 }
 
 #[test]
-fn a_file_is_opened_as_it_is_asked() {
+fn open_flags_apply() {
     let mut program = in_scratch();
     assert_eq!(program.open("file", 0, FD_READ), Err(NOENT));
     program.create("file", "rope");
@@ -211,7 +211,7 @@ fn a_file_is_opened_as_it_is_asked() {
 }
 
 #[test]
-fn a_file_is_read_and_written_only_if_it_was_opened_for_it() {
+fn access_is_limited_to_the_opened_mode() {
     let mut program = in_scratch();
     program.create("file", "rope");
     let reader = program.open("file", 0, FD_READ).unwrap();
@@ -225,7 +225,7 @@ fn a_file_is_read_and_written_only_if_it_was_opened_for_it() {
 }
 
 #[test]
-fn a_device_is_no_regular_file() {
+fn a_device_is_not_a_regular_file() {
     let prepare = |path: &std::path::Path| {
         std::os::unix::fs::symlink("/dev/null", path.join("outside")).unwrap();
         rustix::fs::mknodat(

@@ -1,10 +1,10 @@
-//! Each function of WASI, its errors, and what it must not let out.
+//! Tests of each function of WASI, its errors, and the limits of access.
 
+mod chunks;
 mod descriptors;
 mod directories;
 mod escapes;
 mod files;
-mod long;
 mod paths;
 mod pointers;
 mod poll;
@@ -12,7 +12,7 @@ mod process;
 mod program;
 mod recording;
 mod rights;
-mod saving;
+mod saved;
 mod sockets;
 mod streams;
 mod unstable;

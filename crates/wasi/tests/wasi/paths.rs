@@ -4,7 +4,7 @@ use crate::program::*;
 const MTIM: i64 = 4;
 
 #[test]
-fn a_path_is_what_is_there() {
+fn paths_have_metadata() {
     let mut program = in_scratch();
     program.create("file", "rope");
     assert_eq!(program.path("path_create_directory", "dir"), SUCCESS);
@@ -21,7 +21,7 @@ fn a_path_is_what_is_there() {
 }
 
 #[test]
-fn directories_are_made_and_removed() {
+fn directories_are_created_and_removed() {
     let mut program = in_scratch();
     assert_eq!(program.path("path_create_directory", "dir"), SUCCESS);
     assert_eq!(program.path("path_create_directory", "dir"), EXIST);
@@ -53,7 +53,7 @@ fn files_are_removed_and_directories_are_not() {
 }
 
 #[test]
-fn renaming_replaces_what_is_of_the_same_kind() {
+fn renaming_replaces_only_the_same_kind() {
     let mut program = in_scratch();
     for name in ["dir", "empty", "full", "full/in"] {
         assert_eq!(program.path("path_create_directory", name), SUCCESS);
@@ -69,11 +69,11 @@ fn renaming_replaces_what_is_of_the_same_kind() {
     assert_eq!(program.path_stat(0, "dir"), Err(NOENT));
     assert_eq!(program.rename("file", "other"), SUCCESS);
     assert_eq!(std::fs::read(program.host("other")).unwrap(), b"1");
-    // A slash at the end of a directory's name means nothing.
+    // A trailing slash after the name of a directory has no effect.
     assert_eq!(program.rename("empty/", "new"), SUCCESS);
     assert_eq!(program.rename("new", "old/"), SUCCESS);
     assert_eq!(program.rename("old/", "last/"), SUCCESS);
-    // At the end of a file's name it asks for a directory.
+    // After the name of a file it requires a directory.
     assert_eq!(program.rename("other/", "x"), NOTDIR);
     assert_eq!(program.rename("other", "x/"), NOTDIR);
     assert_eq!(program.rename("other/", "x/"), NOTDIR);
@@ -97,7 +97,7 @@ fn a_link_is_the_same_file() {
     assert_eq!(program.link(FOLLOW, "file", "new"), INVAL);
     assert_eq!(program.path("path_create_directory", "dir"), SUCCESS);
     assert_eq!(program.link(0, "dir", "new"), PERM);
-    // Of a link to nothing, or to itself, there can be another.
+    // A hard link to a dangling or cyclic link can be created.
     assert_eq!(program.symlink("nowhere", "dangling"), SUCCESS);
     assert_eq!(program.link(0, "dangling", "another"), SUCCESS);
     assert_eq!(program.symlink("loop", "loop"), SUCCESS);
@@ -106,7 +106,7 @@ fn a_link_is_the_same_file() {
 }
 
 #[test]
-fn a_symbolic_link_is_followed_only_if_it_is_asked_for() {
+fn symbolic_links_are_followed_on_request() {
     let mut program = in_scratch();
     assert_eq!(program.path("path_create_directory", "dir"), SUCCESS);
     program.create("dir/file", "rope");
@@ -125,7 +125,7 @@ fn a_symbolic_link_is_followed_only_if_it_is_asked_for() {
     assert_eq!(program.open_with(ROOT, FOLLOW, "dangling", 0, 0, 0), Err(NOENT));
     assert_eq!(program.open_with(ROOT, FOLLOW, "loop", 0, 0, 0), Err(LOOP));
     assert_eq!(program.path_stat(FOLLOW, "loop"), Err(LOOP));
-    // Those on the way always are.
+    // Links within the path are always followed.
     assert!(program.open("to dir/file", 0, FD_READ).is_ok());
     for path in ["to dir/", "to dir/.", "to dir//."] {
         assert_eq!(program.path_stat(0, path).unwrap().filetype, 3);
@@ -135,7 +135,7 @@ fn a_symbolic_link_is_followed_only_if_it_is_asked_for() {
 }
 
 #[test]
-fn a_symbolic_link_is_made_where_nothing_is() {
+fn creating_a_symbolic_link_replaces_nothing() {
     let mut program = in_scratch();
     assert_eq!(program.symlink("source", "target/"), NOENT);
     assert_eq!(program.symlink("source", "target"), SUCCESS);
@@ -158,7 +158,7 @@ fn readlink(program: &mut Program, path: &str, room: i64) -> Result<Vec<u8>, i32
 }
 
 #[test]
-fn a_symbolic_link_is_read_as_far_as_there_is_room() {
+fn reading_a_symbolic_link_truncates_to_the_buffer() {
     let mut program = in_scratch();
     program.create("file", "");
     assert_eq!(program.symlink("target", "link"), SUCCESS);
@@ -178,7 +178,7 @@ fn set_mtim(program: &mut Program, lookup: i32, path: &str, mtim: i64, which: i6
 }
 
 #[test]
-fn times_are_those_of_the_link_or_of_what_it_leads_to() {
+fn times_of_a_link_or_its_target_are_set() {
     let mut program = in_scratch();
     program.create("file", "");
     assert_eq!(program.symlink("file", "link"), SUCCESS);
@@ -218,7 +218,7 @@ fn paths_may_be_written_in_many_ways() {
 }
 
 #[test]
-fn a_path_that_is_not_utf_8_is_not_one() {
+fn a_path_must_be_utf_8() {
     let mut program = in_scratch();
     let [path, len] = program.string(b"a\xff");
     assert_eq!(program.call("path_unlink_file", &[ROOT.into(), path, len]), ILSEQ);

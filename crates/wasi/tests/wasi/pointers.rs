@@ -1,16 +1,15 @@
-//! Whatever numbers a program passes, nothing but its own memory is touched, and
-//! nothing panics.
+//! Arbitrary arguments access only the memory of the program, and never cause a panic.
 
 use crate::program::errno::*;
 use crate::program::*;
 use ropewalk::{Engine, Linker, Module, Store, Val};
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};
 
-/// The bytes of memory that the program has.
+/// The size of the memory of the program.
 const SIZE: i64 = 4 << 16;
 
 #[test]
-fn results_outside_of_memory_are_a_fault_and_nothing_is_done() {
+fn results_outside_of_memory_are_a_fault_without_effects() {
     let mut program = in_scratch();
     let [path, len] = program.string("new");
     let outside = SIZE - 3;
@@ -65,9 +64,9 @@ fn buffers_outside_of_memory_or_too_long_are_refused() {
     assert_eq!(call(&[], 0), SUCCESS);
 }
 
-/// Pointers have 32 bits, and a memory with 64-bit addresses can have more.
+/// Pointers have 32 bits, but a memory with 64-bit addresses can be larger.
 #[test]
-fn nothing_beyond_the_reach_of_pointers_is_touched() {
+fn memory_beyond_32_bit_pointers_is_not_accessed() {
     const PAGES: u64 = (1 << 16) + 1;
     let engine = Engine::default();
     let text = source_with(PREVIEW1, &format!("(memory (export \"memory\") i64 {PAGES})"), "");
@@ -91,7 +90,7 @@ fn nothing_beyond_the_reach_of_pointers_is_touched() {
     };
     let root = i64::from(ROOT);
     for (name, arguments) in [
-        // The last of the strings does not fit.
+        // The last string does not fit.
         ("args_get", vec![0x100, -16]),
         ("args_get", vec![-7, 0x100]),
         ("environ_get", vec![0x100, -10]),
@@ -132,7 +131,7 @@ fn nothing_beyond_the_reach_of_pointers_is_touched() {
     ] {
         assert_eq!(call(name, &arguments), FAULT, "{name} {arguments:?}");
     }
-    // What just fits is done.
+    // Arguments that just fit are accepted.
     assert_eq!(call("args_get", &[0x100, -17]), SUCCESS);
     assert_eq!(call("random_get", &[-8, 8]), SUCCESS);
     let bytes = &memory.data(&store).unwrap()[(1 << 32) - 8..];
@@ -140,7 +139,7 @@ fn nothing_beyond_the_reach_of_pointers_is_touched() {
     assert!(bytes[8..].iter().all(|byte| *byte == 0));
 }
 
-/// A small generator of numbers: the tests need no others.
+/// A pseudorandom number generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -151,7 +150,7 @@ impl Numbers {
         self.0
     }
 
-    /// Mostly numbers at which something begins or ends.
+    /// An argument, usually near a boundary.
     fn argument(&mut self) -> i64 {
         let interesting =
             [0, 1, 2, 3, 4, 5, 8, 16, 0x100, 0x1000, SIZE - 8, SIZE - 1, SIZE, -1, i64::MIN];
@@ -164,7 +163,7 @@ impl Numbers {
 }
 
 #[test]
-fn no_numbers_make_a_function_panic() {
+fn no_arguments_cause_a_panic() {
     let mut numbers = Numbers(0x1234_5678);
     for _ in 0..40 {
         let mut program = in_scratch();
@@ -175,12 +174,12 @@ fn no_numbers_make_a_function_panic() {
             let (name, parameters) = FUNCTIONS[numbers.next() as usize % FUNCTIONS.len()];
             let mut arguments: Vec<i64> = parameters.chars().map(|_| numbers.argument()).collect();
             let errno = match name {
-                // The end of the program is the end.
+                // The program has ended.
                 "proc_exit" | "proc_raise" => continue,
-                // It may wait for ever.
+                // The call may wait forever.
                 "poll_oneoff" => program.call_once(name, &arguments).unwrap_or(SUCCESS),
                 "fd_allocate" => {
-                    // The host has these bytes, but not for a test.
+                    // Such files would be too large for a test.
                     for number in &mut arguments {
                         *number = if (1 << 20..1 << 45).contains(number) { SIZE } else { *number };
                     }
@@ -194,7 +193,7 @@ fn no_numbers_make_a_function_panic() {
 }
 
 #[test]
-fn a_program_without_a_memory_is_told_so() {
+fn a_program_without_a_memory_is_an_error() {
     let engine = Engine::default();
     let module = r#"(module
         (import "wasi_snapshot_preview1" "sched_yield" (func $yield (result i32)))
@@ -210,7 +209,7 @@ fn a_program_without_a_memory_is_told_so() {
 }
 
 #[test]
-fn each_of_several_instances_finds_its_results_in_its_own_memory() {
+fn each_instance_gets_results_in_its_own_memory() {
     let engine = Engine::default();
     let module = r#"(module
         (import "wasi_snapshot_preview1" "args_sizes_get"

@@ -35,7 +35,7 @@ pub fn writable(userdata: u64, fd: i32) -> Vec<u8> {
     descriptor(userdata, 2, fd)
 }
 
-/// The numbers of what has occurred, with the bytes and whether nobody is there.
+/// The events that have occurred: number, bytes, and whether the other end is closed.
 #[track_caller]
 fn poll(program: &mut Program, subscriptions: &[Vec<u8>]) -> Result<Vec<(u64, u64, bool)>, i32> {
     let count = subscriptions.len() as i64;
@@ -50,7 +50,7 @@ fn poll(program: &mut Program, subscriptions: &[Vec<u8>]) -> Result<Vec<(u64, u6
 }
 
 #[test]
-fn a_time_is_waited_for() {
+fn poll_waits_for_a_time() {
     let mut program = with(&mut WasiCtx::builder());
     for id in [REALTIME, MONOTONIC] {
         let before = Instant::now();
@@ -77,7 +77,7 @@ fn a_time_can_be_absolute() {
         let until = clock(1, id, now + 10 * MILLISECOND, ABSOLUTE);
         assert_eq!(poll(&mut program, &[until]).unwrap().len(), 1);
         assert!(before.elapsed() >= Duration::from_millis(5));
-        // One that is over does not wait.
+        // A time in the past does not wait.
         assert_eq!(poll(&mut program, &[clock(1, id, 1, ABSOLUTE)]).unwrap().len(), 1);
     }
 }
@@ -100,7 +100,7 @@ fn files_and_pipes_in_memory_are_always_ready() {
 }
 
 #[test]
-fn a_pipe_is_ready_when_something_comes_or_nobody_is_there() {
+fn a_pipe_is_ready_when_it_has_data_or_is_closed() {
     let (reader, mut writer) = std::io::pipe().unwrap();
     let mut builder = WasiCtx::builder();
     builder.stdin(std::os::fd::OwnedFd::from(reader));
@@ -121,7 +121,7 @@ fn a_pipe_is_ready_when_something_comes_or_nobody_is_there() {
 }
 
 #[test]
-fn a_bad_descriptor_is_an_event_beside_those_of_the_others() {
+fn a_bad_descriptor_is_an_event() {
     let mut program = in_scratch();
     let long = clock(3, MONOTONIC, 10_000 * MILLISECOND, 0);
     let subscriptions = [readable(1, 99), long, writable(2, 1), writable(4, ROOT)];
@@ -135,7 +135,7 @@ fn a_bad_descriptor_is_an_event_beside_those_of_the_others() {
 }
 
 #[test]
-fn what_cannot_be_waited_for_is_an_error() {
+fn invalid_subscriptions_are_errors() {
     let mut program = in_scratch();
     assert_eq!(program.call("poll_oneoff", &[0, 0, 0, RESULT.into()]), INVAL);
     assert_eq!(poll(&mut program, &[clock(1, 2, 0, 0)]), Err(NOTSUP));

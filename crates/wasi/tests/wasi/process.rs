@@ -4,7 +4,7 @@ use ropewalk_wasi::{Clock, I32Exit, WasiCtx};
 use std::time::Duration;
 
 #[test]
-fn arguments_and_environment_are_stored_with_zeros_at_their_ends() {
+fn arguments_and_environment_have_terminating_zeros() {
     let mut builder = WasiCtx::builder();
     builder.args(&["program", "", "ä"]).env("A", "1").env("B", "").env("A", "2");
     let mut program = with(&mut builder);
@@ -21,7 +21,7 @@ fn arguments_and_environment_are_stored_with_zeros_at_their_ends() {
 }
 
 #[test]
-fn arguments_and_environment_of_the_host_are_inherited_if_asked_for() {
+fn arguments_and_environment_of_the_host_can_be_inherited() {
     let mut builder = WasiCtx::builder();
     let mut program = with(builder.inherit_args().inherit_env());
     let counts = [("args", std::env::args_os().count()), ("environ", std::env::vars_os().count())];
@@ -33,7 +33,7 @@ fn arguments_and_environment_of_the_host_are_inherited_if_asked_for() {
 }
 
 #[test]
-fn nothing_is_told_that_was_not_given() {
+fn by_default_there_are_no_arguments_or_variables() {
     let mut program = with(&mut WasiCtx::builder());
     for name in ["args_sizes_get", "environ_sizes_get"] {
         assert_eq!(program.call(name, &[RESULT.into(), i64::from(RESULT) + 4]), SUCCESS);
@@ -43,7 +43,7 @@ fn nothing_is_told_that_was_not_given() {
 }
 
 #[test]
-fn every_clock_has_a_resolution_and_goes_forward() {
+fn every_clock_has_a_resolution_and_advances() {
     let mut program = with(&mut WasiCtx::builder());
     for id in 0..4 {
         assert_eq!(program.call("clock_res_get", &[id, RESULT.into()]), SUCCESS);
@@ -70,7 +70,7 @@ impl Clock for Stopped {
 }
 
 #[test]
-fn clocks_and_random_numbers_can_be_given() {
+fn clocks_and_random_numbers_can_be_replaced() {
     let mut builder = WasiCtx::builder();
     builder.wall_clock(Stopped(Duration::from_secs(1))).monotonic_clock(Stopped(Duration::MAX));
     builder.random(|buffer| buffer.fill(7));
@@ -79,14 +79,14 @@ fn clocks_and_random_numbers_can_be_given() {
     assert_eq!(program.u64(RESULT), 1_000_000_000);
     assert_eq!(program.call("clock_res_get", &[0, RESULT.into()]), SUCCESS);
     assert_eq!(program.u64(RESULT), 1000);
-    // A time that has no number is an error.
+    // A time that does not fit into 64 bits is an error.
     assert_eq!(program.call("clock_time_get", &[1, 0, RESULT.into()]), 61);
     assert_eq!(program.call("random_get", &[RESULT.into(), 3]), SUCCESS);
     assert_eq!(program.bytes(RESULT, 4), [7, 7, 7, 0]);
 }
 
 #[test]
-fn a_large_buffer_is_filled_with_random_bytes_to_its_end() {
+fn a_large_buffer_is_filled_with_random_bytes() {
     let mut program = with(&mut WasiCtx::builder());
     assert_eq!(program.call("random_get", &[0x1000, 0x20000]), SUCCESS);
     assert!(program.bytes(0x1000 + 0x1ff00, 0x100).iter().any(|byte| *byte != 0));
@@ -115,6 +115,6 @@ fn a_signal_has_its_default_action() {
 }
 
 #[test]
-fn a_program_can_let_others_run() {
+fn a_program_can_yield() {
     assert_eq!(with(&mut WasiCtx::builder()).call("sched_yield", &[]), SUCCESS);
 }

@@ -1,4 +1,4 @@
-//! A program that calls functions of WASI one by one, as a test says.
+//! A program whose functions of WASI a test calls one by one.
 
 use ropewalk::{Engine, Instance, Linker, Memory, Module, Result, Store, Val};
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder, add_to_linker};
@@ -106,17 +106,17 @@ pub const FOLLOW: i32 = 1;
 /// The first directory that a program finds.
 pub const ROOT: i32 = 3;
 
-/// Where a test puts what it passes, and where results go.
+/// The addresses of arguments and results.
 const ARGUMENTS: usize = 0x1000;
 pub const RESULT: i32 = 0x100;
 
-/// A module that exports what it imports.
+/// A module that exports the functions that it imports.
 fn source(version: &str) -> String {
     source_with(version, "(memory (export \"memory\") 4)", "")
 }
 
-/// The same with another memory. `before` is done before each call; it can call what it
-/// imports as `host before`.
+/// Like `source`, with another memory. `before` is code that runs before each call; it can call the
+/// import `host before`.
 pub fn source_with(version: &str, memory: &str, before: &str) -> String {
     let mut imports = match before {
         "" => String::new(),
@@ -154,21 +154,21 @@ pub struct Program {
     instance: Instance,
     memory: Memory,
     used: usize,
-    /// The directory of the host's that it sees as its own.
+    /// The host directory of the program.
     scratch: Option<TempDir>,
 }
 
-/// A program that sees nothing but what the builder says.
+/// A program with the context of a builder.
 pub fn with(builder: &mut WasiCtxBuilder) -> Program {
     Program::new(PREVIEW1, builder)
 }
 
-/// A program that sees an empty directory.
+/// A program in an empty directory.
 pub fn in_scratch() -> Program {
     in_scratch_with(DirPerms::all(), FilePerms::all(), |_| {})
 }
 
-/// A program that sees a directory which has been prepared, with these permissions.
+/// A program in a prepared directory, with these permissions.
 pub fn in_scratch_with(dir: DirPerms, file: FilePerms, prepare: impl FnOnce(&Path)) -> Program {
     let scratch = tempfile::tempdir().unwrap();
     prepare(scratch.path());
@@ -202,12 +202,12 @@ impl Program {
         Program { store, instance, memory, used: ARGUMENTS, scratch: None }
     }
 
-    /// A path of the host's, for what the program sees at `/`.
+    /// The host path of a path below `/`.
     pub fn host(&self, path: &str) -> std::path::PathBuf {
         self.scratch.as_ref().unwrap().path().join(path)
     }
 
-    /// Where it lives, for calls that are made otherwise.
+    /// The store and the instance, for other calls.
     pub fn parts(&mut self) -> (&mut Store<WasiCtx>, Instance) {
         (&mut self.store, self.instance)
     }
@@ -226,7 +226,7 @@ impl Program {
         }
     }
 
-    /// Calls a function and gives it up if it waits; otherwise returns the number of its error.
+    /// Calls a function and cancels it if it waits; otherwise returns its error number.
     #[track_caller]
     pub fn call_once(&mut self, name: &str, arguments: &[i64]) -> Option<i32> {
         let values = values(name, arguments);
@@ -241,13 +241,13 @@ impl Program {
         results[0].i32()
     }
 
-    /// Calls a function that returns, with the number of its error.
+    /// Calls a function that returns; returns its error number.
     #[track_caller]
     pub fn call(&mut self, name: &str, arguments: &[i64]) -> i32 {
         self.try_call(name, arguments).unwrap()
     }
 
-    /// Calls a function that succeeds, and stores a number at [`RESULT`].
+    /// Calls a function that stores a number at [`RESULT`].
     #[track_caller]
     pub fn result(&mut self, name: &str, arguments: &[i64]) -> Result<u32, i32> {
         match self.call(name, arguments) {
@@ -264,17 +264,17 @@ impl Program {
         at as i64
     }
 
-    /// Puts bytes where a test says.
+    /// Writes bytes at an address.
     pub fn write_at(&mut self, at: usize, bytes: &[u8]) {
         self.memory.write(&mut self.store, at, bytes).unwrap();
     }
 
-    /// A string as a function takes it: address and length.
+    /// The address and the length of a string.
     pub fn string(&mut self, string: impl AsRef<[u8]>) -> [i64; 2] {
         [self.put(string.as_ref()), string.as_ref().len() as i64]
     }
 
-    /// An `iovec` as a function takes it: address of an array, and its length.
+    /// The address and the length of an array with one `iovec`.
     pub fn vector(&mut self, at: i64, len: usize) -> [i64; 2] {
         let words = [(at as u32).to_le_bytes(), (len as u32).to_le_bytes()].concat();
         [self.put(&words), 1]
@@ -298,7 +298,7 @@ impl Program {
         u64::from_le_bytes(self.bytes(at, 8).try_into().unwrap())
     }
 
-    // What tests do with files.
+    // Operations on files.
 
     #[track_caller]
     pub fn open_with(
@@ -377,7 +377,7 @@ impl Program {
         self.call("path_link", &[root, lookup.into(), old, old_len, root, new, new_len])
     }
 
-    /// What is known of a path: `filestat` in 64 bytes.
+    /// The `filestat` of a path.
     #[track_caller]
     pub fn path_stat(&mut self, lookup: i32, path: &str) -> Result<Stat, i32> {
         let [path, len] = self.string(path);

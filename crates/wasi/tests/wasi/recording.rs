@@ -1,4 +1,4 @@
-//! What a program got is recorded, and given to it again.
+//! Recording and replaying calls.
 
 use crate::program::{
     CREAT, FD_READ, FD_WRITE, FUNCTIONS, PREVIEW1, Program, RESULT, ROOT, source_with, values, with,
@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 
 /// A recording in memory.
 #[derive(Clone, Default)]
-struct Tape(Arc<Mutex<Vec<u8>>>);
+struct SharedFile(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Tape {
+impl Write for SharedFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().extend(bytes);
         Ok(bytes.len())
@@ -25,14 +25,13 @@ impl Write for Tape {
     }
 }
 
-impl Tape {
+impl SharedFile {
     fn bytes(&self) -> Vec<u8> {
         self.0.lock().unwrap().clone()
     }
 }
 
-/// All that a program gets to see when it uses most of what there is: results, and its
-/// memory.
+/// Calls most functions of WASI; returns the results and the memory.
 fn uses(program: &mut Program) -> Vec<(i32, Vec<u8>)> {
     let mut seen = Vec::new();
     let mut see = |program: &mut Program, errno: i32| seen.push((errno, program.bytes(0, 1 << 16)));
@@ -53,7 +52,7 @@ fn uses(program: &mut Program) -> Vec<(i32, Vec<u8>)> {
     see(program, errno);
     let at_edge = program.call("random_get", &[(4 << 16) - 8, 16]);
     see(program, at_edge);
-    // A file is made, written, read at an offset, and listed.
+    // Creates, writes, reads and lists a file.
     let fd = program.open("file", CREAT, FD_READ | FD_WRITE).unwrap();
     see(program, fd);
     let written = program.write(fd, "what was there").unwrap();
@@ -67,14 +66,13 @@ fn uses(program: &mut Program) -> Vec<(i32, Vec<u8>)> {
     see(program, errno);
     let missing = program.open("missing", 0, FD_READ).unwrap_err();
     see(program, missing);
-    // Something is read from its standard input, and received from its socket.
+    // Reads from the standard input, and receives from a socket.
     let [vectors, count] = program.vector(0xA000, 16);
     let errno = program.call("fd_read", &[0, vectors, count, result]);
     see(program, errno);
     let errno = program.call("sock_recv", &[4, vectors, count, 0, result, result + 8]);
     see(program, errno);
-    // It writes to its standard streams, also where they are moved to, and no more where
-    // they were.
+    // Writes to the standard streams, also after they are moved.
     for (fd, text) in [(1, "out"), (2, "error"), (fd, "file")] {
         let written = program.write(fd, text).unwrap();
         see(program, written as i32);
@@ -95,26 +93,26 @@ fn output() -> MemoryOutputPipe {
 }
 
 #[test]
-fn a_replayed_program_gets_all_that_it_got() {
+fn a_replay_repeats_all_results() {
     let scratch = tempfile::tempdir().unwrap();
     let (ours, theirs) = UnixStream::pair().unwrap();
     (&theirs).write_all(b"received").unwrap();
-    let (tape, out, error) = (Tape::default(), output(), output());
+    let (recording, out, error) = (SharedFile::default(), output(), output());
     let mut builder = WasiCtx::builder();
     builder.args(&["program", "argument"]).env("NAME", "value");
     builder.stdin(MemoryInputPipe::new("typed")).stdout(out.clone()).stderr(error.clone());
     builder.preopened_dir(scratch.path(), "/", DirPerms::all(), FilePerms::all()).unwrap();
     builder.preopened_socket(ours).unwrap();
-    let seen = uses(&mut with(builder.record(tape.clone()).unwrap()));
+    let seen = uses(&mut with(builder.record(recording.clone()).unwrap()));
     let texts = (out.text(), error.text());
     assert_eq!((&*texts.0, &*texts.1), ("out, moved", "error"));
 
-    // There is nothing of all that now.
+    // The replay has none of these files and streams.
     drop(scratch);
     let (out, error) = (output(), output());
     let mut builder = WasiCtx::builder();
     builder.stdout(out.clone()).stderr(error.clone());
-    let mut program = with(builder.replay(Cursor::new(tape.bytes())).unwrap());
+    let mut program = with(builder.replay(Cursor::new(recording.bytes())).unwrap());
     for ((errno, memory), (again, memory_again)) in seen.iter().zip(uses(&mut program)) {
         assert_eq!(*errno, again);
         assert!(*memory == memory_again);
@@ -125,84 +123,85 @@ fn a_replayed_program_gets_all_that_it_got() {
 }
 
 #[test]
-fn a_program_that_does_something_else_is_ended() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+fn a_program_that_differs_from_the_recording_is_ended() {
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 4]), 0);
     drop(program);
-    let replay = || with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+    let replay = || with(WasiCtx::builder().replay(Cursor::new(recording.bytes())).unwrap());
     let error = replay().try_call("random_get", &[0x6000, 5]).unwrap_err();
-    let says = "the program does not do what was recorded: \
-                call 1 was random_get(24576, 4), and is random_get(24576, 5)";
+    let says = "the program differs from the recording: \
+                call 1 was random_get(24576, 4), but is random_get(24576, 5)";
     assert!(error.to_string().starts_with(says), "{error}");
     let error = replay().try_call("sched_yield", &[]).unwrap_err();
-    assert!(error.to_string().contains("and is sched_yield()"), "{error}");
+    assert!(error.to_string().contains("but is sched_yield()"), "{error}");
 }
 
 #[test]
 fn the_end_of_a_program_is_recorded() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert!(program.try_call("proc_raise", &[6]).unwrap_err().is::<I32Exit>());
-    let mut program = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+    let mut program = with(WasiCtx::builder().replay(Cursor::new(recording.bytes())).unwrap());
     let error = program.try_call("proc_raise", &[6]).unwrap_err();
     assert_eq!(error.downcast_ref::<I32Exit>(), Some(&I32Exit(134)));
 }
 
 #[test]
 fn damaged_recordings_are_errors() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     drop(program);
-    let bytes = tape.bytes();
+    let bytes = recording.bytes();
     for i in 0..bytes.len() {
         replay_something(bytes[..i].to_vec()).expect_err("it is cut off");
     }
     let error = WasiCtx::builder().replay(Cursor::new("something else")).unwrap_err();
-    assert!(error.to_string().contains("it is no recording"), "{error}");
+    assert!(error.to_string().contains("this is not a recording"), "{error}");
 }
 
 #[test]
-fn a_bit_that_is_not_as_it_was_recorded_is_found_wherever_it_is() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+fn a_changed_bit_is_detected() {
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     drop(program);
-    let bytes = tape.bytes();
+    let bytes = recording.bytes();
     replay_something(bytes.clone()).unwrap();
     for bit in 0..8 * bytes.len() {
         let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
         let error = replay_something(damaged).expect_err("it is damaged").to_string();
-        // The beginning has the version.
-        let says = if bit / 8 < 16 { "it is no recording" } else { "the recording is damaged" };
+        // The first bytes contain the version.
+        let says =
+            if bit / 8 < 16 { "this is not a recording" } else { "the recording is damaged" };
         assert!(error.contains(says), "bit {bit}: {error}");
     }
 }
 
 #[test]
-fn a_context_knows_whether_it_has_replayed_all() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+fn a_context_reports_the_end_of_its_recording() {
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("sched_yield", &[]), 0);
     assert!(!program.context().has_replayed_all(), "it replays nothing");
-    let mut program = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+    let mut program = with(WasiCtx::builder().replay(Cursor::new(recording.bytes())).unwrap());
     assert!(!program.context().has_replayed_all());
     assert_eq!(program.call("sched_yield", &[]), 0);
     assert!(program.context().has_replayed_all());
 }
 
 #[test]
-fn a_call_that_is_not_where_it_was_recorded_is_found() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
+fn reordered_calls_are_detected() {
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
     drop(program);
-    let bytes = tape.bytes();
+    let bytes = recording.bytes();
     let (beginning, calls) = bytes.split_at(16);
     let (first, second) = calls.split_at(calls.len() / 2);
     for swapped in [[second, first], [first, first], [second, second]] {
@@ -211,7 +210,7 @@ fn a_call_that_is_not_where_it_was_recorded_is_found() {
     }
 }
 
-/// Asks twice, as was recorded.
+/// Repeats two recorded calls.
 fn replay_something(bytes: Vec<u8>) -> ropewalk::Result<()> {
     let mut builder = WasiCtx::builder();
     let mut program = with(builder.replay(Cursor::new(bytes))?);
@@ -220,8 +219,8 @@ fn replay_something(bytes: Vec<u8>) -> ropewalk::Result<()> {
     Ok(())
 }
 
-/// A recording of which only the first bytes can be written.
-struct Full(Tape, usize);
+/// An output that fails after its first bytes.
+struct Full(SharedFile, usize);
 
 impl Write for Full {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -237,12 +236,12 @@ impl Write for Full {
 }
 
 #[test]
-fn a_recording_that_cannot_be_written_changes_nothing_for_the_program() {
+fn a_write_error_of_a_recording_does_not_affect_the_program() {
     let run = |room: usize| {
-        let tape = Tape::default();
+        let recording = SharedFile::default();
         let mut builder = WasiCtx::builder();
         let random = |bytes: &mut [u8]| bytes.fill(7);
-        let full = Full(tape.clone(), room);
+        let full = Full(recording.clone(), room);
         let mut program = with(builder.stdout(output()).random(random).record(full).unwrap());
         for _ in 0..100 {
             assert_eq!(program.call("random_get", &[0x6000, 1000]), 0);
@@ -251,7 +250,7 @@ fn a_recording_that_cannot_be_written_changes_nothing_for_the_program() {
         assert_eq!(program.write(1, "out"), Ok(3));
         let end = program.try_call("proc_raise", &[9]).unwrap_err();
         assert_eq!(end.downcast_ref::<I32Exit>(), Some(&I32Exit(128 + 9)));
-        (program.context().finish_recording(), tape.bytes())
+        (program.context().finish_recording(), recording.bytes())
     };
     let (finished, whole) = run(1 << 20);
     finished.unwrap();
@@ -260,7 +259,7 @@ fn a_recording_that_cannot_be_written_changes_nothing_for_the_program() {
         let error = finished.unwrap_err();
         let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
         assert_eq!(kind, Some(std::io::ErrorKind::StorageFull), "{room}: {error:#}");
-        // It ends there, and can be replayed up to there.
+        // The recording can be replayed up to the failure.
         assert!(bytes == whole[..room]);
         let mut program = with(WasiCtx::builder().replay(Cursor::new(bytes)).unwrap());
         let mut calls = (0..100).flat_map(|_| {
@@ -276,32 +275,32 @@ fn a_recording_that_cannot_be_written_changes_nothing_for_the_program() {
 }
 
 #[test]
-fn what_was_kept_back_is_written_when_a_recording_is_finished() {
-    let tape = Tape::default();
-    let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
-    let before = tape.bytes().len();
+fn finishing_a_recording_writes_buffered_calls() {
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
+    let before = recording.bytes().len();
     assert_eq!(program.call("random_get", &[0x6000, 4]), 0);
-    assert_eq!(tape.bytes().len(), before);
+    assert_eq!(recording.bytes().len(), before);
     program.context().finish_recording().unwrap();
-    let len = tape.bytes().len();
+    let len = recording.bytes().len();
     assert!(len > before);
-    // Nothing is recorded any more, and there is nothing to finish.
+    // Later calls are not recorded.
     assert_eq!(program.call("sched_yield", &[]), 0);
     program.context().finish_recording().unwrap();
-    assert_eq!(tape.bytes().len(), len);
+    assert_eq!(recording.bytes().len(), len);
 }
 
-/// What a call writes into memory is recorded, and not the room that it had.
+/// Only the written part of a buffer is recorded.
 #[test]
-fn only_what_was_written_is_recorded() {
+fn only_written_bytes_are_recorded() {
     let scratch = tempfile::tempdir().unwrap();
-    let tape = Tape::default();
+    let recording = SharedFile::default();
     let mut builder = WasiCtx::builder();
     builder.preopened_dir(scratch.path(), "/", DirPerms::all(), FilePerms::all()).unwrap();
     let mut program =
-        with(builder.stdin(MemoryInputPipe::new("typed")).record(tape.clone()).unwrap());
+        with(builder.stdin(MemoryInputPipe::new("typed")).record(recording.clone()).unwrap());
     let [vectors, count] = program.vector(0x8000, 0x8000);
-    // Two entries; of a thousand clocks, one that has come.
+    // Two entries; one event of a thousand subscriptions.
     let mut subscriptions = vec![0; 1000 * 48];
     for (i, subscription) in subscriptions.chunks_exact_mut(48).enumerate() {
         subscription[24] = u8::from(i > 0);
@@ -316,18 +315,18 @@ fn only_what_was_written_is_recorded() {
         ("fd_prestat_dir_name", vec![ROOT.into(), 0x8000, 0x8000]),
     ];
     for (name, arguments) in calls {
-        let before = tape.bytes().len();
+        let before = recording.bytes().len();
         if name == "poll_oneoff" {
             program.write_at(0x20000, &subscriptions);
         }
         program.call(name, &arguments);
-        let len = tape.bytes().len() - before;
+        let len = recording.bytes().len() - before;
         assert!(len < 200, "{name}: {len} bytes");
     }
 }
 
 #[test]
-fn however_much_was_written_is_recorded_in_parts() {
+fn large_writes_are_recorded_in_parts() {
     const MUCH: i64 = 10 << 20;
     let engine = Engine::default();
     let module = source_with(PREVIEW1, "(memory (export \"memory\") 200)", "");
@@ -344,12 +343,12 @@ fn however_much_was_written_is_recorded_in_parts() {
         store.data_mut().finish_recording().unwrap();
         ended.map(|()| memory.data(&store).unwrap().to_vec())
     };
-    let tape = Tape::default();
-    let seen = run(WasiCtx::builder().record(tape.clone()).unwrap()).unwrap();
-    let bytes = tape.bytes();
+    let recording = SharedFile::default();
+    let seen = run(WasiCtx::builder().record(recording.clone()).unwrap()).unwrap();
+    let bytes = recording.bytes();
     assert!(bytes.len() < MUCH as usize + 2000, "{}", bytes.len());
     assert!(run(WasiCtx::builder().replay(Cursor::new(bytes.clone())).unwrap()).unwrap() == seen);
-    // One that was cut off is noticed wherever that is.
+    // A truncated recording is detected.
     for cut in [bytes.len() - 1, bytes.len() / 2, 2000] {
         let recording = Cursor::new(bytes[..cut].to_vec());
         let end = run(WasiCtx::builder().replay(recording).unwrap()).unwrap_err();
@@ -359,34 +358,34 @@ fn however_much_was_written_is_recorded_in_parts() {
 
 #[test]
 fn every_function_is_recorded() {
-    // Those that do not return are the same without.
+    // Functions that do not return are excluded.
     for (name, parameters) in FUNCTIONS.iter().filter(|(name, _)| *name != "proc_exit") {
-        let tape = Tape::default();
-        let mut program = with(WasiCtx::builder().record(tape.clone()).unwrap());
-        let before = tape.bytes().len();
+        let recording = SharedFile::default();
+        let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
+        let before = recording.bytes().len();
         let arguments = vec![77; parameters.len()];
         let errno = program.try_call(name, &arguments).ok();
         drop(program);
-        assert!(tape.bytes().len() > before, "{name}");
-        let mut program = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+        assert!(recording.bytes().len() > before, "{name}");
+        let mut program = with(WasiCtx::builder().replay(Cursor::new(recording.bytes())).unwrap());
         assert_eq!(program.try_call(name, &arguments).ok(), errno, "{name}");
     }
 }
 
 #[test]
-fn what_others_may_have_seen_is_in_the_recording_at_once() {
-    let tape = Tape::default();
+fn calls_with_side_effects_are_written_immediately() {
+    let recording = SharedFile::default();
     let out = output();
     let mut builder = WasiCtx::builder();
-    let mut program = with(builder.stdout(out.clone()).record(tape.clone()).unwrap());
-    let before = tape.bytes().len();
+    let mut program = with(builder.stdout(out.clone()).record(recording.clone()).unwrap());
+    let before = recording.bytes().len();
     for _ in 0..100 {
         assert_eq!(program.call("clock_time_get", &[0, 1, RESULT.into()]), 0);
     }
-    assert_eq!(tape.bytes().len(), before, "asking for the time writes nothing");
+    assert_eq!(recording.bytes().len(), before, "asking for the time writes nothing");
     program.write(1, "out").unwrap();
-    // If the program were killed now, all would be there.
-    let mut replay = with(WasiCtx::builder().replay(Cursor::new(tape.bytes())).unwrap());
+    // The recording would be complete if the program were killed now.
+    let mut replay = with(WasiCtx::builder().replay(Cursor::new(recording.bytes())).unwrap());
     for _ in 0..100 {
         assert_eq!(replay.call("clock_time_get", &[0, 1, RESULT.into()]), 0);
     }

@@ -11,7 +11,7 @@ fn drop_rights(program: &mut Program, fd: i32, base: u64, inheriting: u64) {
 }
 
 #[test]
-fn rights_are_given_up_for_good() {
+fn dropped_rights_cannot_be_regained() {
     let mut program = in_scratch();
     let fd = program.open("file", CREAT, FD_READ | FD_WRITE).unwrap();
     let (_, _, before, _) = program.fdstat(fd).unwrap();
@@ -29,7 +29,7 @@ fn rights_are_given_up_for_good() {
 }
 
 #[test]
-fn a_directory_gives_no_more_than_it_has() {
+fn files_get_no_more_rights_than_their_directory() {
     let mut program = in_scratch();
     program.create("file", "rope");
     let dir = program.open(".", DIRECTORY, 0).unwrap();
@@ -41,7 +41,7 @@ fn a_directory_gives_no_more_than_it_has() {
 }
 
 #[test]
-fn files_are_cut_off_only_with_the_right_to_it() {
+fn truncating_a_file_needs_a_right() {
     let mut program = in_scratch();
     program.create("file", "rope");
     let (_, _, base, _) = program.fdstat(ROOT).unwrap();
@@ -55,7 +55,7 @@ fn files_are_cut_off_only_with_the_right_to_it() {
 }
 
 #[test]
-fn nothing_is_changed_in_a_directory_that_is_only_read() {
+fn a_read_only_directory_is_not_changed() {
     let prepare = |path: &std::path::Path| {
         std::fs::write(path.join("file"), "rope").unwrap();
         std::fs::create_dir(path.join("dir")).unwrap();
@@ -68,7 +68,7 @@ fn nothing_is_changed_in_a_directory_that_is_only_read() {
     assert_eq!(program.call("fd_filestat_set_size", &[fd.into(), 0]), BADF);
     assert_eq!(program.call("fd_allocate", &[fd.into(), 0, 9]), BADF);
 
-    // As programs of Rust ask: for all that a file could have.
+    // Rust programs request all rights of a file.
     assert!(program.open("file", 0, !(FD_WRITE)).is_ok());
     for path in ["file", "dir/file"] {
         assert_eq!(program.open(path, 0, FD_READ | FD_WRITE), Err(NOTCAPABLE));
@@ -86,7 +86,7 @@ fn nothing_is_changed_in_a_directory_that_is_only_read() {
     let times = [ROOT.into(), 0, path, len, 0, 0, 4];
     assert_eq!(program.call("path_filestat_set_times", &times), NOTCAPABLE);
 
-    // A directory in it is no way around that.
+    // The same holds for its subdirectories.
     let dir = program.open("dir", DIRECTORY, 0).unwrap();
     assert_eq!(program.open_with(dir, 0, "new", CREAT, 0, 0), Err(NOTCAPABLE));
     assert_eq!(program.open_with(dir, 0, "file", 0, FD_WRITE, 0), Err(NOTCAPABLE));
@@ -95,7 +95,7 @@ fn nothing_is_changed_in_a_directory_that_is_only_read() {
 }
 
 #[test]
-fn files_can_be_written_where_none_can_be_made() {
+fn files_can_be_written_where_none_can_be_created() {
     let prepare = |path: &std::path::Path| std::fs::write(path.join("file"), "rope").unwrap();
     let mut program = in_scratch_with(DirPerms::READ, FilePerms::all(), prepare);
     let fd = program.open("file", TRUNC, FD_WRITE).unwrap();
@@ -113,7 +113,7 @@ fn a_directory_can_be_opened_again_with_the_rights_it_has() {
 }
 
 #[test]
-fn a_file_does_not_get_to_where_more_is_allowed() {
+fn a_file_cannot_move_to_a_directory_with_more_rights() {
     let (kept, open) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::fs::write(kept.path().join("file"), "rope").unwrap();
     std::fs::create_dir(kept.path().join("dir")).unwrap();
@@ -130,7 +130,7 @@ fn a_file_does_not_get_to_where_more_is_allowed() {
         let rename = [kept, old, old_len, open, new, new_len];
         assert_eq!(program.call("path_rename", &rename), NOTCAPABLE);
     }
-    // In it, and from where more is allowed, it moves freely.
+    // Moves within it, and from a directory with more rights, are allowed.
     assert_eq!(program.rename("file", "dir/file"), SUCCESS);
     assert!(program.open_with(ROOT + 1, 0, "written", CREAT, FD_WRITE, 0).is_ok());
     let ([old, old_len], [new, new_len]) = (program.string("written"), program.string("new"));

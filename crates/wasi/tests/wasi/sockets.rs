@@ -67,7 +67,7 @@ fn receiving_waits_and_can_wait_for_all() {
 }
 
 #[test]
-fn a_program_that_does_not_want_to_wait_does_not() {
+fn nonblocking_sockets_do_not_wait() {
     let (mut program, _outside) = connected();
     let set = [SOCKET.into(), NONBLOCK.into()];
     assert_eq!(program.call("fd_fdstat_set_flags", &set), SUCCESS);
@@ -107,7 +107,7 @@ fn connections_are_accepted() {
 }
 
 #[test]
-fn what_is_no_socket_is_not_used_as_one() {
+fn other_descriptors_are_not_sockets() {
     let mut program = in_scratch();
     for fd in [0, 1, ROOT] {
         assert_eq!(receive(&mut program, fd, 1, 0), Err(NOTSOCK));

@@ -4,7 +4,7 @@ use ropewalk_wasi::{MemoryInputPipe, MemoryOutputPipe, WasiCtx};
 use std::io::{Read as _, Seek as _, Write as _};
 
 #[test]
-fn streams_in_memory_are_read_and_kept() {
+fn streams_in_memory_work() {
     let (input, output) = (MemoryInputPipe::new("line\nrest"), MemoryOutputPipe::new(6));
     let mut builder = WasiCtx::builder();
     builder.stdin(input.clone()).stdout(output.clone()).stderr(output.clone());
@@ -25,7 +25,7 @@ fn streams_have_one_direction_and_no_position() {
     assert_eq!(program.read(0, 1), Ok(String::new()));
     assert_eq!(program.write(0, "x"), Err(BADF));
     for fd in [1, 2] {
-        assert_eq!(program.write(fd, "nobody sees this"), Ok(16));
+        assert_eq!(program.write(fd, "this is dropped!"), Ok(16));
         assert_eq!(program.read(fd, 1), Err(BADF));
         assert_eq!(program.call("fd_seek", &[fd.into(), 0, 0, RESULT.into()]), SPIPE);
         assert_eq!(program.call("fd_tell", &[fd.into(), RESULT.into()]), SPIPE);
@@ -46,7 +46,7 @@ fn a_file_can_be_a_stream() {
     assert_eq!(program.fdstat(0).unwrap().0, 4);
     assert_eq!(program.call("fd_seek", &[0, 0, 0, RESULT.into()]), SUCCESS);
     assert_eq!(program.read(0, 9), Ok("rope".into()));
-    // It is there to be read, and nothing of it is changed.
+    // The program can only read it.
     assert_eq!(program.write(0, "x"), Err(BADF));
     assert_eq!(program.call("fd_filestat_set_size", &[0, 0]), BADF);
     assert_eq!(program.call("fd_allocate", &[0, 0, 9]), BADF);
@@ -54,7 +54,7 @@ fn a_file_can_be_a_stream() {
 }
 
 #[test]
-fn a_file_that_is_an_output_is_written_and_neither_cut_off_nor_dated() {
+fn an_output_file_cannot_be_truncated_or_dated() {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(b"rope").unwrap();
     let before = file.metadata().unwrap().modified().unwrap();
@@ -72,7 +72,7 @@ fn a_file_that_is_an_output_is_written_and_neither_cut_off_nor_dated() {
 }
 
 #[test]
-fn what_has_no_position_says_so_whatever_it_is() {
+fn streams_without_a_position_are_not_seekable() {
     let (reader, writer) = std::io::pipe().unwrap();
     let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut builder = WasiCtx::builder();
@@ -93,7 +93,7 @@ fn what_has_no_position_says_so_whatever_it_is() {
 }
 
 #[test]
-fn a_pipe_is_waited_for_unless_the_program_does_not_want_to() {
+fn a_pipe_waits_unless_it_is_nonblocking() {
     let (reader, mut writer) = std::io::pipe().unwrap();
     let mut builder = WasiCtx::builder();
     builder.stdin(std::os::fd::OwnedFd::from(reader));
@@ -111,7 +111,7 @@ fn a_pipe_is_waited_for_unless_the_program_does_not_want_to() {
 }
 
 #[test]
-fn a_pipe_that_nobody_reads_is_an_error() {
+fn a_broken_pipe_is_an_error() {
     let (mut reader, writer) = std::io::pipe().unwrap();
     let mut builder = WasiCtx::builder();
     builder.stdout(std::os::fd::OwnedFd::from(writer));
@@ -124,7 +124,7 @@ fn a_pipe_that_nobody_reads_is_an_error() {
 }
 
 #[test]
-fn a_terminal_is_recognised() {
+fn a_terminal_is_recognized() {
     // A terminal is a character device without a position.
     let seek_and_tell = FD_SEEK | 1 << 5;
     let is_terminal = |program: &mut Program, fd| {

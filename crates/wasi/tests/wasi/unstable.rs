@@ -1,4 +1,4 @@
-//! The older version differs in three layouts and in where a seek begins.
+//! The older version, which differs in three layouts and in the numbers of `whence`.
 
 use crate::program::errno::*;
 use crate::program::*;
@@ -13,7 +13,7 @@ fn program() -> (Program, tempfile::TempDir) {
 }
 
 #[test]
-fn a_seek_begins_elsewhere() {
+fn whence_has_other_numbers() {
     let (mut program, _scratch) = program();
     let fd = i64::from(program.open("file", 0, FD_READ).unwrap());
     for (offset, whence, position) in [(4, 2, 4), (2, 0, 6), (-1, 1, 9)] {
@@ -38,7 +38,7 @@ fn the_number_of_links_is_shorter() {
 }
 
 #[test]
-fn a_clock_has_a_number_in_front() {
+fn clock_subscriptions_have_an_additional_field() {
     let (mut program, _scratch) = program();
     let mut subscription = 7u64.to_le_bytes().to_vec();
     subscription.extend([0; 8]);

@@ -1,6 +1,6 @@
-//! Calls that are polled: what waits does not block the thread.
+//! Asynchronous calls, which wait without blocking their thread.
 //!
-//! Everything here runs on the thread of its test, with no runtime.
+//! All calls of a test run on its thread, without an executor.
 
 use crate::poll::{MILLISECOND, MONOTONIC, clock, readable, writable};
 use crate::program::errno::*;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-/// Where the buffers of tests begin. Each has a kilobyte.
+/// The address of the buffers of tests, of one kilobyte each.
 const BUFFERS: i64 = 0x10000;
 
 struct Unpark(std::thread::Thread);
@@ -28,7 +28,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Polls a future whenever it was woken.
+/// Polls a future each time that it is woken.
 fn block_on<R>(future: impl Future<Output = R>) -> R {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut future = pin!(future);
@@ -61,7 +61,7 @@ async fn all<R>(mut futures: Vec<Boxed<'_, R>>) -> Vec<R> {
     .await
 }
 
-/// Calls a function of a program that is alone in its store.
+/// Calls a function of a program in its own store.
 async fn call(program: &mut Program, name: &str, arguments: &[i64]) -> i32 {
     let (store, instance) = program.parts();
     let func = instance.get_func(&mut *store, name).unwrap();
@@ -70,7 +70,7 @@ async fn call(program: &mut Program, name: &str, arguments: &[i64]) -> i32 {
     results[0].i32().unwrap()
 }
 
-/// One of many calls of a program at the same time, with a kilobyte of its own.
+/// One of several concurrent calls of a program, with its own buffer.
 struct Calls<'a> {
     accessor: &'a Accessor<WasiCtx>,
     instance: Instance,
@@ -128,7 +128,7 @@ impl Calls<'_> {
         }
     }
 
-    /// The numbers of what has occurred.
+    /// The numbers of the events that have occurred.
     async fn poll(&self, subscriptions: &[Vec<u8>]) -> Vec<u64> {
         self.put(64, &subscriptions.concat());
         let count = subscriptions.len() as i64;
@@ -139,7 +139,7 @@ impl Calls<'_> {
     }
 }
 
-/// Runs calls of one program at the same time.
+/// Runs calls of a program concurrently.
 fn together<R>(program: &mut Program, body: impl AsyncFnOnce([Calls<'_>; 4]) -> R) -> R {
     let (store, instance) = program.parts();
     let result = block_on(store.run_concurrent(async |accessor| {
@@ -165,7 +165,7 @@ fn with_itself() -> Program {
 }
 
 #[test]
-fn programs_that_sleep_take_the_time_of_one() {
+fn sleeps_of_several_programs_overlap() {
     const COUNT: usize = 20;
     let mut programs: Vec<Program> = (0..COUNT).map(|_| with(&mut WasiCtx::builder())).collect();
     let before = Instant::now();
@@ -184,7 +184,7 @@ fn programs_that_sleep_take_the_time_of_one() {
 }
 
 #[test]
-fn calls_of_one_store_sleep_at_the_same_time() {
+fn sleeps_in_one_store_overlap() {
     let mut program = with(&mut WasiCtx::builder());
     let before = Instant::now();
     let order = RefCell::new(Vec::new());
@@ -218,7 +218,7 @@ fn a_program_reads_a_pipe_while_another_runs() {
     let [from, _] = writing.vector(text, 5);
     let read = async { call(&mut reading, "fd_read", &[0, to, 1, RESULT.into()]).await };
     let write = async { call(&mut writing, "fd_write", &[1, from, 1, RESULT.into()]).await };
-    // The one that has to wait is polled first.
+    // The call that must wait is polled first.
     assert_eq!(block_on(all(vec![Box::pin(read), Box::pin(write)])), [SUCCESS, SUCCESS]);
     assert_eq!(reading.u32(RESULT), 5);
     assert_eq!(reading.bytes(at as i32, 5), b"hello");
@@ -259,7 +259,7 @@ fn several_calls_wait_for_the_same_descriptor() {
 }
 
 #[test]
-fn times_and_descriptors_are_waited_for_together() {
+fn a_wait_for_times_and_descriptors() {
     let mut builder = WasiCtx::builder();
     let mut writer = piped(&mut builder);
     let mut program = with(&mut builder);
@@ -279,7 +279,7 @@ fn times_and_descriptors_are_waited_for_together() {
         let two = [never, readable(5, 0), long, readable(6, 0)];
         assert_eq!(calls.poll(&two).await, [5, 6]);
         assert_eq!(calls.read(0, 9).await, Ok("late".into()));
-        // The end is an event too.
+        // The end of the file is an event too.
         let end = async {
             drop(thread.join().unwrap());
             Vec::new()
@@ -287,13 +287,13 @@ fn times_and_descriptors_are_waited_for_together() {
         let both: Vec<Boxed<'_, _>> = vec![Box::pin(calls.poll(&two[1..2])), Box::pin(end)];
         assert_eq!(self::all(both).await[0], [5]);
         assert_eq!(calls.read(0, 9).await, Ok(String::new()));
-        // What need not wait is told at once.
+        // Sources that are ready are reported immediately.
         assert_eq!(calls.poll(&[writable(7, 1), writable(8, 2)]).await, [7, 8]);
     });
 }
 
 #[test]
-fn a_descriptor_may_be_named_more_often_than_the_host_has_descriptors() {
+fn a_descriptor_may_have_more_subscriptions_than_the_host_has_descriptors() {
     let (inside, outside) = UnixStream::pair().unwrap();
     let mut builder = WasiCtx::builder();
     builder.preopened_socket(inside).unwrap();
@@ -307,7 +307,7 @@ fn a_descriptor_may_be_named_more_often_than_the_host_has_descriptors() {
     for _ in 0..2 {
         assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }
-    // Other tests have some open too.
+    // Other tests have open descriptors too.
     let during = std::fs::read_dir("/proc/self/fd").unwrap().count();
     assert!(during < before + 500, "{before} {during}");
     drop(outside);
@@ -316,7 +316,7 @@ fn a_descriptor_may_be_named_more_often_than_the_host_has_descriptors() {
 }
 
 #[test]
-fn a_call_that_waits_can_be_given_up() {
+fn a_waiting_call_can_be_canceled() {
     let mut builder = WasiCtx::builder();
     let mut writer = piped(&mut builder);
     let mut program = with(&mut builder);
@@ -339,14 +339,14 @@ fn a_call_that_waits_can_be_given_up() {
             assert_eq!(program.parts().0.pending_calls(), 0);
         }
     }
-    // Nothing was lost, and nothing is left behind.
+    // No data is lost, and no descriptor leaks.
     writer.write_all(b"rope").unwrap();
     assert_eq!(block_on(call(&mut program, "fd_read", &[0, to, 1, RESULT.into()])), SUCCESS);
     assert_eq!(program.bytes(at as i32, 4), b"rope");
     assert_eq!(program.u32(RESULT), 4);
 }
 
-/// A program in a directory with a named pipe, and where that is.
+/// A program in a directory with a named pipe, and the path of the pipe.
 fn with_named_pipe() -> (Program, std::path::PathBuf) {
     let program = in_scratch_with(DirPerms::all(), FilePerms::all(), |path| {
         let ty = rustix::fs::FileType::Fifo;
@@ -357,7 +357,7 @@ fn with_named_pipe() -> (Program, std::path::PathBuf) {
     (program, pipe)
 }
 
-/// The arguments by which a path is opened.
+/// The arguments of `path_open`.
 fn opening(program: &mut Program, path: &str, rights: u64, flags: i32) -> [i64; 9] {
     let [path, len] = program.string(path);
     let (root, result) = (i64::from(ROOT), i64::from(RESULT));
@@ -365,10 +365,10 @@ fn opening(program: &mut Program, path: &str, rights: u64, flags: i32) -> [i64; 
 }
 
 #[test]
-fn opening_a_named_pipe_to_write_waits_for_a_reader_without_the_thread() {
+fn opening_a_named_pipe_for_writing_waits_for_a_reader() {
     let (mut program, pipe) = with_named_pipe();
     let arguments = opening(&mut program, "pipe", FD_WRITE, 0);
-    // It can be given up.
+    // The call can be canceled.
     {
         let mut future = pin!(call(&mut program, "path_open", &arguments));
         let mut context = Context::from_waker(Waker::noop());
@@ -386,9 +386,9 @@ fn opening_a_named_pipe_to_write_waits_for_a_reader_without_the_thread() {
 }
 
 #[test]
-fn a_named_pipe_that_is_opened_to_write_takes_all_at_once() {
+fn a_write_to_a_named_pipe_is_complete() {
     let (mut program, pipe) = with_named_pipe();
-    // More than a pipe has room for.
+    // More bytes than fit into a pipe.
     let text = "x".repeat(100_000);
     let reader = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(30));
@@ -401,7 +401,7 @@ fn a_named_pipe_that_is_opened_to_write_takes_all_at_once() {
 }
 
 #[test]
-fn a_named_pipe_is_opened_to_read_at_once_and_reading_waits_for_a_writer() {
+fn reading_from_a_named_pipe_waits_for_a_writer() {
     let (mut program, pipe) = with_named_pipe();
     let fd = program.open("pipe", 0, FD_READ).unwrap();
     let at = program.put(&[0; 8]);
@@ -419,12 +419,12 @@ fn a_named_pipe_is_opened_to_read_at_once_and_reading_waits_for_a_writer() {
     assert_eq!(block_on(call(&mut program, "fd_read", &arguments)), SUCCESS);
     assert_eq!(program.bytes(at as i32, 4), b"rope");
     writer.join().unwrap();
-    // Its writer has gone: that is the end.
+    // Without a writer the pipe is at its end.
     assert_eq!(program.read(fd, 9), Ok(String::new()));
 }
 
 #[test]
-fn opening_what_nobody_reads_fails_at_once_if_it_is_no_pipe_or_must_not_wait() {
+fn opening_sockets_and_nonblocking_pipes_without_a_reader_fails() {
     let (mut program, _) = with_named_pipe();
     const NXIO: i32 = 60;
     let arguments = opening(&mut program, "pipe", FD_WRITE, NONBLOCK);
@@ -434,7 +434,7 @@ fn opening_what_nobody_reads_fails_at_once_if_it_is_no_pipe_or_must_not_wait() {
 }
 
 #[test]
-fn a_pipe_that_is_full_is_waited_for() {
+fn a_write_to_a_full_pipe_waits() {
     let mut program = with_itself();
     let text = "0123456789abcdef".repeat(32);
     let total = 300 * text.len();
@@ -458,7 +458,7 @@ fn a_pipe_that_is_full_is_waited_for() {
 }
 
 #[test]
-fn a_write_that_must_not_wait_takes_what_fits() {
+fn a_nonblocking_write_is_partial() {
     let (mut reader, writer): (PipeReader, PipeWriter) = std::io::pipe().unwrap();
     let mut builder = WasiCtx::builder();
     builder.stdout(OwnedFd::from(writer));
@@ -479,7 +479,7 @@ fn a_write_that_must_not_wait_takes_what_fits() {
 }
 
 #[test]
-fn sockets_are_waited_for() {
+fn sockets_wait() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");
     let mut builder = WasiCtx::builder();
@@ -488,7 +488,7 @@ fn sockets_are_waited_for() {
     builder.preopened_socket(inside).unwrap();
     let mut program = with(&mut builder);
     together(&mut program, async |[a, b, ..]| {
-        // A connection is accepted, and all of a message is waited for.
+        // Accepts a connection, and waits for a complete message.
         let server: Boxed<'_, _> = Box::pin(async {
             assert_eq!(a.call("sock_accept", &[3, 0, a.at]).await, SUCCESS);
             let connection = a.number(0).into();
@@ -500,7 +500,7 @@ fn sockets_are_waited_for() {
             let arguments = [connection, from, count, 0, a.at];
             assert_eq!(a.call("sock_send", &arguments).await, SUCCESS);
         });
-        // Another call has its own progress meanwhile.
+        // Each call has its own progress.
         let other: Boxed<'_, _> = Box::pin(async {
             let [to, count] = b.vector(4);
             assert_eq!(b.call("sock_recv", &[4, to, count, 2, b.at, b.at + 8]).await, SUCCESS);
@@ -523,7 +523,7 @@ fn sockets_are_waited_for() {
 }
 
 #[test]
-fn a_descriptor_that_is_closed_while_it_is_waited_for_is_a_bad_one() {
+fn closing_a_descriptor_ends_a_wait_for_it_with_an_error() {
     let (inside, mut outside) = UnixStream::pair().unwrap();
     let mut builder = WasiCtx::builder();
     builder.preopened_socket(inside).unwrap();
@@ -540,7 +540,7 @@ fn a_descriptor_that_is_closed_while_it_is_waited_for_is_a_bad_one() {
 }
 
 #[test]
-fn who_yields_lets_others_run() {
+fn yielding_lets_other_calls_run() {
     let mut program = with(&mut WasiCtx::builder());
     let order = RefCell::new(String::new());
     together(&mut program, async |[a, b, ..]| {

@@ -1,0 +1,6 @@
+//! Linkers, continuations, limits of stores, and WASI.
+
+mod continuation;
+mod limits;
+mod linker;
+mod wasi;
