@@ -1,7 +1,7 @@
-//! The folders of a crate are layers: each uses only those before it.
+//! Checks that the folders of a crate are layers: each uses only the layers before it.
 //!
-//! The sources are read, not compiled: every path that begins with `crate::` counts, also inside
-//! macros, but for unit tests. A path that begins with `super::` cannot leave its folder.
+//! The test reads the sources. Every path that begins with `crate::` counts, also in macros, but
+//! not in unit tests. A path that begins with `super::` cannot leave its folder.
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::BTreeSet;
@@ -47,15 +47,15 @@ const ROPEWALK: Layers = Layers {
         ("engine", "module"),
         // A value can be a reference, and a reference can refer to values.
         ("value", "reference"),
-        // A function can be one of the host, which sees the instance of its caller, and can
-        // suspend; an instance can import what makes stacks.
+        // A host function sees its caller's instance and can suspend. An instance can import the
+        // function that makes stacks.
         ("items", "host"),
         ("items", "stacks"),
         ("host", "stacks"),
     ],
 };
 
-/// The files of a folder, and of those in it.
+/// The files of a folder and its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder of sources");
     let paths = entries.map(|entry| entry.expect("an entry").path());
@@ -99,7 +99,7 @@ fn first_names(list: TokenStream, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether what comes next is the body of a module of unit tests.
+/// Whether the next token is the body of a module of unit tests.
 fn is_test_module(before: &[TokenTree]) -> bool {
     let [.., hash, attribute, module, _name] = before else { return false };
     hash.to_string() == "#"
@@ -107,7 +107,7 @@ fn is_test_module(before: &[TokenTree]) -> bool {
         && module.to_string() == "mod"
 }
 
-/// Which files use a layer after their own, and how.
+/// The uses of higher layers, by file.
 fn violations(layers: &Layers) -> Vec<String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(layers.source);
     let place = |layer: &str| layers.order.iter().position(|other| *other == layer);

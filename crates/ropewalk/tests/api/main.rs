@@ -6,6 +6,8 @@
 
 mod allocator;
 mod common;
+#[path = "../sample/mod.rs"]
+mod sample;
 
 mod calls;
 mod designs;

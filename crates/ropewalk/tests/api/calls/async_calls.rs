@@ -1,6 +1,7 @@
-//! Host functions that are futures, and calls that wait for them: ready at once, later,
-//! never; with errors, panics, traps and exceptions; dropped in every state; nested; on
-//! stacks of every design.
+//! Async host functions that return boxed futures, and the calls that await them.
+//!
+//! Futures are ready at once, later or never. They end with errors, panics, traps and exceptions.
+//! Calls are dropped in every state and nested, on stacks of every design.
 
 use crate::common::polling::{After, block_on};
 use crate::common::*;
@@ -11,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 
-/// Every mode that could make a difference.
 fn all_engines() -> Vec<Engine> {
     let mut all = engines();
     all.push(engine(CHECK));
@@ -19,7 +19,7 @@ fn all_engines() -> Vec<Engine> {
     all
 }
 
-/// Polls a future once, which is not ready, and drops it.
+/// Polls a future once, when it is not ready, and drops it.
 #[track_caller]
 fn poll_and_drop<R>(future: impl Future<Output = R>) {
     let mut future = Box::pin(future);
@@ -95,7 +95,7 @@ const STACKS: [&str; 6] = [
     "on a first-class stack",
 ];
 
-/// What a `wait` does after it was polled often enough.
+/// What `wait` does at its end.
 type Then = fn(Caller<'_, ()>, i32) -> Result<i32>;
 
 fn setup(engine: &Engine, then: Then) -> (Store<()>, Instance) {
@@ -145,7 +145,6 @@ fn a_call_waits_for_its_host_functions_on_stacks_of_every_design() {
             for n in [0, 1, 2, 5] {
                 let (result, polls) = block_on(func.call_async(&mut store, n));
                 assert_eq!(result.unwrap(), 31, "{on}");
-                // If both were ready at once, nothing waited.
                 assert_eq!(polls, 2 * n as usize + 1, "{on}");
                 let (result, _) = block_on(async {
                     let func = instance.get_func(&mut store, on).unwrap();
@@ -201,7 +200,7 @@ fn a_synchronous_call_cannot_wait() {
         let (mut store, instance) = setup(&engine, |_, x| Ok(x));
         for on in STACKS {
             let func = typed(&mut store, instance, on);
-            // What is ready at once is no different.
+            // A future that is ready at once gives the same.
             assert_eq!(func.call(&mut store, 0).unwrap(), 31);
             let error = format!("{:#}", func.call(&mut store, 1).unwrap_err());
             let expected = "a host function is not ready, and the call cannot wait for it: \
@@ -273,7 +272,7 @@ fn dropping_a_call_that_waits_frees_its_stacks() {
                 drop(func.call_async(&mut store, 1));
                 assert_eq!(store.pending_calls(), 0);
                 assert_eq!(func.call(&mut store, 0).unwrap(), 31, "{on}");
-                // A task that something still names is kept until nothing does.
+                // A task lives as long as references to it.
                 store.gc();
                 assert_eq!(store.stack_statistics().live, 0, "{on}");
             }
@@ -291,7 +290,7 @@ fn futures_can_be_sent_with_their_store() {
     let func = typed(&mut store, instance, "on a continuation");
     let result = std::thread::scope(|scope| {
         let mut future = Box::pin(is_send(func.call_async(&mut store, 2)));
-        // It begins on one thread, and continues on others.
+        // The call begins on this thread and continues on others.
         let mut context = Context::from_waker(Waker::noop());
         assert!(future.as_mut().poll(&mut context).is_pending());
         let other = scope.spawn(move || {
@@ -309,7 +308,7 @@ fn futures_can_be_sent_with_their_store() {
     check_empty(store);
 }
 
-/// The function calls another export, in a future, and waits before and after.
+/// The host function awaits, calls another export, and awaits again.
 fn nested(engine: &Engine, dropped: Arc<AtomicUsize>) -> (Store<()>, Instance) {
     struct Counts(Arc<AtomicUsize>);
     impl Drop for Counts {
@@ -417,11 +416,11 @@ fn a_continuation_that_the_host_resumes_may_wait() {
         assert_eq!(polls, 4);
         let Resumed::Returned(values) = resumed.unwrap() else { panic!("it returns") };
         assert_eq!(values[0].i32(), Some(6));
-        // One that is dropped while it waits.
+        // A call that is dropped while it waits.
         let func = instance.get_func(&mut store, "on a continuation").unwrap();
         let rest = Continuation::new(&mut store, func).unwrap();
         poll_and_drop(rest.resume_async(&mut store, &[Val::I32(3)]));
-        // One that cannot wait.
+        // A synchronous call cannot wait.
         let rest = Continuation::new(&mut store, func).unwrap();
         let error = format!("{:#}", rest.resume(&mut store, &[Val::I32(3)]).unwrap_err());
         assert!(error.contains("the call cannot wait for it"), "{error}");

@@ -1,5 +1,6 @@
-//! Host functions that are `async` functions of Rust, without a box: ready at once, later and
-//! never, with errors and panics, inside of each other, and large ones.
+//! Host functions that are `async` functions of Rust, without a box.
+//!
+//! They are ready at once, later and never, fail, panic, nest, and have large futures.
 
 use crate::common::polling::{After, block_on};
 use crate::common::*;
@@ -17,17 +18,17 @@ const MODULE: &str = r#"(module
           (call $f (local.get $polls) (i32.const 100)) (call $f (i32.const 0) (i32.const 20)))
         (call $f (local.get $polls) (i32.const 3)))))"#;
 
-/// What a store has: something whose owners can be counted.
+/// The data of a store. The tests count its owners.
 type Shared = Arc<()>;
 
-/// Waits for so many polls, and returns a number.
+/// Waits for this many polls and returns a number.
 async fn wait(caller: Caller<'_, Shared>, (polls, x): (i32, i32)) -> i32 {
     let _mine = caller.data().clone();
     After(polls as usize).await;
     x
 }
 
-/// The same, with a future that is larger than what the store keeps ready.
+/// The same, with a future that does not fit into the memory that the store reuses.
 async fn wait_large(caller: Caller<'_, Shared>, (polls, x): (i32, i32)) -> i32 {
     let _mine = caller.data().clone();
     let bytes = [x as u8; 5000];
@@ -35,7 +36,7 @@ async fn wait_large(caller: Caller<'_, Shared>, (polls, x): (i32, i32)) -> i32 {
     i32::from(std::hint::black_box(&bytes)[4999])
 }
 
-/// Fails or panics after so many polls.
+/// Fails or panics after this many polls.
 async fn fail(caller: Caller<'_, Shared>, (polls, how): (i32, i32)) -> Result<i32> {
     let _mine = caller.data().clone();
     After(polls as usize).await;
@@ -45,7 +46,7 @@ async fn fail(caller: Caller<'_, Shared>, (polls, how): (i32, i32)) -> Result<i3
     }
 }
 
-/// Calls the guest, which calls this again, so many times.
+/// Calls the guest, which calls this function again, to this depth.
 async fn nest(mut caller: Caller<'_, Shared>, (polls, depth): (i32, i32)) -> Result<i32> {
     let _mine = caller.data().clone();
     After(polls as usize).await;
@@ -57,7 +58,7 @@ async fn nest(mut caller: Caller<'_, Shared>, (polls, depth): (i32, i32)) -> Res
     Ok(1 + once.call_async(&mut caller, (polls, depth - 1)).await?)
 }
 
-/// An instance whose host function is one of these, in a store.
+/// An instance that imports this host function.
 fn with<F, R>(engine: &Engine, func: F) -> (Store<Shared>, Instance)
 where
     F: for<'a> AsyncFunc<'a, Shared, (i32, i32), Output = R> + 'static,
@@ -71,7 +72,7 @@ where
     (store, instance)
 }
 
-/// Every future of a store is dropped.
+/// Fails unless all futures of the store were dropped.
 #[track_caller]
 fn nothing_is_left(store: &Store<Shared>) {
     assert_eq!(Arc::strong_count(store.data()), 1);
@@ -93,7 +94,7 @@ fn an_async_function_is_ready_at_once_or_waits() {
 }
 
 #[test]
-fn a_synchronous_call_of_one_that_waits_fails() {
+fn a_synchronous_call_of_a_waiting_function_fails() {
     let (mut store, instance) = with(&Engine::default(), wait);
     let thrice = instance.get_typed_func::<i32, i32>(&mut store, "thrice").unwrap();
     let error = thrice.call(&mut store, 1).unwrap_err().to_string();
@@ -131,7 +132,7 @@ fn an_error_of_an_async_function_ends_the_call() {
 }
 
 #[test]
-fn a_panic_of_an_async_function_goes_on_in_the_caller() {
+fn a_panic_of_an_async_function_continues_in_the_caller() {
     let (mut store, instance) = with(&Engine::default(), fail);
     let once = instance.get_typed_func::<(i32, i32), i32>(&mut store, "once").unwrap();
     for polls in [0, 2] {

@@ -1,5 +1,5 @@
-//! Every way in which the host resumes something in a future: it waits, is dropped while it
-//! waits, and fails, and the host handles what it says that it handles.
+//! Every way to resume a stack in a future: it waits, is dropped while it waits, and fails. The
+//! host handles the tags that it names.
 
 use crate::common::polling::{After, block_on};
 use crate::common::*;
@@ -9,7 +9,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
-/// Every mode that could make a difference.
 fn all_engines() -> Vec<Engine> {
     let mut all = engines();
     all.push(engine(CHECK));
@@ -40,7 +39,7 @@ const MODULE: &str = r#"(module
       (call $wait (task.suspend $t (local.get $me) (call $wait (local.get 1)))))
     (func (export "new task") (result (ref $t)) (task.new $t $task)))"#;
 
-/// What a `wait` does after it was polled three times.
+/// What `wait` does after three polls.
 type Then = fn(i32) -> Result<i32>;
 
 fn double(x: i32) -> Result<i32> {
@@ -71,8 +70,8 @@ fn check_empty(store: &mut Store<()>) {
 
 type Resuming<'a> = Pin<Box<dyn Future<Output = Result<i32>> + Send + 'a>>;
 
-/// A way to resume something twice: with a number, and with the number after the one that it
-/// gives. It returns what comes of that.
+/// A way to resume a stack twice: with a number, and with the number it gives plus one. Returns the
+/// result.
 type Form = for<'a> fn(&'a mut Store<()>, Instance, i32) -> Resuming<'a>;
 
 const FORMS: [(&str, Form); 7] = [
@@ -181,7 +180,7 @@ fn returned(resumed: Resumed) -> Result<i32> {
     }
 }
 
-/// For each form, with a store of its own.
+/// Runs a check for each form, in a new store.
 fn each(engines: Vec<Engine>, then: Then, check: impl Fn(&str, &mut Store<()>, Instance, Form)) {
     for engine in engines {
         for (name, form) in FORMS {
@@ -220,7 +219,7 @@ fn each_form_may_be_dropped_whenever_it_waits() {
 }
 
 #[test]
-fn the_error_of_what_is_waited_for_is_the_error_of_each_form() {
+fn the_error_of_the_awaited_future_is_the_error_of_each_form() {
     let refuse: Then = |x| if x == 6 { Err(Error::msg("refused")) } else { double(x) };
     each(all_engines(), refuse, |name, store, instance, form| {
         let error = block_on(form(store, instance, 6)).0.unwrap_err();
@@ -230,7 +229,7 @@ fn the_error_of_what_is_waited_for_is_the_error_of_each_form() {
 }
 
 #[test]
-fn a_panic_of_what_is_waited_for_goes_through_each_form() {
+fn a_panic_of_the_awaited_future_passes_each_form() {
     let panic: Then = |x| match x {
         6 => std::panic::resume_unwind(Box::new("six")),
         _ => double(x),
@@ -242,7 +241,7 @@ fn a_panic_of_what_is_waited_for_goes_through_each_form() {
     });
 }
 
-/// Resumes a continuation that waits, and then suspends with `ask`, which is not handled.
+/// Resumes a continuation that waits, and then suspends with the unhandled tag `ask`.
 #[track_caller]
 fn traps(
     engine: &Engine,
@@ -300,7 +299,7 @@ fn an_exception_that_nothing_catches_is_the_error_of_throwing() {
 }
 
 #[test]
-fn what_belongs_to_another_store_is_refused_before_anything_waits() {
+fn handles_of_another_store_are_refused_before_anything_waits() {
     let engine = Engine::default();
     let (mut store, instance) = setup(&engine, double);
     let (mut other, elsewhere) = setup(&engine, double);
@@ -334,7 +333,7 @@ fn the_limit_of_a_continuation_ends_with_it_though_it_has_waited() {
             }
         };
         returned(block_on(rest.resume_async(&mut store, &[value.into()])).0.unwrap()).unwrap();
-        // Another one has its stack now, and more room.
+        // Another continuation has its stack now, and more room.
         let deep = begun(&mut store, instance, "deep").unwrap();
         let resumed = deep.resume(&mut store, &[100_000.into()]).unwrap();
         assert_eq!(returned(resumed).unwrap(), 100_000);

@@ -1,5 +1,5 @@
-//! Many calls at once in one store: they interleave, and an error, a panic, or the end
-//! of one leaves the others alone.
+//! Concurrent calls in one store: they interleave, and an error, a panic or the end of one call
+//! does not affect the others.
 
 use crate::common::polling::{After, block_on};
 use crate::common::*;
@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Every mode that could make a difference.
 fn all_engines() -> Vec<Engine> {
     let mut all = engines();
     all.push(engine(CHECK));
@@ -19,18 +18,18 @@ fn all_engines() -> Vec<Engine> {
     all
 }
 
-/// What is ready when somebody says so.
+/// Gates that tests open by number.
 #[derive(Default)]
 struct Gates(Mutex<Vec<i32>>);
 
-/// The store's data: what host functions wait for, and how many do.
+/// The store's data: the gates, and how many host functions wait.
 struct Host {
     gates: Arc<Gates>,
     waiting: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
 }
 
-/// Waits until its number was opened.
+/// A future that is ready when its gate is open.
 struct Gate {
     number: i32,
     gates: Arc<Gates>,
@@ -134,7 +133,7 @@ fn setup(engine: &Engine) -> (Store<Host>, Instance, Arc<Gates>) {
     (store, instance, gates)
 }
 
-/// Runs a body in which calls are made, and polls it until it is ready.
+/// Runs a body that makes calls, and polls it until it is ready.
 fn run<R>(store: &mut Store<Host>, body: impl AsyncFnOnce(&Accessor<Host>) -> R) -> R {
     let mut future = pin!(store.run_concurrent(body));
     let mut context = Context::from_waker(Waker::noop());
@@ -148,7 +147,7 @@ fn run<R>(store: &mut Store<Host>, body: impl AsyncFnOnce(&Accessor<Host>) -> R)
 
 type Call<'a> = Pin<Box<dyn Future<Output = Result<i32>> + 'a>>;
 
-/// Polls every call once; those that are ready are replaced by their results.
+/// Polls every call once, and replaces finished calls by their results.
 async fn poll_all(calls: &mut [(Option<Call<'_>>, Option<Result<i32>>)]) {
     std::future::poll_fn(|context| {
         for (call, result) in calls.iter_mut() {
@@ -204,7 +203,7 @@ fn calls_continue_in_any_order() {
 }
 
 #[test]
-fn what_happens_to_one_leaves_the_others_alone() {
+fn the_end_of_a_call_does_not_affect_the_others() {
     for engine in all_engines() {
         let (mut store, instance, gates) = setup(&engine);
         let func: Typed = instance.get_typed_func(&mut store, "run").unwrap();
@@ -220,7 +219,7 @@ fn what_happens_to_one_leaves_the_others_alone() {
                 (Some(Box::pin(func.call_concurrent(accessor, 13))), None),
             ];
             poll_all(&mut calls).await;
-            // One traps, one fails, and one is given up.
+            // One call traps, one fails, and one is dropped.
             gates.open(11);
             gates.open(-1);
             calls[2].0 = None;
@@ -229,7 +228,7 @@ fn what_happens_to_one_leaves_the_others_alone() {
             assert_eq!(trap(&trapped).code(), TrapCode::Unreachable);
             let failed = calls[3].1.take().unwrap().unwrap_err();
             assert_eq!(host_message(&failed), "minus one");
-            // One panics.
+            // One call panics.
             let mut panics = Box::pin(once.call_concurrent(accessor, -2));
             std::future::poll_fn(|context| {
                 assert!(panics.as_mut().poll(context).is_pending());
@@ -254,7 +253,7 @@ fn what_happens_to_one_leaves_the_others_alone() {
 }
 
 #[test]
-fn what_is_left_when_the_body_ends_is_given_up() {
+fn calls_are_dropped_when_the_body_ends() {
     for engine in all_engines() {
         let (mut store, instance, _) = setup(&engine);
         let func: Typed = instance.get_typed_func(&mut store, "run").unwrap();
@@ -263,12 +262,12 @@ fn what_is_left_when_the_body_ends_is_given_up() {
             let call = |i| -> Call<'_> { Box::pin(func.call_concurrent(accessor, i)) };
             let mut calls: Vec<_> = (0..10).map(|i| (Some(call(i)), None)).collect();
             poll_all(&mut calls).await;
-            // Some while the store is in use.
+            // Some calls are dropped while the store is in use.
             let rest = calls.split_off(5);
             accessor.with(|_| drop(rest));
         });
         check_empty(store);
-        // The whole of it.
+        // The whole body is dropped.
         let (mut store, instance, _) = setup(&engine);
         let func: Typed = instance.get_typed_func(&mut store, "run").unwrap();
         {
@@ -298,7 +297,7 @@ fn a_limit_admits_calls_in_order() {
             let waiting = || accessor.with(|store| store.data().waiting.load(Ordering::Relaxed));
             poll_all(&mut calls).await;
             assert_eq!(waiting(), 3);
-            // One that waits for its turn is given up.
+            // A call that waits for its turn is dropped.
             calls[4].0 = None;
             for i in [0, 1, 2, 3, 5, 6, 7, 8, 9] {
                 gates.open(i);
@@ -363,7 +362,7 @@ fn the_store_is_used_once_at_a_time() {
             .downcast_ref::<String>()
             .map_or_else(|| panic.downcast_ref::<&str>().unwrap().to_string(), Clone::clone);
         assert!(message.contains("inside of itself"), "{message}");
-        // It can be used again.
+        // The store is usable again.
         assert_eq!(accessor.with(|store| store.data().most.load(Ordering::Relaxed)), 0);
         // Others take turns.
         let count = AtomicUsize::new(0);
@@ -424,7 +423,7 @@ async fn thousands_of_calls_wait_for_a_runtime() {
         })
         .unwrap();
     let (sender, mut asked): (Sender, UnboundedReceiver<_>) = unbounded_channel();
-    // Answers only when all have asked, the last first.
+    // Answers in reverse order when all calls have asked.
     let answers = tokio::spawn(async move {
         for _ in 0..2 {
             let mut all = Vec::new();
@@ -439,7 +438,7 @@ async fn thousands_of_calls_wait_for_a_runtime() {
     let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
     let results = store
         .run_concurrent(async |accessor| {
-            // The calls borrow the accessor, so they are polled together here.
+            // The calls borrow the accessor, so this task polls them together.
             let mut all: Vec<_> =
                 (0..N).map(|i| Box::pin(run.call_concurrent(accessor, i))).map(Some).collect();
             let mut results = vec![None; N as usize];
@@ -487,7 +486,7 @@ fn references_are_arguments_of_functions_that_wait_while_others_run() {
                  (mine, told): (Option<Owned<StructRef>>, Option<Owned<ExternRef>>)| {
                     Box::pin(async move {
                         for _ in 0..3 {
-                            // Others run, and what is here moves.
+                            // Others run, and the objects move.
                             let mut is_again = false;
                             std::future::poll_fn(|_| {
                                 match std::mem::replace(&mut is_again, true) {
@@ -537,7 +536,6 @@ fn references_are_arguments_of_functions_that_wait_while_others_run() {
 
 #[test]
 fn the_memory_of_a_burst_of_waiting_calls_is_given_back() {
-    // Other tests have memory of their own.
     alone(burst_of_calls);
 }
 
@@ -563,10 +561,9 @@ fn burst_of_calls() {
     let before = memory("VmRSS:");
     let most = burst(&mut store);
     let after = memory("VmRSS:");
-    // Each had a page at least.
+    // Each call had at least a page.
     assert!(most > before + COUNT as usize * 4);
     assert!(after < before + (most - before) / 2, "{before} kB, {most} kB, {after} kB");
-    // Another burst is as good.
     burst(&mut store);
     check_empty(store);
 }
@@ -601,7 +598,7 @@ fn a_function_that_has_waited_alone_in_its_store_still_has_its_accessor() {
             if let Poll::Ready(result) = call.as_mut().poll(&mut context) {
                 break result.unwrap();
             }
-            // Who takes memory now must not get any that the call still needs.
+            // New allocations must not reuse memory that the call still needs.
             others.extend((1..100).map(|words| vec![u64::MAX / 3; words]));
         };
         assert_eq!(result, 222);
@@ -609,8 +606,8 @@ fn a_function_that_has_waited_alone_in_its_store_still_has_its_accessor() {
     }
 }
 
-/// Whoever uses the store next may collect: here a call that was given up while the store was in
-/// use, whose stacks are freed then.
+/// The next user of the store frees the stacks of calls that were dropped while the store was in
+/// use.
 #[test]
 fn results_are_taken_before_anybody_else_uses_the_store() {
     const SOURCE: &str = r#"(module
@@ -666,7 +663,7 @@ fn results_are_taken_before_anybody_else_uses_the_store() {
         let pair = instance.get_func(&mut store, "pair").unwrap();
         let place = store.data().clone();
         let field = block_on(store.run_concurrent(async |accessor| {
-            // SAFETY: it is dropped before the accessor is.
+            // SAFETY: the reference is dropped before the accessor.
             let accessor: &'static Accessor<Lost> = unsafe { &*std::ptr::from_ref(accessor) };
             let mut call = Box::pin(async move { drop(lost.call_concurrent(accessor, ()).await) });
             let mut context = Context::from_waker(Waker::noop());

@@ -1,4 +1,5 @@
-//! Calls at once of which each waits for another: they end, with who waits for whom.
+//! Deadlocks: concurrent calls that wait for each other end with an error that lists who waits for
+//! whom.
 
 use crate::common::*;
 use ropewalk::*;
@@ -37,7 +38,7 @@ const LETTERS: &str = r#"(module $m
 type Exports = Box<dyn Fn(&mut Store<Arc<Mail>>, &str) -> Letters>;
 type Letters = TypedFunc<(i32, i32), ()>;
 
-/// A store with the functions above, of which some wait for the guest.
+/// A store with the functions above. Some of them wait for the guest.
 fn letters(engine: &Engine) -> (Store<Arc<Mail>>, Exports) {
     let mut linker = Linker::new(engine);
     linker
@@ -85,7 +86,7 @@ fn calls_that_wait_for_each_other_end_with_who_waits_for_whom() {
         let (receives, keeps) = (export(&mut store, "receives"), export(&mut store, "keeps"));
         let results = run(store.run_concurrent(async |accessor| {
             keeps.call_concurrent(accessor, (0, 0)).await.unwrap();
-            // Each sends only when it has received.
+            // Each call sends only after it has received.
             tokio::join!(
                 receives.call_concurrent(accessor, (0, 1)),
                 receives.call_concurrent(accessor, (1, 2)),
@@ -102,7 +103,7 @@ fn calls_that_wait_for_each_other_end_with_who_waits_for_whom() {
             assert_eq!(count("(root of m!receives) waits for stack"), 3, "{report}");
             assert_eq!(count("(continuation of m!suspended) is suspended"), 1, "{report}");
         }
-        // The store is as good as before.
+        // The store is still usable.
         let sends = export(&mut store, "sends");
         let results = run(store.run_concurrent(async |accessor| {
             tokio::join!(
@@ -115,10 +116,10 @@ fn calls_that_wait_for_each_other_end_with_who_waits_for_whom() {
 }
 
 #[test]
-fn calls_that_somebody_wakes_or_that_wait_for_the_host_are_no_deadlock() {
+fn calls_with_wakers_or_waiting_for_the_host_are_no_deadlock() {
     let (mut store, export) = letters(&Engine::default());
     let (receives, sends) = (export(&mut store, "receives"), export(&mut store, "sends"));
-    // The third lets the first go on, that the second, whatever the order.
+    // The third call releases the first, which releases the second, in any order.
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
         let results = run(store.run_concurrent(async |accessor| {
             let call = async |number: i32| match number {
@@ -139,7 +140,7 @@ fn calls_that_somebody_wakes_or_that_wait_for_the_host_are_no_deadlock() {
         )
     }));
     results.0.and(results.1).unwrap();
-    // One alone waits for nobody that is there.
+    // A single call waits for a sender that does not exist.
     let alone = run(
         store.run_concurrent(async |accessor| receives.call_concurrent(accessor, (0, 1)).await)
     );

@@ -1,4 +1,4 @@
-//! Functions of the host: values in both directions, errors, panics, re-entry.
+//! Host functions: values in both directions, errors, panics, reentry.
 
 use crate::common::*;
 use ropewalk::*;
@@ -164,7 +164,7 @@ fn an_error_of_a_host_function_is_its_message_and_then_a_backtrace() {
         assert_eq!(format!("{error}"), expected);
         assert_eq!(format!("{error:#}"), expected);
 
-        // An error that has a type stays what it is, after the same words.
+        // An error with a type keeps it.
         let (mut store, instance) = with_host_and_data(&engine, (), CALLS, |x: i32| {
             Err::<i32, _>(anyhow::Error::new(OwnError(x)).context("while reading"))
         });
@@ -191,7 +191,7 @@ fn a_host_function_can_see_where_it_was_called() {
             "wasm backtrace:\n   0: <text>:4:44: <module>!inner\n   1: <text>:6:17: <module>!run";
         assert_eq!(*seen.lock().unwrap(), [expected]);
 
-        // Nothing of WebAssembly runs when the host calls its own function.
+        // No WebAssembly runs when the host calls its own function.
         let func = Func::wrap(&mut store, |caller: Caller<'_, ()>| {
             caller.backtrace().frames().len() as i32
         });
@@ -263,7 +263,7 @@ fn nothing_leaks_when_a_host_function_fails_or_panics() {
 }
 
 #[test]
-fn calls_can_nest_through_the_host_and_go_on_afterwards() {
+fn calls_nest_through_the_host_and_continue() {
     let text = r#"(module
         (import "host" "f" (func $f (param i32) (result i32)))
         (func $sum (export "sum") (param i32) (result i32)
@@ -306,7 +306,7 @@ fn nesting_without_end_is_exhaustion_and_not_a_crash() {
 }
 
 #[test]
-fn a_host_function_may_grow_what_its_caller_uses() {
+fn a_host_function_may_grow_memories_of_its_caller() {
     let text = r#"(module
         (import "host" "f" (func $f))
         (memory (export "memory") 1)

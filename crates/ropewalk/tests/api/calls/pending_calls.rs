@@ -1,5 +1,7 @@
-//! Host functions that are no futures and wait nevertheless: in calls that are polled,
-//! on stacks of every design; with errors, panics and exceptions; given up; misused.
+//! Host functions that return a pending host call: they wait without a future.
+//!
+//! They wait in polled calls on stacks of every design, end with errors, panics and exceptions, are
+//! dropped and misused.
 
 use crate::common::*;
 use ropewalk::*;
@@ -9,7 +11,6 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// Every mode that could make a difference.
 fn all_engines() -> Vec<Engine> {
     let mut all = engines();
     all.push(engine(CHECK));
@@ -73,7 +74,7 @@ const MODULE: &str = r#"(module
 
 const STACKS: [&str; 3] = ["on the root", "on a continuation", "on a task"];
 
-/// What the rest of `wait` does after it was polled often enough.
+/// What the pending call of `wait` does at its end.
 type Then = fn(StoreContextMut<'_, i32>, Tag, i32) -> Result<i32>;
 
 fn setup(engine: &Engine, then: Then) -> (Store<i32>, Instance) {
@@ -181,7 +182,7 @@ fn many_calls_of_one_store_wait_for_rests() {
 }
 
 #[test]
-fn a_call_that_nobody_polls_is_told_so() {
+fn a_call_that_cannot_wait_gets_an_error() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine, |_, _, x| Ok(x));
         for on in STACKS {
@@ -201,7 +202,7 @@ fn a_function_knows_whether_it_may_wait() {
         (func (export "f") (param i32) (result i32) (call $f (local.get 0))))"#;
     let module = Module::new(&engine, module).unwrap();
     let mut linker = Linker::new(&engine);
-    // Calls itself from the host, which then blocks.
+    // The guest calls itself through the host, which then waits.
     let f = |mut caller: Caller<'_, ()>, again: i32| -> Result<i32> {
         if again == 0 {
             return Ok(caller.can_wait().into());
@@ -271,7 +272,7 @@ fn a_call_that_waits_for_a_rest_can_be_given_up() {
     }
 }
 
-/// Calls a host function that returns an error.
+/// The message of a host function that fails.
 fn refused(wrap: impl FnOnce(&mut Linker<()>)) -> String {
     let engine = Engine::default();
     let module = r#"(module (import "host" "f" (func $f (result i32)))
@@ -295,7 +296,7 @@ fn a_rest_that_does_not_fit_is_refused() {
     });
     assert!(error.contains("returned a rest whose results are of other types"), "{error}");
 
-    // A rest of another store, whose data may be of another type.
+    // A pending call of another store, whose data may have another type.
     let error = refused(|linker| {
         let rest = std::sync::Mutex::new(Some(rest_of_another_store()));
         let f = move || -> Result<i32> { Err(rest.lock().unwrap().take().unwrap()) };
@@ -304,7 +305,7 @@ fn a_rest_that_does_not_fit_is_refused() {
     let expected = "a pending host call was used with a store that it does not belong to";
     assert!(error.contains(expected), "{error}");
 
-    // A function that has waited already.
+    // A function that has already waited.
     let error = refused(|linker| {
         linker
             .func_wrap_async("host", "f", |caller: Caller<'_, ()>, (): ()| {
@@ -331,7 +332,7 @@ fn rest_of_another_store() -> Error {
     kept.lock().unwrap().take().unwrap()
 }
 
-/// The rest of the import `make` gives what this export of the importer makes.
+/// The pending call of the import `make` returns the result of this export of the importer.
 fn made_by(engine: &Engine, export: &'static str) -> Result<i32> {
     let module = Module::new(
         engine,

@@ -1,11 +1,12 @@
-//! The host is called on a stack of each design, and calls WebAssembly again. However
-//! that ends, the stack goes on as if nothing had been, and nothing is left behind.
+//! Reentry: a host function that is called on a stack of each design calls WebAssembly again.
+//!
+//! However the inner call ends, the stack continues and nothing leaks.
 
 use crate::common::*;
 use ropewalk::*;
 
-/// Each `on ..` runs `$work` on a stack of a design, which calls the host twice with
-/// the number of an `inner ..`, and holds an object meanwhile.
+/// Each `on ..` runs `$work` on a stack of a design. `$work` holds an object and calls the host
+/// twice with the number of an `inner ..`.
 const MODULE: &str = r#"(module
   (import "host" "reenter" (func $reenter (param i32) (result i32)))
   (import "host" "new_stack" (func $new (result stackref)))
@@ -115,7 +116,7 @@ const MODULE: &str = r#"(module
         (return (resume $k (i32.const 0) (cont.new $k (ref.func $throws)))))
       (unreachable))))"#;
 
-/// What the host answers for a call that threw, and for one that trapped.
+/// What the host returns for a call that threw, and for one that trapped.
 const THREW: i32 = 50;
 const TRAPPED: i32 = 100;
 
@@ -137,7 +138,7 @@ fn reenter(mut caller: Caller<'_, ()>, number: i32) -> Result<i32> {
     }
 }
 
-/// What an inner call is answered with, where the outer one is on this stack.
+/// The result of an inner call whose outer call is on this stack.
 fn expected(on: &str, number: i32) -> i32 {
     use TrapCode::*;
     let trapped = |code: TrapCode| TRAPPED + code as i32;
@@ -172,7 +173,7 @@ const STACKS: [&str; 6] = [
 ];
 
 #[test]
-fn however_a_call_from_a_host_function_ends_its_stack_goes_on() {
+fn a_stack_continues_however_a_call_from_its_host_function_ends() {
     for engine in engines() {
         let module = Module::new(&engine, MODULE).unwrap();
         let mut linker = Linker::new(&engine);
@@ -215,7 +216,7 @@ fn a_trap_that_a_host_function_passes_on_ends_every_activation() {
             let error = call(&mut store, instance, "on the root", &[Val::I32(0)]).unwrap_err();
             assert_eq!(trap(&error).code(), TrapCode::Unreachable);
             assert!(trap(&error).backtrace().frames().len() > STACKS.len());
-            // Nothing of it is left in the next one, which ends otherwise.
+            // The next call, which ends in another way, is not affected.
             let error = call(&mut store, instance, "inner 3: throws", &[]).unwrap_err();
             assert!(error.downcast_ref::<Exception>().is_some());
             let results = call(&mut store, instance, "inner 14: runs a generator", &[]);
@@ -226,7 +227,7 @@ fn a_trap_that_a_host_function_passes_on_ends_every_activation() {
     }
 }
 
-/// What a host function does instead of going on, on a stack of each design.
+/// Checks how a host function ends a call, on a stack of each design.
 fn end_on_every_stack(
     host: impl Fn(Caller<'_, ()>, i32) -> Result<i32> + Clone + Send + Sync + 'static,
     check: impl Fn(&str, std::thread::Result<Result<i32>>),
@@ -308,7 +309,7 @@ fn a_host_function_may_enter_again_on_another_thread() {
                 "host",
                 "enter",
                 |mut caller: Caller<'_, usize>, depth: i32| -> Result<i32> {
-                    // The store goes with whoever has it borrowed.
+                    // The borrow of the store moves to the thread.
                     std::thread::scope(|scope| {
                         let other = scope.spawn(|| {
                             *caller.data_mut() += 1;
@@ -339,7 +340,7 @@ fn a_host_function_may_enter_again_on_another_thread() {
             let go = instance.get_typed_func::<i32, i32>(&mut store, "go").unwrap();
             let error = go.call(&mut store, 3).unwrap_err();
             assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
-            // A frame of the function that failed, and then one for each call of the host.
+            // The frame of the function that failed, then one for each call of the host.
             assert_eq!(trap(&error).backtrace().frames().len(), 1 + 4);
         }
         assert_eq!(*store.data(), 8);

@@ -1,5 +1,6 @@
-//! A few words travel in registers, between the host and a function in either direction:
-//! in their order, of both classes, also where a call is left and continues later.
+//! Values in registers between the host and WebAssembly, in both directions.
+//!
+//! They keep their order, in both register classes, also when a call waits and continues.
 
 use crate::common::*;
 use ropewalk::*;
@@ -7,7 +8,6 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// Every mode that could make a difference.
 fn all_engines() -> Vec<Engine> {
     let mut all = engines();
     all.push(engine(CHECK));
@@ -24,7 +24,7 @@ fn block_on<R>(future: impl Future<Output = R>) -> R {
     }
 }
 
-/// Is ready when it is polled again.
+/// A future that is ready at the second poll.
 async fn wait() {
     let mut waited = false;
     poll_fn(|_| match std::mem::replace(&mut waited, true) {
@@ -41,7 +41,7 @@ async fn wait_and_collect(mut caller: Caller<'_, ()>) {
 
 const NUMBERS: [ValType; 4] = [ValType::I32, ValType::I64, ValType::F32, ValType::F64];
 
-/// All lists of up to three types, and some of four and five.
+/// All lists of up to three types, and some lists of four and five.
 fn lists() -> Vec<Vec<ValType>> {
     let mut all = vec![vec![]];
     let mut begin = 0;
@@ -60,7 +60,7 @@ fn lists() -> Vec<Vec<ValType>> {
     all
 }
 
-/// The argument at a place.
+/// The argument at this index.
 fn argument(place: usize, ty: ValType) -> Val {
     let number = place as i32 * 3 - 4;
     match ty {
@@ -81,8 +81,8 @@ fn constant(value: &Val) -> String {
     }
 }
 
-/// Imports a function for each list of parameters, which returns its last argument, and
-/// exports one that calls it, by the number of the list.
+/// For each parameter list, a module imports a function that returns its last argument, and exports
+/// a caller named after the number of the list.
 fn module(lists: &[Vec<ValType>]) -> String {
     let (mut imports, mut functions) = (String::new(), String::new());
     for (number, params) in lists.iter().enumerate() {
@@ -163,7 +163,7 @@ fn words_of_both_classes_arrive_in_order() {
     }
 }
 
-/// Host functions with Rust's types, which return the third parameter of four.
+/// Host functions with Rust types, which return the third of four parameters.
 const TYPED: &str = r#"(module
     (import "host" "int" (func $int (param f64 i32 i64 f32) (result i64)))
     (import "host" "float" (func $float (param i64 f64 f32 i32) (result f32)))

@@ -1,10 +1,9 @@
-//! Host functions that end in a suspension: handled by WebAssembly and by the host, on
-//! stacks of every kind, with values of every class.
+//! Host functions that suspend: handled by WebAssembly and by the host, on stacks of every kind,
+//! with values of every class.
 
 use crate::common::*;
 use ropewalk::*;
 
-/// Every mode that could make a difference.
 fn all_engines() -> Vec<Engine> {
     let mut all = engines();
     all.push(engine(CHECK));
@@ -102,7 +101,7 @@ impl Setup {
         Continuation::new(&mut self.store, func).unwrap()
     }
 
-    /// Answers ten times what is asked, until it returns.
+    /// Resumes with ten times the payload until the function returns.
     fn run(&mut self, name: &str, argument: i32) -> i32 {
         let (mut rest, mut answer) = (self.make(name), argument);
         loop {
@@ -124,7 +123,7 @@ impl Setup {
 }
 
 #[test]
-fn the_host_handles_what_its_functions_suspend_with() {
+fn the_host_handles_suspensions_of_its_functions() {
     for engine in all_engines() {
         let mut setup = setup(&engine);
         for name in ["work", "deep", "in a task", "catches"] {
@@ -136,7 +135,7 @@ fn the_host_handles_what_its_functions_suspend_with() {
 }
 
 #[test]
-fn webassembly_handles_what_host_functions_suspend_with() {
+fn webassembly_handles_suspensions_of_host_functions() {
     for engine in all_engines() {
         let mut setup = setup(&engine);
         let found = number(&mut setup.store, setup.instance, "scheduler", &[5]).unwrap();

@@ -1,5 +1,5 @@
-//! The same program in each design: `sum` adds the first squares that a generator makes,
-//! and then calls the host, while the generator is suspended.
+//! The same program in each design: `sum` adds squares from a generator, then calls the host while
+//! the generator is suspended.
 
 use ropewalk::StackKind;
 

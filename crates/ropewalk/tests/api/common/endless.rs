@@ -1,4 +1,4 @@
-//! Programs that run for long.
+//! Programs that run long or forever.
 
 macro_rules! program {
     ($name:literal) => {
@@ -6,8 +6,7 @@ macro_rules! program {
     };
 }
 
-/// Programs that compute something with so many steps, with one export and how many
-/// steps are quick.
+/// Programs with an export that takes a number of steps, and a number that is quick.
 pub const PROGRAMS: &[(&str, &str, &str, i64)] = &[
     ("fib", "run", program!("fib"), 12),
     ("orbits", "run", program!("orbits"), 10),

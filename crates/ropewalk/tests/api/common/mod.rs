@@ -1,4 +1,4 @@
-//! What the tests of the API share.
+//! Helpers of all tests.
 
 pub mod designs;
 pub mod endless;
@@ -33,7 +33,7 @@ pub fn with_host<P, R>(
     with_host_and_data(engine, (), text, func)
 }
 
-/// The same, in a store with data.
+/// The same, in a store with this data.
 pub fn with_host_and_data<T: 'static, P, R>(
     engine: &Engine,
     data: T,
@@ -62,7 +62,7 @@ pub fn call<T>(
     Ok(results)
 }
 
-/// Calls an exported function from numbers to a number, or to nothing.
+/// Calls an exported function that takes numbers and returns a number or nothing.
 pub fn number(
     store: &mut Store<()>,
     instance: Instance,
@@ -74,19 +74,19 @@ pub fn number(
     Ok(results.first().map_or(0, |result| result.i32().unwrap()))
 }
 
-/// Calls an exported function of whoever called the host.
+/// Calls an exported function of the caller's instance.
 pub fn call_back(caller: &mut Caller<'_, ()>, name: &str, argument: i32) -> Result<i32> {
     let func = caller.get_export(name).and_then(Extern::into_func).expect("exported");
     func.typed::<i32, i32>(&*caller)?.call(caller, argument)
 }
 
-/// The trap that an error is.
+/// The trap in an error.
 pub fn trap(error: &Error) -> &Trap {
     error.downcast_ref::<Trap>().unwrap_or_else(|| panic!("expected a trap, found: {error:?}"))
 }
 
-/// Every way in which stacks and heaps behave: as they are, while stacks move,
-/// while every allocation collects, and both.
+/// Engines in the default mode, with moving stacks, with a collection at every allocation, and with
+/// both.
 pub fn engines() -> Vec<Engine> {
     MOVING_AND_COLLECTING.map(engine).into()
 }
@@ -96,13 +96,13 @@ pub fn engine(mode: Mode) -> Engine {
     Engine::new(&mode.config()).unwrap()
 }
 
-/// Engines in all these modes whose stores have at most so many stacks.
+/// Engines in these modes with a limit of stacks.
 pub fn engines_with_max_stacks(count: usize) -> Vec<Engine> {
     let limited = |mode: Mode| Engine::new(mode.config().max_stacks(count)).unwrap();
     MOVING_AND_COLLECTING.map(limited).into()
 }
 
-/// Engines whose stacks have only so many generations left.
+/// Engines whose stacks have this many generations left.
 pub fn few_generations(left: u64) -> Vec<Engine> {
     let limited = |mode: Mode| {
         Engine::new(mode.config().stress(|stress| stress.first_generation = LAST_GENERATION - left))
@@ -134,7 +134,7 @@ pub fn names(error: &Error) -> Vec<&str> {
     frames(backtrace)
 }
 
-/// What an error of a host function says.
+/// The message of a failed host function.
 pub fn host_message(error: &Error) -> &str {
     error.downcast_ref::<HostError>().expect("a host function has failed").message()
 }
@@ -144,7 +144,7 @@ pub fn frames(backtrace: &Backtrace) -> Vec<&str> {
     backtrace.frames().iter().map(|frame| frame.function_name().unwrap_or("?")).collect()
 }
 
-/// The message of an error, with those that caused it.
+/// The message of an error with its causes.
 pub fn message<T>(result: Result<T>) -> String {
     format!("{:#}", result.err().expect("an error"))
 }
@@ -154,8 +154,8 @@ pub fn struct_type(engine: &Engine, ty: ValType) -> StructType {
     StructType::of(engine, ty).expect("a reference to structs of a type")
 }
 
-/// A module out of a file whose binary is damaged, so that it cannot be compiled again. The file
-/// is so large, by a long comment, that this is not found when it is opened.
+/// A module from a file with a damaged binary, which cannot be compiled again. A long comment makes
+/// the file so large that opening it does not find the damage.
 pub fn without_binary(engine: &Engine, text: &str) -> Module {
     let text = format!("{text}\n;; {}", "long ".repeat(50_000));
     let mut bytes = engine.precompile_module(text.as_bytes()).unwrap();
@@ -165,7 +165,7 @@ pub fn without_binary(engine: &Engine, text: &str) -> Module {
     let name = format!("without-binary-{}-{number}.cwasm", std::process::id());
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, bytes).unwrap();
-    // SAFETY: it was just made, the code is as it was, and nobody changes the file.
+    // SAFETY: the file was just written, its code is undamaged, and nothing changes it.
     let module = unsafe { Module::deserialize_file(engine, &path) }.unwrap();
     std::fs::remove_file(path).unwrap();
     module

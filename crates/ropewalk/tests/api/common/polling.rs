@@ -1,4 +1,4 @@
-//! Futures that wait, and polling them without an executor.
+//! Futures that wait, and functions that poll them without an executor.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -22,7 +22,7 @@ impl Future for After {
     }
 }
 
-/// Polls a future until it is ready; returns how often it was polled too.
+/// Polls a future until it is ready. Also returns the number of polls.
 pub fn block_on<R>(future: impl Future<Output = R>) -> (R, usize) {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

@@ -3,6 +3,7 @@
 //! A test that sets limits or signal handlers, measures memory or processor time, or ends its
 //! process, starts the test program again with only that test.
 
+use crate::sample::{SEED_VARIABLE, seed};
 use std::process::{Command, Output};
 
 /// Set in a child, to what the parent tells it.
@@ -18,7 +19,8 @@ pub fn rerun(told: &str) -> Command {
     let thread = std::thread::current();
     let test = thread.name().expect("the thread of a test has the test's name");
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(CHILD, told);
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    command.env(CHILD, told).env(SEED_VARIABLE, seed().to_string());
     command
 }
 

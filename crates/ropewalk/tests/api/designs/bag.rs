@@ -1,13 +1,12 @@
-//! Bag of stacks and the host: calls in both directions, limits and memory.
+//! Bag of stacks: calls between a stack and the host in both directions, limits and memory.
 
 use crate::common::*;
 use ropewalk::*;
 
 // ---- calls in both directions
 
-/// `run x` switches to a coroutine that calls the host with x, keeps the root
-/// meanwhile, and switches back with the host's answer. All others use what is
-/// kept.
+/// `run x` keeps the root and switches to a coroutine, which calls the host with x and switches
+/// back with the result. All other exports use the kept root.
 const CALLS: &str = r#"(module
     (import "host" "f" (func $f (param i32) (result i32)))
     (type $c (stack (param i32) (ref null $c)))
@@ -76,8 +75,8 @@ fn calls_nest_through_coroutines_and_the_host() {
                 if x == 0 {
                     return Ok(1);
                 }
-                // The coroutine finds its root where it was: the inner calls put
-                // theirs into the same global, so it is kept on the host's side.
+                // Inner calls write their root into the same global, so the host keeps the outer
+                // one.
                 let root = caller.get_export("root").and_then(Extern::into_global).unwrap();
                 let outer = root.get(&mut caller)?;
                 let inner = call_back(&mut caller, "run", x - 1)?;
@@ -103,21 +102,21 @@ fn a_switch_does_not_cross_a_host_frame() {
                 with_host(&engine, CALLS, move |mut caller: Caller<'_, ()>, x: i32| {
                     let error = call_back(&mut caller, way, x).unwrap_err();
                     assert_eq!(trap(&error).code(), TrapCode::AcrossHostFrame, "{way}");
-                    // The host may pass the trap on, or do without the call.
+                    // The host propagates the trap or ignores it.
                     if x == 0 { Err(error) } else { Ok(x + 1) }
                 });
-            // The reference was not used by the trap: the coroutine goes back.
+            // The trap did not use the reference: the coroutine switches back.
             assert_eq!(number(&mut store, instance, "run", &[4]).unwrap(), 5);
             assert_eq!(code(number(&mut store, instance, "run", &[0])), TrapCode::AcrossHostFrame);
             assert_eq!(number(&mut store, instance, "run", &[5]).unwrap(), 6);
-            // That root is over.
+            // That root has ended.
             assert_eq!(code(number(&mut store, instance, way, &[0])), TrapCode::StackUsed);
         }
     }
 }
 
 #[test]
-fn what_one_activation_suspends_another_can_continue() {
+fn another_activation_can_resume_a_suspended_stack() {
     for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
@@ -125,7 +124,7 @@ fn what_one_activation_suspends_another_can_continue() {
             });
         number(&mut store, instance, "keep", &[0]).unwrap();
         assert_eq!(number(&mut store, instance, "add", &[1]).unwrap(), 1);
-        // By an activation inside, then by one outside again.
+        // An inner activation resumes it, then an outer one.
         assert_eq!(number(&mut store, instance, "run", &[2]).unwrap(), 3);
         assert_eq!(number(&mut store, instance, "add", &[3]).unwrap(), 6);
     }
@@ -154,7 +153,7 @@ fn an_error_of_the_host_in_a_coroutine_reaches_the_caller_as_itself() {
         });
         let error = number(&mut store, instance, "run", &[13]).unwrap_err();
         assert_eq!(host_message(&error), "thirteen");
-        // The root that waited went with it.
+        // The root that waited was freed with it.
         let used = code(number(&mut store, instance, "switch to the root", &[0]));
         assert_eq!(used, TrapCode::StackUsed);
         assert_eq!(number(&mut store, instance, "run", &[14]).unwrap(), 14);
@@ -171,7 +170,7 @@ const TABLE: &str = r#"(module
     (func $retires (param (ref null $c)) (switch_retire $c (local.get 0)))
     (func (export "make") (param $at i32)
       (table.set $t (local.get $at) (switch $c (stack.new $c $waits))))
-    (func (export "go on") (param $at i32)
+    (func (export "resume") (param $at i32)
       (table.set $t (local.get $at) (switch $c (table.get $t (local.get $at)))))
     (func (export "forget") (param $at i32) (table.set $t (local.get $at) (ref.null $c)))
     (func (export "retire") (param $n i32)
@@ -197,10 +196,10 @@ const TABLE: &str = r#"(module
       (call $bounce (local.get $n) (stack.new $c $bounces))))"#;
 
 #[test]
-fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
+fn too_many_stacks_is_a_trap_and_the_store_stays_usable() {
     for engine in engines_with_max_stacks(100) {
         let (mut store, instance) = instantiate_in(&engine, TABLE);
-        // Whether a root counts is not said.
+        // The test does not assume whether a root counts.
         let mut count = 0;
         while number(&mut store, instance, "make", &[count]).is_ok() {
             count += 1;
@@ -211,7 +210,7 @@ fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
             assert_eq!(full, TrapCode::TooManyStacks);
         }
         for i in 0..count {
-            number(&mut store, instance, "go on", &[i]).unwrap();
+            number(&mut store, instance, "resume", &[i]).unwrap();
         }
         for i in 0..50 {
             number(&mut store, instance, "forget", &[i]).unwrap();
@@ -222,7 +221,7 @@ fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
         let full = code(number(&mut store, instance, "make", &[150]));
         assert_eq!(full, TrapCode::TooManyStacks);
         for i in 0..count {
-            number(&mut store, instance, "go on", &[i]).unwrap();
+            number(&mut store, instance, "resume", &[i]).unwrap();
         }
     }
 }
@@ -237,7 +236,7 @@ fn abandoned_and_retired_stacks_do_not_count() {
         number(&mut store, instance, "abandon", &[10_000]).unwrap();
         number(&mut store, instance, "retire", &[10_000]).unwrap();
         for i in 0..90 {
-            number(&mut store, instance, "go on", &[i]).unwrap();
+            number(&mut store, instance, "resume", &[i]).unwrap();
         }
     }
 }

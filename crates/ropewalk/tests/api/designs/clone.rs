@@ -1,10 +1,9 @@
-//! Copies of what is suspended, in the hands of the host and of WebAssembly: that they are
-//! equal and independent, what cannot be copied, and that nothing of them is left.
+//! Clones of suspended stacks by the host and by WebAssembly: they are equal and independent, some
+//! stacks cannot be cloned, and nothing leaks.
 
 use crate::common::*;
 use ropewalk::*;
 
-/// Every mode that could make a difference.
 fn all_engines() -> Vec<Engine> {
     let mut all = engines();
     all.extend([CHECK, PARK, POOL_OF_ONE, MINIMAL_STACKS].map(engine));
@@ -128,7 +127,7 @@ fn returned(resumed: Result<Resumed>) -> i32 {
     }
 }
 
-/// Answers so often, and then with zero.
+/// Resumes with these answers, then with zero.
 fn finish(store: &mut Store<()>, mut rest: Continuation, answers: &[i32]) -> i32 {
     for answer in answers {
         rest = asked(rest.resume(&mut *store, &[Val::I32(*answer)]));
@@ -198,7 +197,7 @@ fn typed_copies_have_types() {
 }
 
 #[test]
-fn what_cannot_be_copied_stays_as_it_is() {
+fn a_failed_copy_leaves_the_original() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine);
         for (name, reason) in [
@@ -239,7 +238,7 @@ fn copies_of_webassembly_and_of_the_host_are_the_same() {
 
 #[test]
 fn copies_that_nothing_refers_to_are_reclaimed() {
-    // Three stacks each; there may be few, and all are used again and again.
+    // Three stacks each. There are few, so all are reused.
     for engine in engines_with_max_stacks(20) {
         let (mut store, instance) = setup(&engine);
         number(&mut store, instance, "keep", &[]).unwrap();
@@ -250,7 +249,7 @@ fn copies_that_nothing_refers_to_are_reclaimed() {
 }
 
 #[test]
-fn too_many_copies_trap_and_leave_what_is_copied() {
+fn too_many_copies_trap_and_leave_the_original() {
     for engine in engines_with_max_stacks(20) {
         let (mut store, instance) = setup(&engine);
         number(&mut store, instance, "keep", &[]).unwrap();

@@ -1,12 +1,13 @@
-//! Continuations and the host: calls in both directions, errors, limits,
-//! memory, and garbage; while stacks move and while everything is collected.
+//! Continuations and the host: calls in both directions, errors, limits, memory and garbage.
+//!
+//! Also while stacks move and while every allocation collects.
 
 use crate::common::*;
 use ropewalk::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A host value that counts how many of its kind are alive.
+/// A host value that counts how many values like it are alive.
 struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
@@ -24,8 +25,8 @@ impl Drop for Counted {
 
 // ---- calls in both directions
 
-/// `run n x` calls the host from n stacks deep, with a handler for `$yield` on
-/// each; `yield` suspends; `sum n` runs a generator.
+/// `run n x` calls the host n stacks deep, with a handler for `$yield` on each. `yield` suspends,
+/// `sum n` runs a generator.
 const CALLS: &str = r#"(module
     (import "host" "f" (func $f (param i32) (result i32)))
     (type $n (func (param i32 i32) (result i32)))
@@ -134,7 +135,7 @@ fn a_suspension_does_not_cross_a_host_frame() {
                 let suspend = caller.get_export("yield").and_then(Extern::into_func).unwrap();
                 let error = suspend.call(&mut caller, &[Val::I32(x)], &mut []).unwrap_err();
                 assert_eq!(trap(&error).code(), TrapCode::UnhandledTag);
-                // The host may pass the trap on, or do without the call.
+                // The host propagates the trap or ignores it.
                 if x == 0 { Err(error) } else { Ok(x) }
             });
         for depth in 0..4 {
@@ -149,8 +150,7 @@ fn a_suspension_does_not_cross_a_host_frame() {
     }
 }
 
-/// `make` makes a suspended continuation and calls the host; `go on` continues
-/// the one in the global.
+/// `make` makes a suspended continuation and calls the host. `resume` resumes the one in the global.
 const KEPT: &str = r#"(module
     (import "host" "f" (func $f))
     (type $b (func (param i32) (result i32)))
@@ -166,7 +166,7 @@ const KEPT: &str = r#"(module
         (drop (resume $k (on $yield $h) (local.get $n) (cont.new $k (ref.func $body))))
         (unreachable))
       (global.set $kept))
-    (func (export "go on") (param i32) (result i32)
+    (func (export "resume") (param i32) (result i32)
       (resume $k (local.get 0) (global.get $kept)))
     (func (export "take") (result (ref null $k)) (global.get $kept))
     (func (export "give") (param $k (ref null $k)) (param $n i32) (result i32)
@@ -183,26 +183,26 @@ const KEPT: &str = r#"(module
       (resume_throw $k $x (local.get 0) (global.get $kept))))"#;
 
 #[test]
-fn what_one_activation_suspends_another_can_continue() {
+fn another_activation_can_resume_a_suspended_stack() {
     for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, KEPT, |mut caller: Caller<'_, ()>| -> Result<()> {
                 let make = caller.get_export("make").and_then(Extern::into_func).unwrap();
                 make.call(&mut caller, &[Val::I32(40)], &mut [])
             });
-        // By a later activation.
+        // A later activation resumes it.
         call(&mut store, instance, "make", &[Val::I32(1)]).unwrap();
-        assert_eq!(number(&mut store, instance, "go on", &[5]).unwrap(), 6);
-        // By the activation outside of the one that made it.
+        assert_eq!(number(&mut store, instance, "resume", &[5]).unwrap(), 6);
+        // The activation outside of the one that made it resumes it.
         assert_eq!(number(&mut store, instance, "call the host", &[3]).unwrap(), 3);
-        assert_eq!(number(&mut store, instance, "go on", &[2]).unwrap(), 42);
-        let consumed = code(number(&mut store, instance, "go on", &[2]));
+        assert_eq!(number(&mut store, instance, "resume", &[2]).unwrap(), 42);
+        let consumed = code(number(&mut store, instance, "resume", &[2]));
         assert_eq!(consumed, TrapCode::ContinuationConsumed);
-        // By an activation inside of it.
+        // An inner activation resumes it.
         let (mut store, instance) =
             with_host(&engine, KEPT, |mut caller: Caller<'_, ()>| -> Result<()> {
-                let go_on = caller.get_export("go on").and_then(Extern::into_func).unwrap();
-                let found = go_on.typed::<i32, i32>(&caller)?.call(&mut caller, 4)?;
+                let resume = caller.get_export("resume").and_then(Extern::into_func).unwrap();
+                let found = resume.typed::<i32, i32>(&caller)?.call(&mut caller, 4)?;
                 anyhow::ensure!(found == 11);
                 Ok(())
             });
@@ -214,8 +214,8 @@ fn what_one_activation_suspends_another_can_continue() {
 #[test]
 fn exceptions_cross_host_frames_and_stacks() {
     for engine in engines() {
-        // The inner activation throws into a continuation that does not catch
-        // it; the host passes it on; the continuation outside catches it.
+        // The inner activation throws into a continuation that does not catch. The host propagates
+        // the exception, and the outer continuation catches it.
         let (mut store, instance) =
             with_host(&engine, KEPT, |mut caller: Caller<'_, ()>| -> Result<()> {
                 let make = caller.get_export("make").and_then(Extern::into_func).unwrap();
@@ -226,7 +226,7 @@ fn exceptions_cross_host_frames_and_stacks() {
         for _ in 0..100 {
             assert_eq!(number(&mut store, instance, "call the host", &[3]).unwrap(), 77);
         }
-        // Uncaught, it is an error with the functions of all stacks.
+        // Uncaught, the exception is an error with the functions of all stacks.
         call(&mut store, instance, "make", &[Val::I32(1)]).unwrap();
         let error = number(&mut store, instance, "throw", &[5]).unwrap_err();
         assert_eq!(names(&error), ["body", "throw"]);
@@ -242,7 +242,7 @@ fn the_host_can_hold_a_continuation() {
         call(&mut store, instance, "make", &[Val::I32(30)]).unwrap();
         let held = call(&mut store, instance, "take", &[]).unwrap()[0];
         assert!(matches!(held, Val::ContRef(Some(_))));
-        // Nothing else refers to it while others are made.
+        // Nothing else refers to the value while others are made.
         for i in 0..100 {
             call(&mut store, instance, "make", &[Val::I32(i)]).unwrap();
         }
@@ -254,7 +254,7 @@ fn the_host_can_hold_a_continuation() {
         let null = [Val::ContRef(None), Val::I32(3)];
         let error = call(&mut store, instance, "give", &null).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::NullContinuation);
-        // One of another store is refused.
+        // An exception of another store is refused.
         let (mut other, its_instance) = with_host(&engine, KEPT, || {});
         call(&mut other, its_instance, "make", &[Val::I32(30)]).unwrap();
         let error = call(&mut other, its_instance, "give", &[held, Val::I32(3)]).unwrap_err();
@@ -269,7 +269,7 @@ fn suspended_continuations_go_with_their_store_to_another_thread() {
         for i in 0..4 {
             call(&mut store, instance, "make", &[Val::I32(i)]).unwrap();
             store = std::thread::spawn(move || {
-                assert_eq!(number(&mut store, instance, "go on", &[10]).unwrap(), 10 + i);
+                assert_eq!(number(&mut store, instance, "resume", &[10]).unwrap(), 10 + i);
                 store
             })
             .join()
@@ -321,7 +321,7 @@ fn a_panic_in_a_continuation_reaches_the_caller_as_that_panic() {
     }
 }
 
-/// `trap n kind` traps n stacks deep, with two suspended ones around.
+/// `trap n kind` traps n stacks deep, beside two suspended stacks.
 const TRAPS: &str = r#"(module
     (type $b (func (param i32 i32) (result i32)))
     (type $k (cont $b))
@@ -338,7 +338,7 @@ const TRAPS: &str = r#"(module
         (drop (resume $kf (on $yield $h) (local.get 0) (cont.new $kf (ref.func $waits))))
         (unreachable))
       (global.set $kept))
-    (func (export "go on") (param i32) (result i32)
+    (func (export "resume") (param i32) (result i32)
       (resume $kf (local.get 0) (global.get $kept)))
     (func $end (param $kind i32) (result i32)
       (block $5 (block $4 (block $3 (block $2 (block $1 (block $0
@@ -380,7 +380,7 @@ fn a_store_survives_any_number_of_traps_in_continuations() {
                     assert_eq!(error.downcast_ref::<Trap>().map(Trap::code), *expected);
                 }
             }
-            assert_eq!(number(&mut store, instance, "go on", &[1]).unwrap(), round + 1);
+            assert_eq!(number(&mut store, instance, "resume", &[1]).unwrap(), round + 1);
         }
     }
 }
@@ -402,7 +402,7 @@ fn backtraces_name_the_functions_of_all_stacks() {
 }
 
 #[test]
-fn what_ended_by_a_trap_leaves_nothing_behind() {
+fn a_trap_leaves_no_stacks() {
     for mode in [DEFAULT, MOVE] {
         let engine = Engine::new(mode.config().max_stacks(21)).unwrap();
         let (mut store, instance) = instantiate_in(&engine, TRAPS);
@@ -412,7 +412,7 @@ fn what_ended_by_a_trap_leaves_nothing_behind() {
             let found = error.downcast_ref::<Trap>().map(Trap::code);
             assert_eq!(found, KINDS[kind as usize]);
         }
-        assert_eq!(number(&mut store, instance, "go on", &[1]).unwrap(), 3);
+        assert_eq!(number(&mut store, instance, "resume", &[1]).unwrap(), 3);
     }
 }
 
@@ -431,7 +431,7 @@ const TABLE: &str = r#"(module
         (block $h (result (ref $k))
           (resume $k (on $yield $h) (cont.new $k (ref.func $yields)))
           (unreachable))))
-    (func (export "go on") (param $at i32) (resume $k (table.get $t (local.get $at))))
+    (func (export "resume") (param $at i32) (resume $k (table.get $t (local.get $at))))
     (func (export "forget") (param $at i32) (table.set $t (local.get $at) (ref.null $k)))
     (func (export "abandon") (param $n i32)
       (loop $next
@@ -443,7 +443,7 @@ const TABLE: &str = r#"(module
         (br_if $next (local.get $n)))))"#;
 
 #[test]
-fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
+fn too_many_stacks_is_a_trap_and_the_store_stays_usable() {
     for engine in engines_with_max_stacks(100) {
         let (mut store, instance) = instantiate_in(&engine, TABLE);
         for i in 0..100 {
@@ -454,8 +454,8 @@ fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
             assert_eq!(trap(&error).code(), TrapCode::TooManyStacks);
             assert_eq!(names(&error), ["make"]);
         }
-        // One that ends makes room for one; those that are forgotten as well.
-        number(&mut store, instance, "go on", &[7]).unwrap();
+        // A continuation that ends makes room for another, and so do forgotten ones.
+        number(&mut store, instance, "resume", &[7]).unwrap();
         number(&mut store, instance, "make", &[7]).unwrap();
         let full = code(number(&mut store, instance, "make", &[100]));
         assert_eq!(full, TrapCode::TooManyStacks);
@@ -468,7 +468,7 @@ fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
         let full = code(number(&mut store, instance, "make", &[100]));
         assert_eq!(full, TrapCode::TooManyStacks);
         for i in 0..100 {
-            number(&mut store, instance, "go on", &[i]).unwrap();
+            number(&mut store, instance, "resume", &[i]).unwrap();
         }
     }
 }
@@ -482,7 +482,7 @@ fn abandoned_continuations_do_not_count() {
         }
         number(&mut store, instance, "abandon", &[10_000]).unwrap();
         for i in 0..90 {
-            number(&mut store, instance, "go on", &[i]).unwrap();
+            number(&mut store, instance, "resume", &[i]).unwrap();
         }
     }
 }
@@ -500,8 +500,8 @@ fn a_million_abandoned_continuations_take_bounded_memory() {
 
 // ---- garbage
 
-/// `hold x` suspends a continuation that has references in its frames and in
-/// the operands of its suspension, and nowhere else; `check` continues it.
+/// `hold x` suspends a continuation whose frames and payload have the only references to some
+/// objects. `check` resumes it.
 const HOLDS: &str = r#"(module
     (type $s (struct (field (mut i32)) (field (mut externref))))
     (type $a (array (mut i32)))
@@ -539,7 +539,7 @@ const HOLDS: &str = r#"(module
       (global.set $kept (call $suspend (call $bound (local.get 0) (local.get 1)))))
     (func (export "bind") (param externref i32)
       (global.set $kept (call $bound (local.get 0) (local.get 1))))
-    (func (export "go on") (result externref i32) (resume $ku (global.get $kept)))
+    (func (export "resume") (result externref i32) (resume $ku (global.get $kept)))
     (func (export "forget") (global.set $kept (ref.null $ku)))
     (func (export "garbage") (param $n i32)
       (loop $next
@@ -574,7 +574,7 @@ fn holding(engine: &Engine) -> (Store<()>, Instance, Arc<AtomicUsize>) {
     (store, instance, Arc::default())
 }
 
-/// Calls a function with a new host value, which only WebAssembly keeps.
+/// Calls a function with a new host value that only WebAssembly keeps.
 fn give(store: &mut Store<()>, instance: Instance, name: &str, value: impl Into<Option<i32>>) {
     let live = Arc::<AtomicUsize>::default();
     give_counted(store, instance, name, value.into(), &live);
@@ -595,9 +595,9 @@ fn give_counted(
     func.call(&mut scope, &arguments, &mut []).unwrap();
 }
 
-/// Continues what is kept; answers the number, if the host value came along.
-fn go_on(store: &mut Store<()>, instance: Instance) -> Option<i32> {
-    let func = instance.get_func(&mut *store, "go on").unwrap();
+/// Resumes the kept continuation. Returns the number if the host value is still there.
+fn resume(store: &mut Store<()>, instance: Instance) -> Option<i32> {
+    let func = instance.get_func(&mut *store, "resume").unwrap();
     let mut scope = RootScope::new(store);
     let mut results = [Val::I32(0); 2];
     func.call(&mut scope, &[], &mut results).unwrap();
@@ -617,7 +617,7 @@ fn references_in_suspended_frames_survive_and_move() {
                 store.gc();
                 assert_eq!(live.load(Ordering::Relaxed), 1);
             }
-            assert_eq!(go_on(&mut store, instance), Some(11_000 + 2 * round));
+            assert_eq!(resume(&mut store, instance), Some(11_000 + 2 * round));
             store.gc();
             assert_eq!(live.load(Ordering::Relaxed), 0, "it is over");
         }
@@ -635,13 +635,13 @@ fn bound_references_survive_and_move() {
             assert_eq!(live.load(Ordering::Relaxed), 1);
         }
         give(&mut store, instance, "hold", 4);
-        assert_eq!(go_on(&mut store, instance), Some(11_008), "the newer one");
+        assert_eq!(resume(&mut store, instance), Some(11_008), "the newer one");
         store.gc();
         assert_eq!(live.load(Ordering::Relaxed), 0, "the older one was forgotten");
         give_counted(&mut store, instance, "bind", Some(5), &live);
         store.gc();
-        // It suspends in its turn, with nobody to handle it.
-        let error = call(&mut store, instance, "go on", &[]).unwrap_err();
+        // It suspends again, unhandled.
+        let error = call(&mut store, instance, "resume", &[]).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::UnhandledTag);
         store.gc();
         assert_eq!(live.load(Ordering::Relaxed), 0);
@@ -649,7 +649,7 @@ fn bound_references_survive_and_move() {
 }
 
 #[test]
-fn what_only_abandoned_continuations_hold_is_garbage() {
+fn values_of_abandoned_continuations_are_garbage() {
     for engine in engines() {
         let (mut store, instance, live) = holding(&engine);
         for name in ["hold", "bind"] {
@@ -675,7 +675,7 @@ fn cycles_through_continuations_are_reclaimed() {
         store.gc();
         assert_eq!(live.load(Ordering::Relaxed), 1, "the last one is kept");
         number(&mut store, instance, "garbage", &[1000]).unwrap();
-        assert_eq!(go_on(&mut store, instance), Some(0));
+        assert_eq!(resume(&mut store, instance), Some(0));
         call(&mut store, instance, "forget", &[]).unwrap();
         store.gc();
         assert_eq!(live.load(Ordering::Relaxed), 0);
@@ -683,7 +683,7 @@ fn cycles_through_continuations_are_reclaimed() {
 }
 
 #[test]
-fn a_store_that_dies_drops_what_its_continuations_hold() {
+fn a_dropped_store_drops_the_values_of_its_continuations() {
     for engine in engines() {
         let (mut store, instance, live) = holding(&engine);
         for name in ["hold", "bind", "hold"] {
@@ -695,7 +695,7 @@ fn a_store_that_dies_drops_what_its_continuations_hold() {
     }
 }
 
-/// The references of a running chain of stacks live while the host is called.
+/// References of a running chain of stacks stay alive while the host runs.
 #[test]
 fn references_in_the_frames_of_running_stacks_survive_host_calls() {
     let text = r#"(module

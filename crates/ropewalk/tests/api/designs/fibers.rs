@@ -1,6 +1,7 @@
-//! Fibers and the host: garbage, calls in both directions, activations,
-//! generations, limits, and all designs in one module; while stacks move and
-//! while everything is collected.
+//! Fibers and the host: garbage, calls in both directions, activations, generations, limits, and
+//! all designs in one module.
+//!
+//! Also while stacks move and while every allocation collects.
 
 use crate::common::*;
 use ropewalk::*;
@@ -10,7 +11,7 @@ fn live(store: &mut Store<()>) -> usize {
     store.stack_statistics().live
 }
 
-/// Fibers that count, in a table.
+/// A table of fibers that count.
 const COUNTERS: &str = r#"
     (tag $go) (tag $stop) (tag $give (param i32)) (tag $done (param i32))
     (table $t 200 fiberref)
@@ -126,7 +127,7 @@ fn rings_of_fibers_are_reclaimed() {
             assert_eq!(live(&mut store), 0, "entered: {enter}");
         }
     }
-    // Without being asked, when there are no more stacks.
+    // The store collects on its own when there are no more stacks.
     let engine = Engine::new(Config::new().max_stacks(50)).unwrap();
     let (mut store, instance) = instantiate_in(&engine, HOLDERS);
     for i in 0..100 {
@@ -135,7 +136,7 @@ fn rings_of_fibers_are_reclaimed() {
 }
 
 #[test]
-fn what_ended_is_not_alive() {
+fn ended_stacks_are_not_alive() {
     for engine in engines() {
         let (mut store, instance) = counters(&engine);
         for i in 0..4 {
@@ -145,7 +146,6 @@ fn what_ended_is_not_alive() {
         assert_eq!(live(&mut store), 4);
         assert_eq!(number(&mut store, instance, "finish", &[1]).unwrap(), 1100);
         number(&mut store, instance, "release", &[2]).unwrap();
-        // Also before a collection.
         assert_eq!(store.stack_statistics().live, 2);
         for i in [1, 2] {
             let moribund = code(number(&mut store, instance, "next", &[i]));
@@ -157,7 +157,7 @@ fn what_ended_is_not_alive() {
 }
 
 #[test]
-fn a_store_that_dies_drops_what_its_fibers_hold() {
+fn a_dropped_store_drops_the_values_of_its_fibers() {
     use std::sync::Arc;
     let text = r#"(module
         (tag $go) (tag $give)
@@ -184,7 +184,7 @@ fn a_store_that_dies_drops_what_its_fibers_hold() {
 
 // ---- the host
 
-/// Fiber 0 calls the host and gives what that answers.
+/// Fiber 0 calls the host and yields the result.
 fn calling() -> String {
     format!(
         r#"(module (import "host" "f" (func $f (param i32) (result i32))) {COUNTERS}
@@ -206,7 +206,7 @@ fn a_fiber_can_call_the_host_which_runs_other_fibers() {
             });
         number(&mut store, instance, "make", &[3]).unwrap();
         assert_eq!(number(&mut store, instance, "run", &[0]).unwrap(), 7 + 31 + 32);
-        // What an inner activation has suspended goes on in any other.
+        // A fiber that an inner activation suspended continues in any other.
         assert_eq!(number(&mut store, instance, "next", &[3]).unwrap(), 33);
         assert_eq!(number(&mut store, instance, "finish", &[3]).unwrap(), 3300);
     }
@@ -314,7 +314,7 @@ fn one_fiber_outlives_the_generations_of_others() {
     }
 }
 
-/// Tasks as compilers write them, beside fibers.
+/// Tasks in their lowered form, beside fibers.
 const TASKS: &str = r#"
     (rec (type $t.func (func (param i32) (result i32))) (type $t (cont $t.func)))
     (type $body (func (param (ref null $t) i32) (result i32)))
@@ -356,7 +356,7 @@ fn fibers_and_tasks_take_turns_with_stacks() {
 // ---- limits
 
 #[test]
-fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
+fn too_many_stacks_is_a_trap_and_the_store_stays_usable() {
     for engine in engines_with_max_stacks(30) {
         let (mut store, instance) = counters(&engine);
         let mut run = |name: &str, i: i32| number(&mut store, instance, name, &[i]);
@@ -367,7 +367,7 @@ fn too_many_stacks_is_a_trap_and_the_store_goes_on() {
         for name in ["make", "make and enter"] {
             assert_eq!(code(run(name, 30)), TrapCode::TooManyStacks);
         }
-        // One that ends makes room for one; those that are forgotten as well.
+        // A continuation that ends makes room for another, and so do forgotten ones.
         run("release", 4).unwrap();
         run("make and enter", 4).unwrap();
         run("finish", 5).unwrap();
@@ -410,9 +410,8 @@ fn deep_fibers_overflow_cleanly() {
 
 // ---- all designs
 
-/// A stack of a bag of stacks runs a continuation, which runs a fiber, which
-/// runs a task. From its inside each is left, and control comes back with ten
-/// times what was sent.
+/// A stack of the bag runs a continuation, which runs a fiber, which runs a task. The innermost
+/// function leaves each of them, and control returns with ten times the value sent.
 fn all_designs() -> String {
     format!(
         r#"(module {TASKS}
@@ -482,7 +481,7 @@ fn all_designs() -> String {
 }
 
 #[test]
-fn each_design_leaves_and_comes_back_through_all_others() {
+fn each_design_leaves_and_returns_through_all_others() {
     for engine in engines() {
         let (mut store, instance) = instantiate_in(&engine, &all_designs());
         for _ in 0..5 {

@@ -1,11 +1,10 @@
-//! First-class stacks that end in the middle of something, or with the object that
-//! holds them.
+//! First-class stacks that end in the middle of an operation, or with the object that owns them.
 
 use crate::common::*;
 use ropewalk::*;
 
-/// A function goes so many calls deep, on the root or on a task; there a function
-/// on a blank stack puts a frame on top of all that.
+/// A function recurses to a depth, on the root or on a task. There a function on a blank stack puts
+/// a frame on top.
 const EXTENDED: &str = r#"
     (import "host" "new_stack" (func $new (result stackref)))
     (type $w (task (param i32)))
@@ -25,11 +24,12 @@ const EXTENDED: &str = r#"
 
 #[test]
 fn a_stack_that_overflows_while_it_is_extended_leaves_the_store_usable() {
+    let engine = Engine::new(Config::new().max_wasm_stack(256 << 10)).unwrap();
     for name in ["task", "root"] {
-        let (mut store, instance) = instantiate(EXTENDED);
+        let (mut store, instance) = instantiate_in(&engine, EXTENDED);
         let root = instance.get_typed_func::<i32, ()>(&mut store, "root").unwrap();
         let deep = instance.get_typed_func::<i32, ()>(&mut store, name).unwrap();
-        let (mut fits, mut overflows) = (0, 10_000_000);
+        let (mut fits, mut overflows) = (0, 100_000);
         while overflows - fits > 1 {
             let depth = (fits + overflows) / 2;
             match deep.call(&mut store, depth) {
@@ -37,9 +37,8 @@ fn a_stack_that_overflows_while_it_is_extended_leaves_the_store_usable() {
                 Err(_) => overflows = depth,
             }
         }
-        // Near the end it is the call on top that overflows, then that of the
-        // function that switches, then the recursion; not all stacks are equally
-        // large.
+        // Near the end the call on top overflows, then the function that switches, then the
+        // recursion. Not all stacks have the same size.
         for depth in fits - 60..fits + 60 {
             if let Err(error) = deep.call(&mut store, depth) {
                 assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
@@ -53,7 +52,7 @@ fn a_stack_that_overflows_while_it_is_extended_leaves_the_store_usable() {
 
 #[test]
 fn a_backtrace_names_the_function_on_top_of_another_stack() {
-    // A short one and a long one are compiled differently.
+    // A short and a long function are compiled differently.
     for padding in ["", &"(drop (i64.const -9223372036854775808))".repeat(10)] {
         let text = format!(
             r#"
@@ -81,8 +80,8 @@ fn a_backtrace_names_the_function_on_top_of_another_stack() {
 }
 
 #[test]
-fn a_function_on_top_returns_to_a_clause_behind_very_many() {
-    // More than 16 bits can count, in nested forms of a few thousand each.
+fn a_function_on_top_returns_to_a_clause_after_very_many() {
+    // More clauses than 16 bits can count, in nested forms of a few thousand each.
     let events = 0..66_000;
     let declared: String = events.clone().map(|i| format!("(event $e{i})")).collect();
     let groups: Vec<String> = Vec::from_iter(events)
@@ -106,15 +105,15 @@ fn a_function_on_top_returns_to_a_clause_behind_very_many() {
                 catch $number $number))
             (i32.const -1)))"#
     );
-    // So many clauses take more steps to compile than the default allows.
+    // The clauses take more steps to compile than the default allows.
     let engine = Engine::new(Config::new().opt_level(OptLevel::None).max_steps(10_000)).unwrap();
     let (mut store, instance) = instantiate_in(&engine, &text);
     let go = instance.get_typed_func::<i32, i32>(&mut store, "go").unwrap();
     assert_eq!(go.call(&mut store, 41).unwrap(), 42);
 }
 
-/// Objects that hold stacks. One that `$nest` makes waits with another in a local,
-/// and with a third in an object of its own.
+/// Objects that own stacks. A stack that `$nest` makes waits with a second stack in a local and a
+/// third in an object of its own.
 const HOLDERS: &str = r#"
     (import "host" "new_stack" (func $new (result stackref)))
     (type $cell (struct (field $stack (mut stackref))))
@@ -163,7 +162,7 @@ fn an_object_keeps_its_stacks_while_it_lives_and_frees_them_when_it_is_collected
     assert_eq!(live_after("take from the struct"), 1);
     assert_eq!(live_after("ask"), 1);
     assert_eq!(live_after("make a struct"), 2);
-    // What held the first one is garbage.
+    // The owner of the first stack is garbage.
     assert_eq!(live_after("make a struct"), 2);
     assert_eq!(live_after("forget"), 0);
     assert_eq!(live_after("nest"), 3);

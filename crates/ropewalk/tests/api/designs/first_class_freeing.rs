@@ -1,10 +1,9 @@
-//! First-class stacks are freed at once, with all that they own, and come from the
-//! host.
+//! First-class stacks come from the host, and are freed at once with all that they own.
 
 use crate::common::*;
 use ropewalk::*;
 
-/// Chains of stacks, each of which holds the next, that end in all ways.
+/// Chains of stacks that end in all ways. Each stack owns the next.
 const CHAINS: &str = r#"(module
     (import "host" "new_stack" (func $new (result stackref)))
     (type $f (func))
@@ -81,7 +80,7 @@ fn a_long_chain_needs_no_recursion() {
     assert_eq!(store.stack_statistics().peak, 60_000);
 }
 
-/// Each stack has a page at least, so this takes a lot of memory.
+/// Each stack has at least a page, so this takes much memory.
 #[test]
 #[ignore = "needs 5 GiB of memory"]
 fn a_chain_of_a_million_stacks_is_freed() {
@@ -117,7 +116,7 @@ fn new_stack_type(module: &Module) -> FuncType {
     }
 }
 
-/// An instance of [`USES`] to which the host gives stacks by a closure.
+/// An instance of [`USES`] that gets its stacks from a closure of the host.
 fn with_stacks(
     give: impl Fn(Caller<'_, u32>) -> Result<Option<ContRef>> + Send + Sync + 'static,
 ) -> (Store<u32>, Instance) {
@@ -181,7 +180,7 @@ fn the_host_may_refuse_a_stack() {
 }
 
 #[test]
-fn what_arrives_at_a_ground_of_the_host_is_given_to_its_function() {
+fn values_that_arrive_at_a_ground_of_the_host_reach_its_function() {
     let (mut store, instance) = with_stacks(|mut caller| {
         let ty = FuncType::new([ValType::Ref(RefType::EXNREF)], []);
         let ground = Func::new(&mut caller, ty, |mut caller: Caller<'_, u32>, arrived, _| {

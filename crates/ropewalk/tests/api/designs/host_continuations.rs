@@ -1,11 +1,12 @@
-//! Continuations in the hands of the host: made, resumed, thrown into, handed back and
-//! forth, dropped; while stacks move, while everything is collected, while records are
-//! checked, and with few generations left.
+//! Continuations that the host owns: it creates, resumes, passes and drops them, and throws into
+//! them.
+//!
+//! Also while stacks move, while every allocation collects, while records are checked, and with few
+//! generations left.
 
 use crate::common::*;
 use ropewalk::*;
 
-/// Every mode that could make a difference.
 fn all_engines() -> Vec<Engine> {
     let mut all = engines();
     all.push(engine(CHECK));
@@ -91,7 +92,7 @@ const MODULE: &str = r#"(module
         (return (resume $rk (on $ask $h) (local.get 1) (local.get 0))))
       (drop)))"#;
 
-/// An instance whose host function does this.
+/// An instance with this host function.
 fn with<R>(
     engine: &Engine,
     host: impl IntoFunc<(), (Caller<'static, ()>, i32), R>,
@@ -108,7 +109,7 @@ fn new(store: &mut Store<()>, instance: Instance, name: &str) -> Continuation {
     Continuation::new(store, func).unwrap()
 }
 
-/// What it suspended with, which is one number, and the rest.
+/// The number that it suspended with, and the continuation.
 #[track_caller]
 fn asked(resumed: Result<Resumed>) -> (i32, Continuation) {
     match resumed.unwrap() {
@@ -132,7 +133,7 @@ fn check_empty(mut store: Store<()>) {
 }
 
 #[test]
-fn the_host_resumes_what_suspends_until_it_returns() {
+fn the_host_resumes_a_continuation_until_it_returns() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine);
         for name in ["asks", "catches"] {
@@ -201,7 +202,7 @@ fn objects_travel_and_those_of_a_held_continuation_live() {
 }
 
 #[test]
-fn what_is_suspended_from_several_stacks_deep_is_resumed_there() {
+fn a_suspension_several_stacks_deep_resumes_there() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine);
         let rest = new(&mut store, instance, "nested");
@@ -230,16 +231,16 @@ fn a_continuation_that_has_not_begun_has_no_backtrace() {
 }
 
 #[test]
-fn the_host_throws_into_what_is_suspended() {
+fn the_host_throws_into_a_suspended_continuation() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine);
         let error = instance.get_tag(&mut store, "error").unwrap();
         let exception = Exception::new(&mut store, error, &[Val::I32(12)]).unwrap();
-        // It is caught inside.
+        // The exception is caught inside.
         let rest = new(&mut store, instance, "catches");
         let (_, rest) = asked(rest.resume(&mut store, &[Val::I32(1)]));
         assert_eq!(returned(rest.resume_throw(&mut store, &exception)), 12);
-        // It is not, on one stack and on several.
+        // The exception is not caught, on one stack and on several.
         for name in ["asks", "nested"] {
             let rest = new(&mut store, instance, name);
             let (_, rest) = asked(rest.resume(&mut store, &[Val::I32(1)]));
@@ -247,7 +248,7 @@ fn the_host_throws_into_what_is_suspended() {
             let failed = failed.downcast::<Exception>().unwrap();
             assert_eq!(failed.values(&mut store).unwrap()[0].i32(), Some(12));
         }
-        // It has not begun.
+        // The continuation has not begun.
         let rest = new(&mut store, instance, "catches");
         let failed = rest.resume_throw(&mut store, &exception).unwrap_err();
         assert!(failed.downcast_ref::<Exception>().is_some());
@@ -273,7 +274,7 @@ fn the_host_handles_only_the_tags_that_it_chooses() {
                 assert_eq!(code(failed), TrapCode::UnhandledTag);
             }
         }
-        // Every tag is handled, one of no name too.
+        // Every tag is handled, even one without a name.
         let rest = new(&mut store, instance, "unhandled");
         let Resumed::Suspended { values, continuation, .. } =
             rest.resume(&mut store, &[Val::I32(0)]).unwrap()
@@ -383,7 +384,7 @@ fn traps_and_exceptions_end_it_and_leave_the_store_usable() {
 }
 
 #[test]
-fn a_host_function_inside_a_continuation_resumes_others() {
+fn a_host_function_inside_a_continuation_resumes_other_continuations() {
     for engine in all_engines() {
         let (mut store, instance) =
             with(&engine, |mut caller: Caller<'_, ()>, depth: i32| -> Result<i32> {
@@ -406,7 +407,7 @@ fn a_host_function_inside_a_continuation_resumes_others() {
         let rest = new(&mut store, instance, "calls the host");
         let (value, rest) = asked(rest.resume(&mut store, &[Val::I32(6)]));
         assert_eq!(value, 6);
-        // Six calls of the host, three of which were suspended by what they resumed.
+        // Six calls of the host. Three of them were suspended by the continuation they resumed.
         assert_eq!(returned(rest.resume(&mut store, &[Val::I32(1000)])), 1306);
         check_empty(store);
     }
@@ -460,7 +461,7 @@ fn a_host_function_can_be_the_body() {
 // ---- between the host and WebAssembly
 
 #[test]
-fn the_host_takes_what_webassembly_returns() {
+fn the_host_takes_references_that_webassembly_returns() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine);
         let make = instance.get_typed_func::<(), Continuation>(&mut store, "new").unwrap();
@@ -469,7 +470,7 @@ fn the_host_takes_what_webassembly_returns() {
         let (value, rest) = asked(rest.resume(&mut store, &[Val::I32(4)]));
         assert_eq!(value, 4);
         assert_eq!(returned(rest.resume(&mut store, &[Val::I32(0)])), 0);
-        // Arguments that are bound to it come first.
+        // Bound arguments come first.
         let bound = instance.get_typed_func::<i32, Continuation>(&mut store, "bound").unwrap();
         let rest = bound.call(&mut store, 3).unwrap();
         let (value, rest) = asked(rest.resume(&mut store, &[Val::I32(4)]));
@@ -497,7 +498,7 @@ fn what_the_host_has_taken_webassembly_has_no_more() {
 }
 
 #[test]
-fn webassembly_takes_what_the_host_gives() {
+fn webassembly_takes_references_of_the_host() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine);
         for name in ["resume", "resume in a group of types"] {
@@ -510,10 +511,10 @@ fn webassembly_takes_what_the_host_gives() {
             let mut results = [Val::I32(0)];
             resume.call(&mut scope, &arguments, &mut results).unwrap();
             assert_eq!(results[0].i32(), Some(3));
-            // It was used.
+            // The reference was used.
             let again = resume.call(&mut scope, &arguments, &mut results);
             assert_eq!(code(again), TrapCode::ContinuationConsumed);
-            // One of another type.
+            // A continuation of another type.
             let tells = instance.get_func(&mut scope, "tells").unwrap();
             let rest = Continuation::new(&mut scope, tells).unwrap();
             let reference = rest.into_ref(&mut scope).unwrap();
@@ -563,7 +564,7 @@ fn a_reference_that_was_used_is_no_continuation() {
     let (mut store, instance) = setup(&Engine::default());
     let keep = instance.get_typed_func::<(), Continuation>(&mut store, "keep").unwrap();
     drop(keep.call(&mut store, ()).unwrap());
-    // The host took it, so what WebAssembly returns is stale.
+    // The host took the continuation, so the reference that WebAssembly returns is stale.
     let module = Module::new(
         store.engine(),
         r#"(module (type $f (func (param i32) (result i32))) (type $k (cont $f))
@@ -642,7 +643,7 @@ fn what_the_host_dropped_elsewhere_is_reused_before_new_stacks_are_made() {
         let failed = Continuation::new(&mut store, asks);
         assert_eq!(code(failed), TrapCode::TooManyStacks);
         std::thread::spawn(move || drop(all)).join().unwrap();
-        // WebAssembly itself needs one.
+        // WebAssembly itself needs a stack.
         assert_eq!(number(&mut store, instance, "runs the host", &[3]).unwrap(), 3);
     }
     check_empty(store);
@@ -655,7 +656,7 @@ fn a_hundred_thousand_continuations_returned_at_top_level_take_little_memory() {
     for _ in 0..100_000 {
         drop(make.call(&mut store, ()).unwrap());
     }
-    // Those that are ready are used before what was dropped.
+    // Free stacks are used before dropped ones are collected.
     assert!(store.stack_statistics().peak <= 17, "{:?}", store.stack_statistics());
     let asked = |store: &mut Store<()>| {
         let rest = make.call(&mut *store, ()).unwrap();
@@ -664,7 +665,7 @@ fn a_hundred_thousand_continuations_returned_at_top_level_take_little_memory() {
     for _ in 0..100_000 {
         drop(asked(&mut store));
     }
-    // Those that are ready are used before what was dropped.
+    // Free stacks are used before dropped ones are collected.
     assert!(store.stack_statistics().peak <= 17, "{:?}", store.stack_statistics());
 }
 
@@ -731,7 +732,7 @@ fn the_host_lets_continuations_switch() {
             let Resumed::Returned(results) = resumed else { panic!("it returns") };
             assert_eq!(results[0].i32(), Some(8));
         }
-        // Without the clause nobody handles it; one of another type would be unsound.
+        // Without the clause the tag is unhandled. A clause of another type would be unsound.
         let rest = Continuation::new(&mut store, first).unwrap();
         let unhandled = rest.resume_with(&mut store, &[Clause::On(ask)], &[Val::I32(5)]);
         assert_eq!(code(unhandled), TrapCode::UnhandledTag);

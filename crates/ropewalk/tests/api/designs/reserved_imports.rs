@@ -1,9 +1,8 @@
-//! The reserved imports in modules that no front end has written: what is
-//! refused, with its message.
+//! Reserved imports in handwritten modules: which uses are refused, and with which message.
 
 use ropewalk::*;
 
-/// Types of all designs, functions and tags, as the head of a module.
+/// The head of a module: types of all designs, functions and tags.
 const HEAD: &str = r#"
   (type $v (func))
   (rec (type $cf (func (param i32 (ref null $c)))) (type $c (cont $cf)))
@@ -30,8 +29,8 @@ const HEAD: &str = r#"
   (func $next (param i32 (ref null $c)) unreachable)
 "#;
 
-/// The message with which a module is refused: the same when it is compiled and
-/// when it is validated, as text and as binary.
+/// The message that refuses a module. It is the same for compilation and validation, for text and
+/// binary.
 #[track_caller]
 fn refusal(source: &str) -> String {
     let engine = Engine::default();
@@ -51,7 +50,7 @@ fn refusal(source: &str) -> String {
     message
 }
 
-/// Imports come before everything else but types.
+/// A module with an import, which must follow the types.
 fn module(import: &str, rest: &str) -> String {
     format!("(module {import} {HEAD} {rest})")
 }
@@ -90,7 +89,7 @@ fn unknown_names() {
         let expected = format!("there is no reserved import `ropewalk:{design}` `{name}`");
         refused(&import(design, name, ""), "", &expected);
     }
-    // Another name, and another's business.
+    // Other modules and names are not reserved.
     accepted("(import \"ropewalk\" \"new\" (func $op))", "(func (call $op))");
 }
 
@@ -105,7 +104,7 @@ fn only_functions_are_there() {
 #[test]
 fn types_of_imports() {
     let imports = [
-        // What is missing, of another kind, or too much.
+        // Types with something missing, wrong or extra.
         ("stack", "new", "(param (ref null $df)) (result (ref $c))"),
         ("stack", "new", "(param (ref null $c)) (result (ref $c))"),
         ("stack", "new", "(param (ref null $cf)) (result (ref $t))"),
@@ -207,7 +206,7 @@ fn types_of_imports() {
 
 #[test]
 fn types_match_as_those_of_functions_do() {
-    // Parameters may be narrower and results wider than what is needed.
+    // Parameters may be narrower and results wider than needed.
     let release = import("task", "release", "(param (ref $t))");
     accepted(&release, "(func (param (ref $t)) (call $op (local.get 0)))");
     let switch = import("stack", "switch", "(param i32 (ref null $c)) (result i32 contref)");
@@ -216,7 +215,7 @@ fn types_match_as_those_of_functions_do() {
 
 // ---- uses
 
-/// The imports in the plain form.
+/// Imports that are used in the plain form.
 const PLAIN: &[(&str, &str, &str)] = &[
     ("stack", "new", "(param (ref null $cf)) (result (ref $c))"),
     ("stack", "switch", "(param i32 (ref null $c)) (result i32 (ref null $c))"),
@@ -243,7 +242,7 @@ const PLAIN: &[(&str, &str, &str)] = &[
     ("first-class", "enter_redirect", "(param (ref $box))"),
 ];
 
-/// The imports with a tag operand, and the body of their `try_table`.
+/// Imports with a tag operand, and the body of their `try_table`.
 const TAGGED: &[(&str, &str, &str, &str)] = &[
     ("stack", "switch_throw", "(param i64 (ref null $c)) (result i32 (ref null $c))", "$left"),
     (
@@ -342,7 +341,7 @@ fn a_tag_operand_is_a_try_table() {
         let body = |body: &str| {
             format!("(func (block $l (param) (result) unreachable {body} unreachable) unreachable)")
         };
-        // Bare, in another block, and not alone in its `try_table`.
+        // A bare call, one in another block, and one with company in its `try_table`.
         refused(&import, &body("call $op"), &wanted);
         refused(&import, &body("(block unreachable call $op unreachable)"), &wanted);
         let sent = |body: &str| {
@@ -361,7 +360,7 @@ fn a_tag_operand_is_a_try_table() {
             &sent(&format!("(catch {tag} $sent) unreachable (nop) (call $op)")),
             &wanted,
         );
-        // Without its catch, or with one of another sort.
+        // Without the catch clause, or with one of another kind.
         refused(&import, &typed(ty, "", ""), &lacks);
         refused(&import, &typed(ty, "", "(catch_all $l)"), "has only plain catches");
         refused(&import, &typed(ty, "exnref", "(catch_all_ref $l)"), "has only plain catches");
@@ -386,7 +385,7 @@ fn values(tag: &str) -> &'static str {
     }
 }
 
-/// A function with the call alone in a `try_table` of its type.
+/// A function with only the call in a `try_table` of its type.
 fn typed(ty: &str, label: &str, catches: &str) -> String {
     format!(
         "(func unreachable (block $l (result {label}) unreachable
@@ -435,7 +434,7 @@ fn a_function_operand_is_a_ref_func() {
         &form("(catch $i64 $l) (catch $i64 $l)", "(ref.func $fiberbody)"),
         "needs 2 ref.func",
     );
-    // It may also be an argument, like any other value.
+    // The function may be an argument too, like any other value.
     accepted(&fiber, &form("", "(ref.func $fiberbody)"));
 }
 

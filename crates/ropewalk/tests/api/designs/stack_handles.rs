@@ -1,5 +1,5 @@
-//! References to tasks, fibers and stacks in the hands of the host: what they are,
-//! where they are suspended, and their end.
+//! The host's references to tasks, fibers and stacks: their kind, where they are suspended, and
+//! their end.
 
 use crate::common::*;
 use ropewalk::*;
@@ -78,7 +78,7 @@ fn a_stack_of_each_design_is_kept_asked_and_freed() {
             drop(scope);
             assert_eq!(store.stack_statistics().live, 0, "{name}");
         }
-        // WebAssembly finds that they are gone.
+        // WebAssembly finds the references stale.
         let resumed = call(&mut store, instance, "resume the task", &[]);
         assert_eq!(code(resumed), TrapCode::TaskMoribund);
         let mounted = call(&mut store, instance, "mount the fiber", &[]);
@@ -87,7 +87,7 @@ fn a_stack_of_each_design_is_kept_asked_and_freed() {
 }
 
 #[test]
-fn what_runs_is_not_freed() {
+fn running_stacks_are_not_freed() {
     for engine in all_engines() {
         let (mut store, instance) =
             with_host(&engine, MODULE, |mut caller: Caller<'_, ()>, task: Option<ContRef>| {

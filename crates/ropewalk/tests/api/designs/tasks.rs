@@ -1,13 +1,12 @@
-//! Tasks and the host: calls in both directions, limits and memory.
+//! Tasks: calls between a task and the host in both directions, limits and memory.
 
 use crate::common::*;
 use ropewalk::*;
 
 // ---- calls in both directions
 
-/// `run x` runs a task, below it a second one, that calls the host with x; both
-/// go on with the host's answer. All others use one of the two, or a third one
-/// that is suspended.
+/// `run x` runs a task and in it a second one, which calls the host with x. Both continue with the
+/// result. All other exports use one of the two, or a third task that is suspended.
 const CALLS: &str = r#"(module
     (import "host" "f" (func $f (param i32) (result i32)))
     (type $t (task (param i32) (result i32)))
@@ -97,10 +96,10 @@ fn a_task_of_an_outer_activation_is_in_use() {
                 with_host(&engine, CALLS, move |mut caller: Caller<'_, ()>, x: i32| {
                     let error = call_back(&mut caller, way, x).unwrap_err();
                     assert_eq!(trap(&error).code(), expected, "{way}");
-                    // The host may pass the trap on, or do without the call.
+                    // The host propagates the trap or ignores it.
                     if x == 0 { Err(error) } else { Ok(x + 1) }
                 });
-            // The trap ended the inner activation only.
+            // The trap ended only the inner activation.
             assert_eq!(number(&mut store, instance, "run", &[4]).unwrap(), 5);
             assert_eq!(code(number(&mut store, instance, "run", &[0])), expected);
             let moribund = code(number(&mut store, instance, "resume inner", &[0]));
@@ -111,7 +110,7 @@ fn a_task_of_an_outer_activation_is_in_use() {
 }
 
 #[test]
-fn what_one_activation_suspends_another_can_continue() {
+fn another_activation_can_resume_a_suspended_stack() {
     for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
@@ -119,7 +118,7 @@ fn what_one_activation_suspends_another_can_continue() {
             });
         number(&mut store, instance, "keep", &[0]).unwrap();
         assert_eq!(number(&mut store, instance, "add", &[1]).unwrap(), 1);
-        // By an activation inside, then by one outside again.
+        // An inner activation resumes it, then an outer one.
         assert_eq!(number(&mut store, instance, "run", &[2]).unwrap(), 3);
         assert_eq!(number(&mut store, instance, "add", &[3]).unwrap(), 6);
     }
@@ -155,7 +154,7 @@ const TABLE: &str = r#"(module
       (task.resume $t (local.get $t))
       (local.get $t))
     (func (export "make") (param $at i32) (table.set $t (local.get $at) (call $new)))
-    (func (export "go on") (param $at i32) (task.resume $t (table.get $t (local.get $at))))
+    (func (export "resume") (param $at i32) (task.resume $t (table.get $t (local.get $at))))
     (func (export "forget") (param $at i32) (table.set $t (local.get $at) (ref.null $t)))
     (func (export "free") (param $at i32) (task.release $t (table.get $t (local.get $at))))
     (func (export "release") (param $n i32)
@@ -170,10 +169,10 @@ const TABLE: &str = r#"(module
         (br_if $next (local.get $n)))))"#;
 
 #[test]
-fn too_many_tasks_is_a_trap_and_the_store_goes_on() {
+fn too_many_tasks_is_a_trap_and_the_store_stays_usable() {
     for engine in engines_with_max_stacks(100) {
         let (mut store, instance) = instantiate_in(&engine, TABLE);
-        // Whether a root counts is not said.
+        // The test does not assume whether a root counts.
         let mut count = 0;
         while number(&mut store, instance, "make", &[count]).is_ok() {
             count += 1;
@@ -183,8 +182,7 @@ fn too_many_tasks_is_a_trap_and_the_store_goes_on() {
             let full = code(number(&mut store, instance, "make", &[150]));
             assert_eq!(full, TrapCode::TooManyStacks);
         }
-        // Released tasks make room, though something still names them; forgotten
-        // ones as well.
+        // Released tasks make room even if referenced, and so do forgotten tasks.
         for i in 0..20 {
             number(&mut store, instance, "free", &[i]).unwrap();
         }
@@ -200,10 +198,10 @@ fn too_many_tasks_is_a_trap_and_the_store_goes_on() {
         let full = code(number(&mut store, instance, "make", &[150]));
         assert_eq!(full, TrapCode::TooManyStacks);
         for i in (40..count).chain(100..140) {
-            number(&mut store, instance, "go on", &[i]).unwrap();
+            number(&mut store, instance, "resume", &[i]).unwrap();
         }
         for i in 0..20 {
-            let moribund = code(number(&mut store, instance, "go on", &[i]));
+            let moribund = code(number(&mut store, instance, "resume", &[i]));
             assert_eq!(moribund, TrapCode::TaskMoribund);
         }
     }
@@ -219,7 +217,7 @@ fn abandoned_and_released_tasks_do_not_count() {
         number(&mut store, instance, "abandon", &[10_000]).unwrap();
         number(&mut store, instance, "release", &[10_000]).unwrap();
         for i in 0..90 {
-            number(&mut store, instance, "go on", &[i]).unwrap();
+            number(&mut store, instance, "resume", &[i]).unwrap();
         }
     }
 }

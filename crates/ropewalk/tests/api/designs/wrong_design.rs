@@ -1,13 +1,14 @@
-//! In a lowered module the types of different designs can be the same. A
-//! reference of one design given to an operation of another traps, and is as
-//! good as before.
+//! References of one design in operations of another, in a lowered module where their types are the
+//! same.
+//!
+//! The operation traps, and the reference stays usable.
 
 use crate::common::*;
 use ropewalk::*;
 
-/// A module in which one type, `$x`, serves several designs: continuations,
-/// stacks and tasks that receive so many of themselves, and `rest`. Each
-/// exported function uses the reference that is kept; `new <design>` makes one.
+/// A module in which one type, `$x`, serves several designs: continuations, stacks and tasks with
+/// this many parameters of their own type, and `rest`. `new <design>` makes a reference. Each other
+/// export uses the kept one.
 fn mixed(brand: &str, received: usize, imports: &str, rest: &str) -> String {
     let x = "(ref null $x) ".repeat(received);
     let others = "(ref null $x) ".repeat(received - 1);
@@ -92,7 +93,7 @@ fn mixed(brand: &str, received: usize, imports: &str, rest: &str) -> String {
     )
 }
 
-/// The type of fibers, with fibers.
+/// The type of fibers, and fibers.
 fn with_fibers() -> String {
     let imports = r#"
   (import "ropewalk:fiber" "new"
@@ -163,7 +164,7 @@ fn with_fibers() -> String {
     mixed(brand, 1, imports, &rest)
 }
 
-/// The type of first-class stacks, with those.
+/// The type of first-class stacks, and such stacks.
 fn with_first_class_stacks() -> String {
     let imports = r#"
   (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $x))))
@@ -227,8 +228,8 @@ fn with_first_class_stacks() -> String {
     mixed(brand, 2, imports, rest)
 }
 
-/// Gives a reference of each design to the operations of all others, and to
-/// one of its own in the end, which shows that it is still good.
+/// Gives a reference of each design to the operations of all others, then to one of its own, which
+/// works.
 fn check_mixed(source: &str, own: &[(&str, &str)]) {
     for engine in engines() {
         let (mut store, instance) = instantiate_in(&engine, source);
@@ -244,7 +245,7 @@ fn check_mixed(source: &str, own: &[(&str, &str)]) {
                 let error = error.unwrap_or_else(|| panic!("{name} takes a {design}"));
                 assert_eq!(trap(&error).code(), TrapCode::OtherDesign, "{name} of a {design}");
             }
-            // These do nothing to what is not theirs.
+            // These do nothing with references of other designs.
             for name in names.iter().filter(|name| matches!(&***name, "drop" | "is null")) {
                 if *design != "first-class stack" {
                     call(&mut store, instance, name, &[]).unwrap();

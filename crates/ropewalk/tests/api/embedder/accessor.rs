@@ -16,7 +16,7 @@ const MODULE: &str = r#"(module
     (local.set 1 (i64.const 0x2222))
     (i32.add (call $b (local.get 0)) (i32.wrap_i64 (local.get 1)))))"#;
 
-/// While a host function of one thread runs, another thread that wants the store waits.
+/// A thread that wants the store waits while another thread runs a host function.
 #[test]
 fn host_functions_of_two_threads_end_in_the_opposite_order_in_which_they_began() {
     for mode in [DEFAULT, CHECK] {
@@ -30,7 +30,7 @@ fn host_functions_of_two_threads_end_in_the_opposite_order_in_which_they_began()
                 let inside = in_a.clone();
                 Box::pin(async move {
                     inside.fetch_add(1, Ordering::SeqCst);
-                    // The other thread tries to begin meanwhile.
+                    // The other thread tries to begin now.
                     std::thread::sleep(std::time::Duration::from_millis(20));
                     assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1, "nobody came between");
                     x + 1
@@ -67,7 +67,7 @@ fn host_functions_of_two_threads_end_in_the_opposite_order_in_which_they_began()
     }
 }
 
-/// A host function that has an accessor may use the store, also by other calls.
+/// A host function with an accessor may use the store, also for other calls.
 #[test]
 fn a_host_function_calls_again_by_its_accessor_in_its_own_thread() {
     let engine = engine(CHECK);
@@ -78,7 +78,7 @@ fn a_host_function_calls_again_by_its_accessor_in_its_own_thread() {
         .func_wrap_concurrent("host", "a", |accessor: &Accessor<Data>, (x,): (i32,)| {
             Box::pin(async move {
                 let b = accessor.with(|store| store.data().clone()).expect("it was put there");
-                // Once by the store, and once as another of many calls.
+                // Once through the store, and once as a concurrent call.
                 let first = accessor.with(|mut store| b.call(&mut store, x))?;
                 Ok::<i32, Error>(first + block_on(b.call_concurrent(accessor, x)).0?)
             })
@@ -98,7 +98,7 @@ fn a_host_function_calls_again_by_its_accessor_in_its_own_thread() {
     assert_eq!(a.call(&mut store, 5).unwrap(), expected);
 }
 
-/// Threads that begin calls at the same time, each of which waits at times.
+/// Threads that begin calls at the same time. Each call waits now and then.
 #[test]
 fn calls_of_many_threads_have_their_own_results() {
     const THREADS: i32 = 4;

@@ -1,4 +1,4 @@
-//! The places where the engine calls the embedder, each with what leads there.
+//! The places where the engine calls the embedder, each with code that leads there.
 
 use super::deeds::{Doer, WhenDropped, WhenPrinted};
 use super::program::Program;
@@ -85,7 +85,7 @@ pub const CALLEES: &[Callee] = &[
         }
         let begun = Instant::now();
         while p.deed.count() == 0 && begun.elapsed() < Duration::from_secs(10) {
-            // It may have ended before it waited.
+            // The call may have ended before it waited.
             waker.wake_by_ref();
         }
         p.deed.stop();
@@ -214,7 +214,7 @@ pub const CALLEES: &[Callee] = &[
         let dropped = WhenDropped(p.deed.clone());
         let store_deed = p.deed.clone();
         let ask = move |store: StoreContextMut<'_, ()>| {
-            // It is dropped when the next one takes its place.
+            // The value is dropped when the next one replaces it.
             let _ = (&dropped, store);
             store_deed.start();
             Ok(OutOfFuel::Continue(1_000_000))
@@ -252,7 +252,7 @@ pub const CALLEES: &[Callee] = &[
         options.write_host_values(|_| Ok(vec![]));
         let snapshot = p.store.snapshot(&options).unwrap();
         let deed = p.deed.clone();
-        let mut restoring = Restoring::new(&p.engine, [p.module.clone()]);
+        let mut restoring = Restoring::new(p.module.engine(), [p.module.clone()]);
         restoring.functions(&p.linker).unwrap().read_host_values(move |_| {
             deed.act();
             Ok(Box::new(()))
@@ -294,18 +294,18 @@ pub const CALLEES: &[Callee] = &[
         })
     }),
     ("data of a store that is dropped", |p| {
-        let store = Store::new(&p.engine, WhenDropped(p.deed.clone()));
+        let store = Store::new(p.module.engine(), WhenDropped(p.deed.clone()));
         p.deed.start();
         drop(store);
     }),
     ("a value of a store that is dropped", |p| {
-        let mut store = Store::new(&p.engine, ());
+        let mut store = Store::new(p.module.engine(), ());
         ExternRef::new(&mut store, WhenDropped(p.deed.clone())).unwrap();
         p.deed.start();
         drop(store);
     }),
     ("a host function that is dropped", |p| {
-        let mut store = Store::new(&p.engine, ());
+        let mut store = Store::new(p.module.engine(), ());
         let dropped = WhenDropped(p.deed.clone());
         Func::wrap(&mut store, move || {
             let _ = &dropped;
@@ -324,7 +324,7 @@ pub const CALLEES: &[Callee] = &[
     }),
 ];
 
-/// Defines what the program imports.
+/// Defines the imports of the program.
 pub fn define(linker: &mut Linker<()>, deed: &Doer) -> Result<()> {
     let does = deed.clone();
     linker.func_wrap("host", "act", move |n: i32| {
@@ -354,7 +354,7 @@ pub fn define(linker: &mut Linker<()>, deed: &Doer) -> Result<()> {
     Ok(())
 }
 
-/// When a future does something.
+/// When a future acts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
     First,
@@ -362,7 +362,7 @@ enum When {
     Dropped,
 }
 
-/// A future that does something when it is polled, or waits until it is dropped.
+/// A future that acts when it is polled, or waits until it is dropped.
 struct Waits {
     when: i32,
     polls: i32,
@@ -473,7 +473,7 @@ fn keep_value(p: &mut Program, value: i32) {
     kept.set(&mut p.store, Val::ExternRef(Some(value))).unwrap();
 }
 
-/// Does something that collects a value of the host.
+/// Runs code that collects a host value.
 fn drop_value(p: &mut Program, collects: fn(&mut Program)) {
     {
         let mut scope = RootScope::new(&mut p.store);
@@ -483,7 +483,7 @@ fn drop_value(p: &mut Program, collects: fn(&mut Program)) {
     collects(p);
 }
 
-/// A limiter that does something where it is asked one thing.
+/// A limiter that acts at one kind of question.
 struct Limits {
     deed: Doer,
     at: &'static str,
@@ -544,7 +544,7 @@ impl ResourceLimiter for Limits {
     }
 }
 
-/// A limiter whose answers are futures.
+/// A limiter that returns futures.
 struct Decides {
     deed: Doer,
     when: When,

@@ -1,11 +1,11 @@
-//! What code of the embedder does where the engine calls it.
+//! What the embedder's code does where the engine calls it.
 
 use ropewalk::*;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What code of the embedder does.
+/// What the embedder's code does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// Nothing.
@@ -13,13 +13,13 @@ pub enum Deed {
     Panics,
     /// Panics with a value that panics when it is dropped.
     PanicsWithABomb,
-    /// Runs WebAssembly of another store, which grows, switches, collects and traps.
+    /// Runs WebAssembly of another store that grows, switches, collects and traps.
     EntersAnotherStore,
-    /// The same on another thread, for which it waits.
+    /// The same on another thread, and waits for it.
     EntersAnotherStoreOnAnotherThread,
-    /// Interrupts what runs.
+    /// Interrupts the running call.
     Interrupts,
-    /// Uses much of the stack on which it runs.
+    /// Uses much of the current stack.
     UsesTheStack,
 }
 
@@ -33,7 +33,7 @@ pub const DEEDS: [Deed; 7] = [
     Deed::UsesTheStack,
 ];
 
-/// What the panic says.
+/// The message of the panic.
 pub const PANIC: &str = "the embedder panics";
 
 struct Bomb;
@@ -46,7 +46,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Does something each time that it is called, until it is stopped.
+/// Does its deed each time it is called, until it is stopped.
 #[derive(Clone)]
 pub struct Doer(Arc<State>);
 
@@ -72,13 +72,13 @@ impl fmt::Debug for Doer {
 }
 
 impl Other {
-    fn new(engine: &Engine) -> Other {
-        let module = Module::new(engine, super::program::TEXT).unwrap();
+    fn new(module: &Module) -> Other {
+        let engine = module.engine();
         let mut linker = Linker::new(engine);
-        linker.define_unknown_imports_as_traps(&module).unwrap();
+        linker.define_unknown_imports_as_traps(module).unwrap();
         let mut store = Store::new(engine, ());
         store.set_fuel(u64::MAX / 2).unwrap();
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let instance = linker.instantiate(&mut store, module).unwrap();
         let busy = instance.get_typed_func(&mut store, "busy").unwrap();
         let fault = instance.get_typed_func(&mut store, "fault").unwrap();
         Other { store, busy, fault }
@@ -92,34 +92,34 @@ impl Other {
 }
 
 impl Doer {
-    pub fn new(engine: &Engine, deed: Deed, interrupts: InterruptHandle) -> Doer {
+    pub fn new(module: &Module, deed: Deed, interrupts: InterruptHandle) -> Doer {
         Doer(Arc::new(State {
             deed,
             is_armed: AtomicBool::new(false),
             count: AtomicUsize::new(0),
             interrupts,
-            other: Mutex::new(Other::new(engine)),
+            other: Mutex::new(Other::new(module)),
         }))
     }
 
-    /// From now on it is done.
+    /// Starts doing the deed.
     pub fn start(&self) {
         self.0.is_armed.store(true, Ordering::SeqCst);
     }
 
-    /// From now on nothing is done.
+    /// Stops doing the deed.
     pub fn stop(&self) {
         self.0.is_armed.store(false, Ordering::SeqCst);
     }
 
-    /// How often it was done.
+    /// How often the deed was done.
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::SeqCst)
     }
 
-    /// Does it.
+    /// Does the deed.
     pub fn act(&self) {
-        // While a panic continues, another one would end the process, in any program.
+        // A second panic during a panic ends any process.
         if !self.0.is_armed.load(Ordering::SeqCst) || std::thread::panicking() {
             return;
         }
@@ -138,8 +138,8 @@ impl Doer {
     }
 
     fn enter(&self) {
-        // That takes long, and some callees are called very often. One may be called while it is
-        // in the other store.
+        // This takes long, and some callees are called very often. A callee may be called while it
+        // is in the other store.
         if self.count() <= 3
             && let Ok(mut other) = self.0.other.try_lock()
         {
@@ -157,7 +157,7 @@ fn uses_the_stack(depth: usize) -> usize {
     }
 }
 
-/// Does it when it is dropped.
+/// Does the deed when it is dropped.
 #[derive(Debug)]
 pub struct WhenDropped(pub Doer);
 
@@ -167,7 +167,7 @@ impl Drop for WhenDropped {
     }
 }
 
-/// Does it when it is printed.
+/// Does the deed when it is printed.
 #[derive(Debug)]
 pub struct WhenPrinted(pub Doer);
 

@@ -13,7 +13,7 @@ const TEXT: &str = r#"(module
       (else (i32.add (i32.const 1) (call $deep (i32.sub (local.get $n) (i32.const 1)))))))
   (func (export "fault") (result i32) (i32.load (i32.const -1))))"#;
 
-/// Calls WebAssembly when the thread ends, after all that the engine keeps for the thread is gone.
+/// Calls WebAssembly when the thread ends, after the engine's thread-local values are gone.
 struct CallsAtTheEnd {
     store: Store<()>,
     deep: TypedFunc<i32, i32>,
@@ -24,7 +24,7 @@ struct CallsAtTheEnd {
 impl Drop for CallsAtTheEnd {
     fn drop(&mut self) {
         for _ in 0..2 {
-            // It grows the stack, which needs the handler of signals.
+            // The stack grows, which needs the signal handler.
             let depth = self.deep.call(&mut self.store, 50_000).unwrap();
             let error = self.fault.call(&mut self.store, ()).unwrap_err();
             self.results.send((depth, Some(trap(&error).code()))).unwrap();
@@ -39,7 +39,8 @@ thread_local! {
 #[test]
 fn a_destructor_of_a_thread_local_value_calls_webassembly() {
     let (results, received) = channel();
-    // What is used first is destroyed last: once the engine's value, once the test's.
+    // Thread-local values that are used first are destroyed last: once the engine's, once the
+    // test's.
     for engine_first in [false, true] {
         let results = results.clone();
         std::thread::spawn(move || {

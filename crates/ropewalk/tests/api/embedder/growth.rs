@@ -1,4 +1,4 @@
-//! Limiters that are asked about a stack while WebAssembly waits at any instruction.
+//! Limiters that decide about a stack while WebAssembly is at any instruction.
 
 use crate::common::*;
 use ropewalk::*;
@@ -29,7 +29,7 @@ const DEEP: &str = r#"(module
       (then (i32.load (i32.const -1)))
       (else (i32.add (i32.const 1) (call $fault (i32.sub (local.get $n) (i32.const 1))))))))"#;
 
-/// Enters another store when a stack grows, deep enough that one grows there, until it faults.
+/// When a stack grows, enters another store, grows a stack there, and faults.
 struct Enters {
     other: Mutex<(Store<()>, TypedFunc<i32, i32>)>,
     asked: &'static AtomicUsize,
@@ -46,7 +46,7 @@ impl ResourceLimiter for Enters {
 
     fn stack_growing(&mut self, _: usize, _: usize, _: usize) -> bool {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        // More than an alternate stack for signals has room for.
+        // More than the alternate signal stack has room for.
         let mine = std::hint::black_box([7u8; 100 << 10]);
         let (store, fault) = &mut *self.other.lock().unwrap();
         let error = fault.call(&mut *store, 30_000).unwrap_err();
@@ -67,7 +67,7 @@ fn a_limiter_enters_another_store_while_a_stack_grows() {
         let fault = instance.get_typed_func(&mut other, "fault").unwrap();
         let (mut store, instance) = instantiate_in(&engine, DEEP);
         store.limiter(Enters { other: Mutex::new((other, fault)), asked: &ASKED });
-        // The values that the code has in registers are what they were.
+        // The registers of the code keep their values.
         let depth = 100_000;
         let expected = depth + depth + depth / 2 + 4 * depth;
         assert_eq!(number(&mut store, instance, "run", &[depth]).unwrap(), expected);

@@ -1,10 +1,10 @@
-//! Hooks that run WebAssembly while a function has stopped, which stops too.
+//! Hooks that run WebAssembly while a function is stopped. That WebAssembly stops too.
 
 use super::{MODES, config};
 use ropewalk::*;
 use std::sync::{Arc, Mutex};
 
-/// Functions with many values in registers, which differ from each other.
+/// Functions with many different values in registers.
 fn text() -> String {
     let function = |name: &str, count: usize| {
         let locals = "(local i64)".repeat(count);
@@ -24,7 +24,7 @@ fn text() -> String {
     format!("(module {} {})", function("outer", 5), function("inner", 12))
 }
 
-/// What a function with so many values returns.
+/// What a function with this many values returns.
 fn sum(count: i64, times: i64) -> i64 {
     (1..=count).sum::<i64>() * times
 }
@@ -51,7 +51,7 @@ fn a_call_that_stops_inside_of_who_is_asked_for_fuel_leaves_registers_alone() {
             .on_out_of_fuel(move |mut store| {
                 *times.lock().unwrap() += 1;
                 let inner = store.data().clone().unwrap();
-                // It stops each time that an interval has passed, and in the end for good.
+                // The call stops after each interval, and at the end for good.
                 store.set_fuel(1 << 20)?;
                 assert_eq!(inner.call(&mut store, 100)?, sum(12, 100));
                 store.set_fuel(50)?;
@@ -79,7 +79,7 @@ fn a_call_that_stops_inside_of_who_takes_snapshots_leaves_registers_alone() {
         let request = store
             .on_snapshot_request(SnapshotOptions::new(), move |mut store, snapshot| {
                 taken.lock().unwrap().push(snapshot?);
-                // The inner call stops too, and is asked for a snapshot, which is then refused.
+                // The inner call stops too. Its snapshot is refused.
                 store.set_fuel(1 << 40)?;
                 let inner = store.data().clone().unwrap();
                 again.lock().unwrap().as_ref().unwrap().request();
@@ -127,7 +127,7 @@ fn a_store_that_was_exchanged_has_no_references_of_the_restored_one() {
     }
     one.store = Store::new(&engine, ());
     assert!(one.reference::<StructRef>("made").is_err());
-    // With its own store it is there again.
+    // The call finds its own store again.
     std::mem::swap(&mut one.store, &mut other.store);
     let made = one.reference::<StructRef>("made").unwrap().get(&mut one.store).unwrap();
     assert_eq!(made.field(&mut one.store, 0).unwrap().i64(), Some(5));

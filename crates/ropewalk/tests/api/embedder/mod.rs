@@ -1,8 +1,8 @@
-//! Wherever the engine calls code of the embedder, that may do anything that safe Rust can:
-//! afterwards there is a result, an error or the embedder's own panic, and the store works.
+//! Wherever the engine calls the embedder's code, that code may do anything safe Rust can.
 //!
-//! [`callees`] has a row for each place where the engine calls out, as the table in SECURITY.md,
-//! [`deeds`] what is done there. The other files have what only some places allow.
+//! The outcome is a result, an error or the embedder's own panic, and the store works afterwards.
+//! [`callees`] has a row for each place where the engine calls out, like the table in SECURITY.md.
+//! [`deeds`] lists what the code does. The other files test what only some places allow.
 
 mod accessor;
 mod callees;
@@ -21,7 +21,7 @@ use program::Program;
 use ropewalk::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Everything that adds places where the embedder is called.
+/// All settings that add places where the engine calls the embedder.
 fn config(mode: Mode) -> Config {
     let mut config = Config::new();
     config.interruption(true).consume_fuel(true).trace(true).snapshots(true);
@@ -29,17 +29,17 @@ fn config(mode: Mode) -> Config {
     config
 }
 
-/// The modes in which a store that is not whole would be found out.
+/// The modes that find a store with broken invariants.
 const MODES: [Mode; 4] = [CHECK, COLLECT_AND_MOVE, PARK, MINIMAL_STACKS];
 
-/// Has each callee do everything.
-fn whatever_a_callee_does_the_store_works(mode: Mode) {
-    let engine = Engine::new(&config(mode)).unwrap();
+/// Has each callee do each deed.
+fn the_store_survives_callees(mode: Mode) {
+    let module = program::module(&config(mode));
     for (callee, run) in CALLEES {
         for deed in DEEDS {
-            let mut program = Program::new(&engine, deed);
+            let mut program = Program::new(&module, deed);
             let panic = catch_unwind(AssertUnwindSafe(|| run(&mut program))).err();
-            // Some of them panic when they are dropped.
+            // Some values of panics panic when they are dropped.
             std::mem::forget(panic);
             let what = format!("{callee}, which {deed:?}");
             assert!(program.deed.count() > 0, "nobody called {what}");
@@ -50,32 +50,32 @@ fn whatever_a_callee_does_the_store_works(mode: Mode) {
 }
 
 #[test]
-fn whatever_a_callee_does_the_store_works_with_checked_stacks() {
-    whatever_a_callee_does_the_store_works(CHECK);
+fn the_store_survives_callees_with_checked_stacks() {
+    the_store_survives_callees(CHECK);
 }
 
 #[test]
-fn whatever_a_callee_does_the_store_works_while_all_moves() {
-    whatever_a_callee_does_the_store_works(COLLECT_AND_MOVE);
+fn the_store_survives_callees_while_all_moves() {
+    the_store_survives_callees(COLLECT_AND_MOVE);
 }
 
 #[test]
-fn whatever_a_callee_does_the_store_works_with_parked_stacks() {
-    whatever_a_callee_does_the_store_works(PARK);
+fn the_store_survives_callees_with_parked_stacks() {
+    the_store_survives_callees(PARK);
 }
 
 #[test]
-fn whatever_a_callee_does_the_store_works_with_minimal_stacks() {
-    whatever_a_callee_does_the_store_works(MINIMAL_STACKS);
+fn the_store_survives_callees_with_minimal_stacks() {
+    the_store_survives_callees(MINIMAL_STACKS);
 }
 
 #[test]
 fn a_panic_of_a_callee_continues_where_the_engine_was_called() {
-    let engine = Engine::new(&config(CHECK)).unwrap();
-    // These run in threads of the engine, or where a panic has another meaning.
+    let module = program::module(&config(CHECK));
+    // These run in threads of the engine, or a panic means something else there.
     let elsewhere = ["a writer of traces", "a waker at a deadline"];
     for (callee, run) in CALLEES.iter().filter(|(callee, _)| !elsewhere.contains(callee)) {
-        let mut program = Program::new(&engine, Deed::Panics);
+        let mut program = Program::new(&module, Deed::Panics);
         let panic = catch_unwind(AssertUnwindSafe(|| run(&mut program)));
         let panic = panic.expect_err(callee);
         assert_eq!(panic.downcast_ref::<&str>(), Some(&deeds::PANIC), "{callee}");

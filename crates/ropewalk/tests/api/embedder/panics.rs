@@ -1,4 +1,4 @@
-//! Panics of callees that continue where something was made, or has stopped.
+//! Panics of callees that continue in the code that created or stopped something.
 
 use super::config;
 use super::deeds::PANIC;
@@ -18,7 +18,7 @@ const TEXT: &str = r#"(module
       (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
     (local.get $n)))"#;
 
-/// Panics when a stack is made, or the heap grows, once.
+/// Panics once, when a stack is made or the heap grows.
 struct PanicsOnce(bool);
 
 impl PanicsOnce {
@@ -61,7 +61,7 @@ fn a_limiter_that_panics_at_a_check_point_ends_the_call() {
     assert_eq!(run.call(&mut store, 100).unwrap(), 0);
 }
 
-/// The host never gets the continuation, so nothing else could free it.
+/// The host never gets the continuation, so nothing else can free it.
 #[test]
 fn a_continuation_whose_making_panics_is_freed() {
     let engine = Engine::new(&config(CHECK)).unwrap();
@@ -127,7 +127,7 @@ fn a_writer_of_traces_drops_its_own_store() {
     let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
     let ((give, given), (say, said)) = (channel(), channel());
     store.stream_trace(DropsStore(given, say), "program", WhenBehind::Wait).unwrap();
-    // What was recorded is handed over when WebAssembly is left.
+    // The trace is handed over when WebAssembly is left.
     std::thread::sleep(Duration::from_millis(5));
     run.call(&mut store, 1).unwrap();
     give.send(store).unwrap();

@@ -1,11 +1,11 @@
-//! A program that uses all that a store has, in a store whose callees do something.
+//! A program that uses all parts of a store, and a store that runs it.
 
 use super::deeds::{Deed, Doer};
 use anyhow::ensure;
 use ropewalk::*;
 use std::time::Duration;
 
-pub const TEXT: &str = r#"(module
+const TEXT: &str = r#"(module
   (import "host" "act" (func $act (param i32) (result i32)))
   (import "host" "fail" (func $fail))
   (import "host" "wait" (func $wait (param i32) (result i32)))
@@ -92,9 +92,13 @@ pub const TEXT: &str = r#"(module
     (table.grow (ref.null extern) (local.get 0))))
 "#;
 
-/// A store in which something runs, and what is done where it calls the embedder.
+/// The program in an engine with these settings.
+pub fn module(config: &Config) -> Module {
+    Module::new(&Engine::new(config).unwrap(), TEXT).unwrap()
+}
+
+/// The program in a store, and the deed of its callees.
 pub struct Program {
-    pub engine: Engine,
     pub module: Module,
     pub linker: Linker<()>,
     pub store: Store<()>,
@@ -103,15 +107,15 @@ pub struct Program {
 }
 
 impl Program {
-    pub fn new(engine: &Engine, deed: Deed) -> Program {
-        let module = Module::new(engine, TEXT).unwrap();
+    pub fn new(module: &Module, deed: Deed) -> Program {
+        let engine = module.engine();
         let mut store = Store::new(engine, ());
         store.set_fuel(u64::MAX / 2).unwrap();
-        let deed = Doer::new(engine, deed, store.interrupt_handle().unwrap());
+        let deed = Doer::new(module, deed, store.interrupt_handle().unwrap());
         let mut linker = Linker::new(engine);
         super::callees::define(&mut linker, &deed).unwrap();
-        let instance = linker.instantiate(&mut store, &module).unwrap();
-        Program { engine: engine.clone(), module, linker, store, instance, deed }
+        let instance = linker.instantiate(&mut store, module).unwrap();
+        Program { module: module.clone(), linker, store, instance, deed }
     }
 
     pub fn func<P: WasmParams, R: WasmResults>(&mut self, name: &str) -> TypedFunc<P, R> {
@@ -125,7 +129,7 @@ impl Program {
 
     /// Fails unless everything works.
     pub fn works(&mut self) -> Result<()> {
-        // What was interrupted while nothing ran ends the next call.
+        // An interruption while nothing runs ends the next call.
         let _ = self.call("deep", 1);
         self.store.limiter(StoreLimits::default());
         self.store.set_fuel(u64::MAX / 2)?;
@@ -154,7 +158,7 @@ impl Program {
         let mut options = SnapshotOptions::new();
         options.name_instance("main", self.instance).write_host_values(|_| Ok(Vec::new()));
         let snapshot = self.store.snapshot(&options)?;
-        let mut restoring = Restoring::new(&self.engine, [self.module.clone()]);
+        let mut restoring = Restoring::new(self.module.engine(), [self.module.clone()]);
         restoring.functions(&self.linker)?.read_host_values(|_| Ok(Box::new(())));
         let mut restored = snapshot.restore_by(&restoring, ())?;
         let instance = restored.instance("main")?;

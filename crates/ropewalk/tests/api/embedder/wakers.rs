@@ -1,4 +1,4 @@
-//! Wakers that use what the engine has just locked.
+//! Wakers that use what the engine might have locked.
 
 use crate::common::*;
 use ropewalk::*;
@@ -40,7 +40,7 @@ fn a_waker_that_interrupts_its_store_when_it_is_dropped_locks_nothing() {
             Box::new(std::future::pending::<()>())
         })
         .unwrap();
-    // The call is polled again with another waker, dropped, or forgotten with its store.
+    // The call is polled with another waker, dropped, or forgotten with its store.
     for way in 0..3 {
         let mut store = Store::new(&engine, ());
         let instance = linker.instantiate(&mut store, &module).unwrap();
@@ -62,7 +62,7 @@ fn a_waker_that_interrupts_its_store_when_it_is_dropped_locks_nothing() {
 
 /// A waker that panics does not keep the timer from waking others.
 #[test]
-fn a_waker_that_panics_at_its_deadline_leaves_the_deadlines_of_others() {
+fn a_panicking_waker_leaves_the_deadlines_of_other_calls() {
     struct Panics;
     impl Wake for Panics {
         fn wake(self: Arc<Self>) {

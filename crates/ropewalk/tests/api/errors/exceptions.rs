@@ -6,15 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The exception that an error is.
+/// The exception in an error.
 fn exception(error: &Error) -> &Exception {
     error
         .downcast_ref::<Exception>()
         .unwrap_or_else(|| panic!("expected an exception, found: {error:?}"))
 }
 
-/// A store, and an instance of a module that imports `"host" "f"` and the tag
-/// `"host" "tag"`, with an `i32`.
+/// An instance of a module that imports `"host" "f"` and the tag `"host" "tag"` with an `i32`.
 fn with_host<P, R>(
     engine: &Engine,
     text: &str,
@@ -81,7 +80,7 @@ fn throws(mut caller: Caller<'_, Option<Tag>>, value: i32) -> Result<i32> {
 }
 
 #[test]
-fn wasm_catches_what_the_host_throws() {
+fn webassembly_catches_exceptions_of_the_host() {
     for engine in engines() {
         let (mut store, instance) = with_host(&engine, CATCHES, throws);
         for name in ["direct", "deep", "tail", "indirect", "reference", "all"] {
@@ -370,7 +369,7 @@ fn through(
 }
 
 #[test]
-fn the_host_decides_what_becomes_of_an_exception_that_passes_it() {
+fn the_host_decides_about_exceptions_that_pass_it() {
     for engine in engines() {
         for (reaction, expected) in [
             (Reaction::Swallow, (0, 14)),
@@ -440,7 +439,7 @@ fn an_exception_crosses_any_number_of_nested_calls() {
                 let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
                 let result = run.call(&mut caller, &[Val::I32(n)], &mut []);
                 counter.fetch_add(usize::from(result.is_err()), Ordering::Relaxed);
-                // Its values can be seen on the way.
+                // The host can read its values.
                 let error = result.unwrap_err();
                 assert_eq!(exception(&error).values(&mut caller)?[0].i32(), Some(77));
                 Err(error)
@@ -502,7 +501,7 @@ fn a_tag_of_the_host_is_the_same_for_all_who_import_it() {
 }
 
 #[test]
-fn tags_refuse_what_does_not_fit() {
+fn tags_refuse_wrong_values() {
     let engine = Engine::default();
     let mut store = Store::new(&engine, ());
     let with_result = TagType { ty: FuncType::new([], [ValType::I32]) };

@@ -1,8 +1,6 @@
-//! Faults that are not exactly those that the code expects end the process, and
-//! signals that are not faults go to whom they are for.
+//! Faults that the code does not expect end the process, and other signals reach their handlers.
 //!
-//! What happens to a process is seen in one: each of these tests runs itself again
-//! as a child.
+//! Each test runs itself again as a child.
 
 use crate::common::*;
 use ropewalk::*;
@@ -16,8 +14,8 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The process has said that the engine is broken, and has aborted.
-fn is_complaint(output: &Output, parts: &[&str]) {
+/// Fails unless the process reported a bug of the engine and aborted.
+fn reports_a_bug(output: &Output, parts: &[&str]) {
     let said = stderr(output);
     assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{output:?}");
     for part in ["WebAssembly has faulted in a way that is no trap", "Please report it"] {
@@ -28,10 +26,9 @@ fn is_complaint(output: &Output, parts: &[&str]) {
     }
 }
 
-/// What the engine would never make: a function of a store that is somewhere else.
+/// A function that the engine never makes: its store is somewhere else.
 fn forged(func: Func, address: u64) -> Func {
-    // SAFETY: both are two words without a meaning of their own; what is done with
-    // the result ends the process.
+    // SAFETY: both types are two plain words, and using the result ends the process.
     unsafe {
         let mut words: [u64; 2] = std::mem::transmute(func);
         let place = usize::from(words[0] < 1 << 32);
@@ -48,10 +45,10 @@ const FUNCTIONS: &str = r#"(module $m
       (table.set $t (i32.const 0) (local.get 0))
       (call_indirect $t (type $f) (i32.const 0))))"#;
 
-/// Calls a function that is at an address, where nothing is.
+/// Calls a function at an address where nothing is mapped.
 fn call_at(address: u64) {
     let (mut store, instance) = instantiate(FUNCTIONS);
-    // The address may be anything, but null is a trap.
+    // Null is a trap, and any other address is not.
     let error = call(&mut store, instance, "call", &[Val::FuncRef(None)]).unwrap_err();
     assert_eq!(trap(&error).code(), TrapCode::UninitializedElement);
     let func = instance.get_func(&mut store, "nop").unwrap();
@@ -62,19 +59,19 @@ fn call_at(address: u64) {
 #[test]
 fn a_fault_without_an_address_is_not_taken_for_null() {
     let output = child(|| call_at(0x4141_4141_4141_4140));
-    is_complaint(&output, &["SIGSEGV", "exception 13", "function 1 + 0x", "of the module m"]);
+    reports_a_bug(&output, &["SIGSEGV", "exception 13", "function 1 + 0x", "of the module m"]);
 }
 
 #[test]
 fn a_fault_at_any_other_address_is_not_taken_for_null() {
     let output = child(|| call_at(0x1234_5678_9000));
-    is_complaint(&output, &["SIGSEGV", "address 0x123456789010"]);
+    reports_a_bug(&output, &["SIGSEGV", "address 0x123456789010"]);
 }
 
 #[test]
 fn a_fault_at_another_small_address_is_not_taken_for_null() {
     let output = child(|| call_at(0x20));
-    is_complaint(&output, &["SIGSEGV", "address 0x30"]);
+    reports_a_bug(&output, &["SIGSEGV", "address 0x30"]);
 }
 
 #[test]
@@ -82,7 +79,7 @@ fn a_jump_to_nowhere_is_no_trap() {
     let output = child(|| {
         let (mut store, instance) = instantiate(FUNCTIONS);
         let func = instance.get_func(&mut store, "nop").unwrap();
-        // SAFETY: as `forged`; this writes where its code is.
+        // SAFETY: as in `forged`. This overwrites the address of its code.
         unsafe {
             let words: [u64; 2] = std::mem::transmute(func);
             let place = words[usize::from(words[0] < 1 << 32)] as *mut u64;
@@ -90,11 +87,11 @@ fn a_jump_to_nowhere_is_no_trap() {
         }
         let _ = call(&mut store, instance, "call", &[func.into()]);
     });
-    is_complaint(&output, &["SIGSEGV", "address 0x123456789000", "not in generated code"]);
+    reports_a_bug(&output, &["SIGSEGV", "address 0x123456789000", "not in generated code"]);
 }
 
 #[test]
-fn a_fault_inside_of_a_memory_is_not_taken_for_one_behind_its_end() {
+fn a_fault_inside_of_a_memory_is_not_taken_for_one_after_its_end() {
     let output = child(|| {
         let (mut store, instance) = instantiate(
             r#"(module (memory (export "m") 2)
@@ -104,19 +101,19 @@ fn a_fault_inside_of_a_memory_is_not_taken_for_one_behind_its_end() {
         assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
         let memory = instance.get_memory(&mut store, "m").unwrap();
         let base = memory.data(&store).unwrap().as_ptr();
-        // SAFETY: what becomes inaccessible is not read by anybody but the module.
+        // SAFETY: only the module reads the inaccessible page.
         let closed = unsafe { libc::mprotect(base.cast_mut().cast(), 4096, libc::PROT_NONE) };
         assert_eq!(closed, 0);
         let _ = call(&mut store, instance, "load", &[Val::I32(16)]);
     });
-    is_complaint(&output, &["SIGSEGV", "function 0 + 0x"]);
+    reports_a_bug(&output, &["SIGSEGV", "function 0 + 0x"]);
 }
 
 #[test]
 fn a_fault_of_a_host_function_is_not_ours() {
     let output = child(|| {
         run_in_host(|| {
-            // SAFETY: none, this is the fault.
+            // SAFETY: none. This is the fault under test.
             unsafe { std::ptr::read_volatile(std::ptr::without_provenance::<u8>(64)) };
         });
     });
@@ -142,7 +139,7 @@ fn run_in_host(body: impl Fn() + Send + Sync + 'static) {
     assert_eq!(trap(&error).code(), TrapCode::Unreachable);
 }
 
-/// How often `note` was called, and with what last.
+/// How often `note` was called, and its last signal code.
 static NOTED: AtomicU32 = AtomicU32::new(0);
 static CODE: AtomicI32 = AtomicI32::new(0);
 
@@ -153,12 +150,12 @@ extern "C" fn note(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
 }
 
 extern "C" fn end_with_42(_: i32) {
-    // SAFETY: it may be called anywhere.
+    // SAFETY: the function is async-signal-safe.
     unsafe { libc::_exit(42) };
 }
 
 fn install(signal: i32, handler: *const (), flags: i32) {
-    // SAFETY: all zeroes is an action, and the handlers above are what the flags say.
+    // SAFETY: an action may be all zeroes, and the handlers match the flags.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as usize;
@@ -172,7 +169,7 @@ fn a_fault_of_a_host_function_goes_to_the_handler_before() {
     let output = child(|| {
         install(libc::SIGSEGV, end_with_42 as *const (), libc::SA_ONSTACK);
         run_in_host(|| {
-            // SAFETY: none, this is the fault.
+            // SAFETY: none. This is the fault under test.
             unsafe { std::ptr::read_volatile(std::ptr::without_provenance::<u8>(64)) };
         });
     });
@@ -197,12 +194,12 @@ fn a_signal_that_is_sent_goes_to_the_handler_before() {
 }
 
 #[test]
-fn a_signal_that_is_sent_ends_the_process_if_nobody_handles_it() {
+fn a_sent_signal_without_a_handler_ends_the_process() {
     let output = child(|| {
-        // The runtime of Rust has a handler, which is not asked for here.
+        // Replaces the handler of Rust's runtime.
         install(libc::SIGSEGV, std::ptr::null(), 0);
         run_in_host(|| {
-            // SAFETY: that it ends the process is what is shown.
+            // SAFETY: the test expects that this ends the process.
             unsafe { libc::raise(libc::SIGSEGV) };
         });
     });
@@ -215,14 +212,14 @@ fn a_signal_that_is_sent_and_ignored_changes_nothing() {
     alone(|| {
         install(libc::SIGSEGV, std::ptr::without_provenance(libc::SIG_IGN), 0);
         run_in_host(|| {
-            // SAFETY: it is ignored.
+            // SAFETY: the signal is ignored.
             unsafe { libc::raise(libc::SIGSEGV) };
         });
         call_traps();
     });
 }
 
-/// Traps of every signal still are traps.
+/// Fails unless faults of every signal are still traps.
 fn call_traps() {
     let (mut store, instance) = instantiate(
         r#"(module (memory 1) (global $zero (mut i32) (i32.const 0))
@@ -243,9 +240,9 @@ fn call_traps() {
     }
 }
 
-/// Sends a signal to the thread that runs this, again and again, until `body` ends.
+/// Sends a signal to the current thread again and again until `body` ends.
 fn while_signals_arrive(signal: i32, body: impl FnOnce()) {
-    // SAFETY: it may be called anywhere.
+    // SAFETY: the function is async-signal-safe.
     let thread = unsafe { libc::pthread_self() };
     let (done, is_done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
@@ -321,7 +318,7 @@ fn signals_of_faults_that_are_sent_do_not_disturb_switches_on_small_stacks() {
     });
 }
 
-/// Raises a signal of a fault inside of a handler.
+/// Raises SIGSEGV in a handler.
 extern "C" fn raise_inside(_: i32) {
     // SAFETY: there is a handler.
     unsafe { libc::raise(libc::SIGSEGV) };
@@ -337,7 +334,7 @@ fn handlers_may_nest_while_webassembly_runs() {
     });
 }
 
-/// Recurses so deep, and then loops without a call until a word is written.
+/// Recurses to a depth, and then loops without a call until a word of memory changes.
 const DEEP: &str = r#"(module (memory (export "m") 1)
     (func $spin (loop $again (br_if $again (i32.eqz (i32.load (i32.const 0))))))
     (func $deep (export "deep") (param i32)
@@ -363,7 +360,7 @@ fn a_handler_that_finds_no_room_on_a_stack_exhausts_it() {
             }
         }
         memory.data_mut(&mut store).unwrap()[0] = 0;
-        // SAFETY: it may be called anywhere.
+        // SAFETY: the function is async-signal-safe.
         let thread = unsafe { libc::pthread_self() };
         std::thread::scope(|scope| {
             scope.spawn(move || {

@@ -13,7 +13,7 @@ const CALLS: &str = r#"(module
     (func (export "run") (param i32) (result i32)
       (i32.add (call $f (local.get 0)) (call $f (i32.const 0)))))"#;
 
-/// A store with a function that waits for as many polls as it is told, with an accessor.
+/// A store with a function that waits for a number of polls and has an accessor.
 fn with_accessor(engine: &Engine) -> (Store<i32>, TypedFunc<i32, i32>) {
     let module = Module::new(engine, CALLS).unwrap();
     let mut linker = Linker::new(engine);
@@ -39,8 +39,8 @@ fn a_function_with_an_accessor_of_its_own_writes_to_nothing_that_was_freed() {
     for engine in engines() {
         let (mut store, run) = with_accessor(&engine);
         check_freed_memory(|| {
-            // Ready at once, by a plain call and by one that could wait; waits though nobody can;
-            // waits, and is given up.
+            // Ready at once, in a synchronous call and an async one. Waits in a synchronous call.
+            // Waits and is dropped.
             assert_eq!(run.call(&mut store, 0).unwrap(), 3);
             assert_eq!(block_on(run.call_async(&mut store, 0)).0.unwrap(), 7);
             assert!(run.call(&mut store, 1).is_err());
@@ -53,7 +53,7 @@ fn a_function_with_an_accessor_of_its_own_writes_to_nothing_that_was_freed() {
 }
 
 #[test]
-fn a_restored_call_that_nobody_continues_keeps_what_it_refers_to() {
+fn a_restored_call_that_never_continues_keeps_its_references() {
     let source = r#"(module
       (import "host" "f" (func $f (result i32)))
       (tag $yield (export "yield") (param i32))
@@ -81,7 +81,7 @@ fn a_restored_call_that_nobody_continues_keeps_what_it_refers_to() {
     crate::common::call(&mut store, instance, "call", &[]).unwrap();
     let call = store.data_mut().take().unwrap();
 
-    // It is dropped, or given what it does not wait for.
+    // The call is dropped, or resumed with values that it does not wait for.
     type Lose = fn(&mut Store<Option<Snapshot>>, RestoredCall);
     let ways: [Lose; 3] = [
         |_, call| drop(call),
@@ -101,7 +101,7 @@ fn a_restored_call_that_nobody_continues_keeps_what_it_refers_to() {
             lose(&mut restored.store, lost);
             restored.store.gc();
             restored.store.stacks().unwrap();
-            // Who reads it there can continue it.
+            // Another snapshot of it can be continued.
             let again = restored.store.snapshot(&SnapshotOptions::new()).unwrap();
             let mut restored = again.restore(&linker, modules, None).unwrap();
             let call = restored.calls.pop().unwrap();

@@ -1,4 +1,4 @@
-//! Misuse of the API is an error that says what was expected, never a panic.
+//! Misuse of the API is an error that names what was expected, never a panic.
 
 use crate::common::*;
 use ropewalk::*;
@@ -86,7 +86,7 @@ fn calls_with_wrong_arguments_say_what_was_expected() {
 }
 
 #[test]
-fn memories_tables_and_globals_refuse_what_does_not_fit() {
+fn memories_tables_and_globals_refuse_wrong_values() {
     let (mut store, instance) = instantiate(EVERYTHING);
     let memory = instance.get_memory(&mut store, "m").unwrap();
     let table = instance.get_table(&mut store, "t").unwrap();

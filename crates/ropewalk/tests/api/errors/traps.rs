@@ -1,4 +1,4 @@
-//! Traps: their codes, their backtraces, and that the store survives them.
+//! Traps: their codes and backtraces, and the store after them.
 
 use crate::common::*;
 use ropewalk::*;
@@ -138,7 +138,7 @@ fn a_frame_of_a_binary_has_no_line() {
     assert_eq!(frame.to_string(), format!("{:#8x}: <module>!f", frame.offset().unwrap()));
 }
 
-/// Every frame of every kind of stack has a place, whatever moves and is collected.
+/// Every frame of every kind of stack has a source position, whatever moves or is collected.
 #[test]
 fn frames_of_all_designs_have_places_in_their_texts() {
     let text = r#"(module
@@ -271,7 +271,7 @@ fn an_unhandled_tag_says_if_the_host_stood_in_between() {
                  crosses the host"
             )
         );
-        // There is no clause anywhere.
+        // No handler has a clause.
         assert_eq!(message("without"), plain);
     }
 }
@@ -373,11 +373,11 @@ fn a_long_backtrace_is_cut() {
     let backtrace = trap(&error).backtrace();
     assert!(backtrace.omitted() > 1000);
     assert!(backtrace.to_string().lines().count() < 100);
-    // Also the innermost, whose function had only begun.
+    // Also the innermost frame, whose function had only begun.
     assert!(backtrace.frames().iter().all(|frame| frame.line().is_some()), "{backtrace}");
 }
 
-/// Of a deep recursion all frames are counted, and those outside of it are shown.
+/// The backtrace of a deep recursion counts all frames and shows the outermost.
 #[test]
 fn a_recursion_is_folded_with_its_number_and_its_callers() {
     let text = r#"(module $m
@@ -405,7 +405,7 @@ fn a_recursion_is_folded_with_its_number_and_its_callers() {
         let backtrace = trap(&error).backtrace();
         assert_eq!(backtrace.frames().len() + backtrace.omitted(), count, "{backtrace}");
         let text = backtrace.to_string();
-        // Without the places.
+        // The lines without source positions.
         let lines = text.lines().map(|line| match line.split_once(": <text>:") {
             Some((number, rest)) => format!("{number} {}", rest.rsplit(' ').next().unwrap()),
             None => line.to_string(),
@@ -476,8 +476,7 @@ fn traps_work_on_any_thread() {
     }
 }
 
-/// Where in its function an instruction is, and of which instance that was, if there is only
-/// one.
+/// A frame tells the offset of its instruction, and its instance if the module has only one.
 #[test]
 fn a_frame_knows_its_place_in_its_function_and_its_instance() {
     let engine = Engine::default();
@@ -492,20 +491,20 @@ fn a_frame_knows_its_place_in_its_function_and_its_instance() {
     };
     let first = Instance::new(&mut store, &module, &[]).unwrap();
     let of_first = frames(&mut store, first);
-    // One local takes three bytes, none one.
+    // A declaration of one local takes three bytes, of none one.
     let places: Vec<_> = of_first.iter().map(|frame| frame.function_offset()).collect();
     assert_eq!(places, [Some(3 + 1), Some(1 + 2)]);
     let instances = |store: &Store<()>, frames: &[Frame]| {
         frames.iter().map(|frame| Instance::of_frame(store, frame)).collect::<Vec<_>>()
     };
     assert_eq!(instances(&store, &of_first), [Some(first); 2]);
-    // Another store has another one, and knows none of the first.
+    // Another store has its own instance and does not know the first.
     let mut other = Store::new(&engine, ());
     let second = Instance::new(&mut other, &module, &[]).unwrap();
     let of_second = frames(&mut other, second);
     assert_eq!(instances(&other, &of_second), [Some(second); 2]);
     assert_eq!(instances(&other, &of_first), [None; 2]);
-    // Of two in one store it is not known which one it was, but it stays known of before.
+    // Of two instances in one store the frame cannot tell which it was. Earlier frames still can.
     Instance::new(&mut store, &module, &[]).unwrap();
     let of_both = frames(&mut store, first);
     assert_eq!(instances(&store, &of_both), [None; 2]);

@@ -12,7 +12,7 @@ fn plain(home: &Home) -> Module {
     Module::new(&home.engine, "(module)").unwrap()
 }
 
-/// A module that imports things of a type of its own.
+/// A module that imports items of a type of its own.
 fn importing(home: &Home) -> Module {
     let text = r#"(module
         (type $s (struct (field i32)))
@@ -169,7 +169,7 @@ fn types() -> Vec<Row> {
     ]
 }
 
-/// Must not be asked anything.
+/// Panics when it is asked.
 struct NeverAsked;
 
 impl ResourceLimiterAsync for NeverAsked {

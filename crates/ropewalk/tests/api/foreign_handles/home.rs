@@ -5,7 +5,7 @@ use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// Has an export of each kind, and makes a stack of each design.
+/// A module with an export of each kind, which makes a stack of each design.
 const TEXT: &str = r#"(module
     (import "host" "wait" (func $wait (result anyref)))
     (type $pair (struct (field (mut NUMBER)) (field (mut OBJECT))))
@@ -53,8 +53,8 @@ pub fn module() -> String {
     TEXT.replace("NUMBER", "i64").replace("OBJECT", "anyref")
 }
 
-/// The same, where numbers and objects are exchanged: an engine that has this module first has
-/// other types of the same kinds under the same numbers.
+/// The same with numbers and objects exchanged. An engine that loads this module first has other
+/// types of the same kinds under the same indices.
 pub fn decoy() -> String {
     TEXT.replace("NUMBER", "anyref").replace("OBJECT", "i64")
 }
@@ -73,7 +73,7 @@ impl Home {
         Home { engine: engine.clone(), module: module.clone(), store, instance }
     }
 
-    /// The store works as before.
+    /// Fails unless the store works as before.
     pub fn check_whole(&mut self) {
         self.store.gc();
         let run = self.instance.get_typed_func::<(), i32>(&mut self.store, "run").unwrap();
@@ -183,7 +183,7 @@ impl Home {
         FirstClassStack::new(&mut self.store, None).unwrap()
     }
 
-    /// A reference to one, that is not held.
+    /// A reference to a continuation that the host does not own.
     pub fn stack_ref(&mut self) -> ContRef {
         ContRef::new_stack(&mut self.store, None).unwrap()
     }
@@ -209,7 +209,7 @@ impl Home {
         self.store.snapshot(&SnapshotOptions::new()).unwrap()
     }
 
-    /// A store that was restored, with a call that waits.
+    /// A restored store with a waiting call.
     pub fn restored(&mut self) -> (Restored<()>, RestoredCall) {
         let wait = self.typed::<(), Option<AnyRef>>("wait");
         let snapshot = wait_for(self.store.run_concurrent(async |accessor| {

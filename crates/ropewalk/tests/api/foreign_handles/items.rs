@@ -1,4 +1,4 @@
-//! Functions, memories, tables, globals, tags, instances, and values that they get.
+//! Functions, memories, tables, globals, tags, instances, and the values they take.
 
 use super::home::wait_for;
 use super::*;

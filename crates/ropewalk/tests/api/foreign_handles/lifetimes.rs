@@ -7,7 +7,7 @@ use std::thread;
 #[test]
 fn a_handle_of_a_dead_store_is_refused_by_the_stores_that_come_after_it() {
     let [(engine, module), _] = two_engines();
-    // Soon a new store gets the memory that an old one has given back.
+    // A new store soon gets the memory of an old one.
     for _ in 0..50 {
         let mut dead = Home::new(&engine, &module);
         let (func, memory, tag, any) = (dead.run(), dead.memory(), dead.tag("ask"), dead.any());
@@ -42,7 +42,7 @@ fn no_two_stores_have_the_same_identity() {
             let engine = engine.clone();
             thread::spawn(move || {
                 let ids = (0..2000).map(|_| {
-                    // The function lies where that of the last store lay.
+                    // The function is at the address of the last store's function.
                     let mut store = Store::new(&engine, ());
                     let func = Func::wrap(&mut store, || ());
                     func.id(&store).unwrap()

@@ -1,11 +1,11 @@
-//! Handles that are used with a store, or an engine, that they do not belong to.
+//! Handles that are used with a store or an engine that they do not belong to.
 //!
-//! [`rows`] tries every public function that takes two things which must belong together, such as
-//! a handle and a store. Each row gives the function one thing of another store. The store is of
-//! the same engine, of another engine, or of one that has the same numbers for other types.
+//! [`rows`] tries every public function whose arguments must belong together, such as a handle and
+//! a store. Each row passes one argument of another store. That store is of the same engine, of
+//! another engine, or of an engine whose types have the same indices.
 //!
-//! [`signatures`] reads from the sources which functions these are. A new function without a row
-//! fails a test.
+//! [`signatures`] reads these functions from the sources. A new function without a row fails a
+//! test.
 
 mod engines;
 mod home;
@@ -22,7 +22,7 @@ use ropewalk::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What comes of using a function with a handle that it must refuse.
+/// The outcome of a function with a foreign handle.
 #[derive(Debug)]
 enum Outcome {
     Accepted,
@@ -53,7 +53,7 @@ impl IntoOutcome for bool {
     }
 }
 
-/// What must come of it.
+/// The expected outcome.
 #[derive(Clone, Copy, Debug)]
 enum Expected {
     Accepted,
@@ -78,14 +78,14 @@ impl Expected {
     }
 }
 
-/// Uses a function of mine with what is theirs.
+/// Calls a function of my store with a handle of theirs.
 type Try = Box<dyn Fn(&mut Home, &mut Home) -> Outcome>;
 
 struct Row {
     function: &'static str,
-    /// If the other store is of the same engine.
+    /// The outcome if the other store is of the same engine.
     same_engine: Expected,
-    /// If it is of another engine.
+    /// The outcome if it is of another engine.
     other_engine: Expected,
     tried: Try,
 }
@@ -99,11 +99,11 @@ fn row<A: IntoOutcome>(
     Row { function, same_engine, other_engine, tried }
 }
 
-/// What belongs to a store.
+/// Handles that belong to a store.
 const STORE: [Expected; 2] = [Expected::WrongStore; 2];
 /// The same, where the function returns an option.
 const NOTHING: [Expected; 2] = [Expected::Nothing; 2];
-/// What belongs to an engine.
+/// Handles that belong to an engine.
 const ENGINE: [Expected; 2] = [Expected::Accepted, Expected::WrongEngine];
 /// The same, where the function returns an option.
 const NOTHING_OF_ENGINE: [Expected; 2] = [Expected::Accepted, Expected::Nothing];
@@ -150,7 +150,7 @@ fn every_public_function_that_takes_two_handles_has_a_row() {
     for row in self::rows() {
         *rows.entry(row.function.to_string()).or_default() += 1;
     }
-    // One parameter says which store or engine it is about, and each of the others may be wrong.
+    // One parameter names the store or engine. Each other parameter may be foreign.
     let missing: Vec<String> = functions
         .iter()
         .filter(|(name, _)| !exempt.contains(*name))
@@ -172,22 +172,22 @@ fn every_public_function_that_takes_two_handles_has_a_row() {
     assert!(both.is_empty(), "functions with a row and an exemption: {both:#?}");
 }
 
-/// An engine in whose stores everything is checked.
+/// An engine whose stores check their stacks.
 fn checked_engine() -> Engine {
     let mut config = Config::new();
     config.snapshots(true).interruption(true).stress(|stress| stress.check_stacks = true);
     Engine::new(&config).unwrap()
 }
 
-/// Two engines, each with the module. The second one had other types first.
+/// Two engines with the module. The second engine had other types first.
 fn two_engines() -> [(Engine, Module); 2] {
     let engines = [(); 2].map(|()| checked_engine());
     Module::new(&engines[1], decoy()).unwrap();
     engines.map(with_module)
 }
 
-/// The same, where the numbers of the types of the one are those of other types of the other, of
-/// the same kinds.
+/// The same, but the type indices of one engine are those of other types of the same kinds in the
+/// other.
 fn engines_with_equal_numbers() -> [(Engine, Module); 2] {
     let [one, other] = [(); 2].map(|()| checked_engine());
     let first = number(&StructType::new(&other, []).unwrap());
@@ -206,7 +206,7 @@ fn with_module(engine: Engine) -> (Engine, Module) {
     (engine, module)
 }
 
-/// The number of a type.
+/// The index of a type.
 fn number(ty: &StructType) -> u32 {
     match HeapType::from(ty) {
         HeapType::Concrete(number) => number,
@@ -214,7 +214,7 @@ fn number(ty: &StructType) -> u32 {
     }
 }
 
-/// Tries rows with the handles of a second home; says what did not go as expected.
+/// Tries rows with the handles of a second home. Returns the unexpected outcomes.
 fn failures<'a>(
     rows: impl IntoIterator<Item = &'a Row>,
     [mine, theirs]: [&(Engine, Module); 2],
@@ -254,7 +254,7 @@ fn a_handle_of_another_store_is_refused() {
 fn a_handle_is_refused_where_the_other_engine_has_the_same_number_for_another_type() {
     let [one, other] = engines_with_equal_numbers();
     let mut rows = rows();
-    // A type says nothing of its engine but its number.
+    // A type knows its engine only by its index.
     rows.retain(|row| matches!(row.other_engine, Expected::WrongStore | Expected::WrongEngine));
     let found = [[&one, &other], [&other, &one]].map(|homes| failures(&rows, homes));
     assert!(found.concat().is_empty(), "{}", found.concat().join("\n"));

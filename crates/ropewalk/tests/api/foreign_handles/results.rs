@@ -86,7 +86,7 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-/// Is ready when it is polled again.
+/// A future that is ready at the second poll.
 async fn once() {
     let mut is_polled = false;
     std::future::poll_fn(|_| match std::mem::replace(&mut is_polled, true) {

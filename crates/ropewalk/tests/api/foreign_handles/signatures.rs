@@ -1,9 +1,9 @@
-//! Reads the sources of the library: which public functions take two things that must belong
-//! to the same store or engine.
+//! Finds the public functions whose arguments must belong to the same store or engine, by reading
+//! the sources.
 //!
-//! A function counts if two of its parameters, the receiver among them, mention a type that
-//! [belongs](BELONGS) to a store or an engine. Generic parameters stand for their bounds.
-//! Arguments of closures do not count, since the library passes them.
+//! A function counts if two of its parameters, including the receiver, mention a type that
+//! [belongs](BELONGS) to a store or an engine. Generic parameters stand for their bounds. Arguments
+//! of closures do not count, since the library passes them.
 
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use syn::{
     PathSegment, Signature, TraitItem, Type, UseTree, Visibility, WherePredicate,
 };
 
-/// The exported types and traits that belong to a store or an engine, or hold such.
+/// The exported types and traits that belong to a store or an engine, or contain such a type.
 pub const BELONGS: &[&str] = &[
     // Stores and engines.
     "Accessor",
@@ -26,7 +26,7 @@ pub const BELONGS: &[&str] = &[
     "Store",
     "StoreContext",
     "StoreContextMut",
-    // What belongs to an engine.
+    // Handles that belong to an engine.
     "ArrayType",
     "ImportType",
     "InstancePre",
@@ -35,7 +35,7 @@ pub const BELONGS: &[&str] = &[
     "ModuleExport",
     "Restoring",
     "StructType",
-    // Types that may name defined types, by the numbers that these have in an engine.
+    // Types that may name defined types, by their indices in an engine.
     "ExternType",
     "FieldType",
     "FuncType",
@@ -46,7 +46,7 @@ pub const BELONGS: &[&str] = &[
     "TableType",
     "TagType",
     "ValType",
-    // What belongs to a store.
+    // Handles that belong to a store.
     "AnyRef",
     "ArrayRef",
     "Arrived",
@@ -137,6 +137,7 @@ pub const FREE: &[&str] = &[
     "StackStatistics",
     "StoreLimits",
     "StoreLimitsBuilder",
+    "Stress",
     "Trap",
     "TrapCode",
     "Undecided",
@@ -149,10 +150,11 @@ pub const FREE: &[&str] = &[
     "WrongExport",
     "WrongStore",
     "WrongType",
+    "stress",
     "traces",
 ];
 
-/// What the library exports, by the `pub use` lines of its root.
+/// The exports of the library, from the `pub use` lines of its root.
 pub fn exported() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for item in parse(&sources().join("lib.rs")).items {
@@ -175,8 +177,8 @@ fn add_names(tree: &UseTree, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The public functions that take things which must belong together, as `Type::function`, each
-/// with how many of its parameters do.
+/// The public functions whose arguments must belong together, as `Type::function`, each with the
+/// number of such parameters.
 pub fn functions() -> BTreeMap<String, usize> {
     let files: Vec<syn::File> = files(&sources()).iter().map(|path| parse(path)).collect();
     functions_in(&files)
@@ -220,7 +222,7 @@ impl Reader {
         for item in items {
             let Item::Macro(ItemMacro { ident: Some(name), mac, .. }) = item else { continue };
             let groups = mac.tokens.clone().into_iter().filter_map(group);
-            // The arms are a pattern and a body each, in turn.
+            // The arms are patterns and bodies in turn.
             for body in groups.skip(1).step_by(2).map(|body| body.stream()) {
                 if defines_public_functions(&body) {
                     let before = self.macros.insert(name.to_string(), body);
@@ -248,7 +250,7 @@ impl Reader {
         }
     }
 
-    /// The items that a macro makes, once for each type that belongs somewhere.
+    /// Expands a macro once for each type that belongs to a store or an engine.
     fn expand(&mut self, item: &ItemMacro) {
         let name = item.mac.path.segments.last().unwrap().ident.to_string();
         let Some(body) = self.macros.get(&name).cloned() else { return };
@@ -325,7 +327,7 @@ fn is_hidden(attribute: &syn::Attribute) -> bool {
     attribute.path().is_ident("doc") && attribute.meta.require_list().is_ok_and(is_hidden)
 }
 
-/// Whether each generic parameter stands for something that belongs somewhere.
+/// Whether each generic parameter belongs to a store or an engine.
 fn add_bounds(generics: &Generics, bounds: &mut BTreeMap<String, bool>) {
     let none = BTreeMap::new();
     for parameter in &generics.params {
@@ -353,7 +355,7 @@ fn mentions(ty: &Type, bounds: &BTreeMap<String, bool>) -> bool {
     names.found
 }
 
-/// Looks for names of what belongs somewhere.
+/// Finds the names of types that belong to a store or an engine.
 struct Names<'a> {
     bounds: &'a BTreeMap<String, bool>,
     found: bool,
@@ -393,8 +395,8 @@ fn defines_public_functions(body: &TokenStream) -> bool {
     first.any(|name| name.is_some_and(|name| name == "fn"))
 }
 
-/// The body of a macro with a type in the place of `$name`. Repetitions stand there once, and
-/// other variables become their names.
+/// The body of a macro with a type instead of `$name`. Repetitions occur once, and other variables
+/// become their names.
 fn substituted(body: TokenStream, ty: &Ident) -> TokenStream {
     let mut made = TokenStream::new();
     let mut tokens = body.into_iter();
@@ -406,7 +408,7 @@ fn substituted(body: TokenStream, ty: &Ident) -> TokenStream {
                 }
                 Some(TokenTree::Group(group)) => {
                     made.extend(substituted(group.stream(), ty));
-                    // The separator, if there is one, and how often.
+                    // The separator, if any, and the repetition operator.
                     while let Some(TokenTree::Punct(punct)) = tokens.next() {
                         if "*+?".contains(punct.as_char()) {
                             break;

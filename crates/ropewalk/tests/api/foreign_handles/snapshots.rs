@@ -1,4 +1,4 @@
-//! Snapshots, what has a name in them, and calls of stores that were restored.
+//! Snapshots, named handles in them, and calls of restored stores.
 
 use super::home::wait_for;
 use super::*;
@@ -7,7 +7,7 @@ pub fn rows() -> Vec<Row> {
     [names(), snapshots(), calls()].into_iter().flatten().collect()
 }
 
-/// A snapshot of my store in which theirs has a name.
+/// A snapshot of my store that names a handle of theirs.
 fn named(
     mine: &mut Home,
     name: impl FnOnce(&mut SnapshotOptions) -> &mut SnapshotOptions,
@@ -79,7 +79,7 @@ fn snapshots() -> Vec<Row> {
             request.unwrap().request();
             m.func("spin").call(&mut m.store, &[], &mut [])
         }),
-        // A snapshot is bytes, which are compared.
+        // The bytes of snapshots are compared.
         row("SnapshotOptions::since", [Expected::Accepted; 2], |m, t| {
             let theirs = t.snapshot();
             let since = named(m, |options| options.since(&theirs))?;
@@ -96,7 +96,7 @@ fn snapshots() -> Vec<Row> {
         row("Snapshot::restore", [Expected::Accepted, Expected::Snapshot], |m, t| {
             m.snapshot().restore(&t.linker(), std::slice::from_ref(&m.module), ())
         }),
-        // It is restored in the engine of the others.
+        // The snapshot is restored in their engine.
         row("Snapshot::restore_by", [Expected::Accepted; 2], |m, t| {
             let mut restoring = Restoring::new(&t.engine, [t.module.clone()]);
             restoring.functions(&t.linker())?;

@@ -184,7 +184,7 @@ fn tasks() -> Vec<Row> {
         }),
         row("Task::ty", STORE, |m, t| t.task().ty(&m.store)),
         row("Task::typed", STORE, |m, t| t.task().typed::<Option<AnyRef>, i64>(&m.store)),
-        // The types of what has this number in the other engine.
+        // The types with this index in the other engine.
         row("Task::typed", STORE, |m, t| t.task().typed::<i64, Option<AnyRef>>(&m.store)),
         row("TypedTask::resume", STORE, |m, t| {
             let task = t.task().typed::<Option<AnyRef>, i64>(&t.store).unwrap();

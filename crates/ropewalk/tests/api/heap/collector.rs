@@ -1,5 +1,5 @@
-//! The collector: what can be reached stays as it is, through any number of
-//! collections, and what cannot is given back.
+//! The collector: reachable objects survive any number of collections unchanged, and unreachable
+//! ones are freed.
 
 use crate::common::*;
 use ropewalk::*;
@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const MIB: usize = 1 << 20;
 
-/// Runs a program on every kind of engine: on large input, or, where every
-/// allocation collects, on small input.
+/// Runs a program on every kind of engine, with large input, or with small input where every
+/// allocation collects.
 fn on_every_engine<N: Copy>(
     text: &str,
     large: N,
@@ -24,7 +24,7 @@ fn on_every_engine<N: Copy>(
     }
 }
 
-/// Calls a function with integers, for an `i64` if it answers one.
+/// Calls a function with integers, for its `i64` result or none.
 fn run(store: &mut Store<()>, instance: Instance, name: &str, arguments: &[i64]) -> i64 {
     let func = instance.get_func(&mut *store, name).expect("exported");
     let ty = func.ty(&*store).unwrap();
@@ -45,7 +45,7 @@ fn run(store: &mut Store<()>, instance: Instance, name: &str, arguments: &[i64])
     }
 }
 
-/// The numbers that programs of both sides call random.
+/// The random numbers of programs in Rust and in WebAssembly.
 #[derive(Clone)]
 struct Random(u32);
 
@@ -120,8 +120,8 @@ fn a_list_of_a_million_nodes_is_collected_without_recursion() {
     });
 }
 
-/// A graph of nodes, each with edges to random others; the program follows the
-/// edges from the first one with a worklist that goes through the nodes.
+/// A graph of nodes with edges to random others. The program follows the edges from the first node
+/// with a worklist through the nodes.
 const NODES: &str = r#"
     (rec (type $node (struct
       (field $id i32)
@@ -203,7 +203,7 @@ fn graph() -> String {
 }
 
 #[test]
-fn a_graph_with_cycles_keeps_what_can_be_reached() {
+fn a_graph_with_cycles_keeps_reachable_objects() {
     on_every_engine(&graph(), (20_000, 2), (60, 2), |store, instance, (n, degree)| {
         run(store, instance, "seed", &[7]);
         run(store, instance, "build", &[n, degree]);
@@ -233,7 +233,6 @@ fn a_graph_with_cycles_keeps_what_can_be_reached() {
             store.gc();
             assert_eq!(run(store, instance, "walk", &[]), sum);
         }
-        // A node has 40 bytes, and its edges 32.
         assert_eq!(store.heap_used(), count * 72 + 24);
         assert!(store.heap_used() < everything);
     });
@@ -355,7 +354,7 @@ fn arrays_of_arrays_of_objects_keep_their_places() {
     });
 }
 
-/// A hash table with chains, which doubles when it is full.
+/// A hash table with chains that doubles when it is full.
 const HASH_MAP: &str = r#"
     (rec (type $entry (struct
       (field $key i32) (field $value (mut (ref $boxed))) (field $next (mut (ref null $entry)))))
@@ -792,7 +791,7 @@ fn room_that_small_objects_leave_serves_a_large_one() {
             (br_if $next
               (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 180_000))))
           (local.get $sum)))"#;
-    // The small ones and their table take 7.2 of 8 MB.
+    // The small objects and their table take 7.2 of 8 MB.
     let engine = Engine::new(Config::new().max_heap(8_000_000)).unwrap();
     let (mut store, instance) = instantiate_in(&engine, text);
     let (every, second): (i64, i64) =
@@ -886,7 +885,7 @@ fn an_element_segment_keeps_its_objects_until_it_is_dropped() {
 
 // ---- values of the host
 
-/// Counts those that are alive.
+/// Counts the live values.
 #[derive(Debug)]
 struct Counted(Arc<AtomicUsize>);
 
@@ -904,7 +903,7 @@ impl Drop for Counted {
     }
 }
 
-/// Calls a function with a new host value, of which no handle stays.
+/// Calls a function with a new host value, and keeps no handle.
 fn give(store: &mut Store<()>, instance: Instance, name: &str, alive: &Arc<AtomicUsize>) {
     let mut scope = RootScope::new(store);
     let value = ExternRef::new(&mut scope, Counted::new(alive)).unwrap();
@@ -937,7 +936,7 @@ fn a_host_value_is_dropped_when_nothing_refers_to_it() {
 }
 
 #[test]
-fn numbers_of_dropped_host_values_are_used_again_for_others() {
+fn indices_of_dropped_host_values_are_reused() {
     let mut store = Store::new(&Engine::default(), ());
     let alive = Arc::new(AtomicUsize::new(0));
     let mut kept = Vec::new();
@@ -1014,7 +1013,7 @@ fn a_host_value_stays_while_wasm_keeps_it_anywhere() {
             give(&mut store, instance, keeper, &alive);
             assert_eq!(count(&mut store), 1, "{keeper}");
             assert_eq!(count(&mut store), 1, "{keeper}");
-            // Another one takes its place; what has grown stays.
+            // Another value replaces it. The heap stays as large.
             give(&mut store, instance, keeper, &alive);
             assert_eq!(count(&mut store), if keeper == "grown" { 2 } else { 1 }, "{keeper}");
             call(&mut store, instance, "forget", &[]).unwrap();

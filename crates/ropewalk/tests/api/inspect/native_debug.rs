@@ -43,7 +43,7 @@ fn gdb(mode: &str, at_each_stop: &[&str], stops: usize) -> Option<Vec<String>> {
     Some(parts.into_iter().skip(1).step_by(2).collect())
 }
 
-/// The backtrace has these in this order, among others.
+/// Fails unless the backtrace has these parts in this order, among others.
 #[track_caller]
 fn has_in_order(backtrace: &str, expected: &[&str]) {
     let mut lines = backtrace.lines();
@@ -52,8 +52,8 @@ fn has_in_order(backtrace: &str, expected: &[&str]) {
     }
 }
 
-/// A continuation whose function calls the host, which calls back: a continuation, in that a task,
-/// in that a fiber, which stops. Then a stack of the bag does.
+/// A continuation calls the host, which calls back: a continuation runs a task, which runs a fiber,
+/// which stops. Then a stack of the bag stops.
 const NESTED: &str = r#"(module $m
   (import "host" "f" (func $host (param i32)))
   (type $f (func)) (type $c (cont $f)) (type $t (task))
@@ -85,7 +85,7 @@ const NESTED: &str = r#"(module $m
     (call $host (i32.const 0)) (local.get 0))
   (func (export "traps") (unreachable)))"#;
 
-/// A store whose host function stops, or calls back.
+/// A store whose host function stops or calls back.
 fn nested(mode: &str) -> (Store<()>, Instance) {
     let mut config = match mode {
         "moving" => MOVE.config(),
@@ -173,7 +173,7 @@ fn modules_that_are_dropped_are_forgotten() {
 }
 
 #[test]
-fn nothing_is_told_unless_it_is_asked_for() {
+fn native_debug_info_is_off_by_default() {
     if told_by_parent().is_some() {
         let module = Module::new(&Engine::default(), "(module $m (func $f (nop)))").unwrap();
         the_debugger_stops_here();

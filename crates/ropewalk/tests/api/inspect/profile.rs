@@ -6,7 +6,7 @@ use std::time::Duration;
 
 const INTERVAL: Duration = Duration::from_millis(1);
 
-/// A continuation, a task in it, and in that a loop; and a loop on the root.
+/// A continuation runs a task with a loop. The root has a loop too.
 const NESTED: &str = r#"(module $m
   (import "host" "f" (func $back))
   (type $f (func)) (type $c (cont $f)) (type $t (task))
@@ -47,7 +47,7 @@ fn time_is_that_of_all_stacks_that_wait() {
     }
 }
 
-/// A loop under a recursion of some depth, on a stack of its own.
+/// A loop below a recursion, on a stack of its own.
 const DEEP: &str = r#"(module $m
   (type $f (func)) (type $c (cont $f))
   (global $depth (mut i32) (i32.const 0))
@@ -70,7 +70,7 @@ fn time_of_a_deep_recursion_is_that_of_its_callers() {
     for (depth, expected) in [
         (1, format!("m!run;m!body;{}m!spin", down(2))),
         (100, format!("m!run;m!body;{}m!spin", down(101))),
-        // Of each 64 some are no functions: what a stack begins with.
+        // Of each 64 frames some are the beginnings of stacks.
         (1_000, format!("m!run;m!body;{}(calls left out);{}m!spin", down(61), down(63))),
         (100_000, format!("m!run;m!body;{}(calls left out);{}m!spin", down(61), down(63))),
     ] {
@@ -87,7 +87,7 @@ fn time_of_a_deep_recursion_is_that_of_its_callers() {
 }
 
 #[test]
-fn calls_through_the_host_are_time_of_whoever_called_it() {
+fn calls_through_the_host_count_for_their_caller() {
     let profile = profile_of(&interruptible(DEFAULT), "through_host");
     assert!(profile.to_folded().starts_with("m!through_host;m!spin "), "{}", profile.to_folded());
 }
@@ -104,7 +104,7 @@ fn a_profile_ends_when_it_is_taken() {
 }
 
 #[test]
-fn a_profile_goes_on_after_a_trap_and_beside_a_deadline() {
+fn a_profile_continues_after_a_trap_and_with_a_deadline() {
     let (mut store, instance) = with_host(&interruptible(DEFAULT), NESTED, || {});
     store.start_profile(INTERVAL).unwrap();
     store.set_timeout(Duration::from_millis(5)).unwrap();
@@ -156,7 +156,7 @@ fn the_file_for_perf_ends_when_the_last_engine_does() {
     drop(second);
     let closed = std::fs::read(&path).unwrap();
     assert!(is_closed(&closed));
-    // It goes on with the next one.
+    // The profile continues with the next engine.
     let third = engine();
     Module::new(&third, "(module $third (func $f (nop)))").unwrap();
     drop(third);

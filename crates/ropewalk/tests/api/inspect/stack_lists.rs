@@ -1,5 +1,4 @@
-//! What `Store::stacks` says of stacks in every design, reports of who waits for whom, and
-//! core dumps.
+//! `Store::stacks` in every design, reports of who waits for whom, and core dumps.
 
 use crate::common::designs::DESIGNS;
 use crate::common::*;
@@ -7,7 +6,7 @@ use ropewalk::*;
 use std::sync::{Arc, Mutex};
 use wasmparser::{CoreDumpStackSection, KnownCustom, Parser, Payload};
 
-/// Runs `sum` of a program; returns the stacks when it calls the host.
+/// Runs `sum` of a program. Returns the list of stacks at its call of the host.
 fn stacks_in_host_call(engine: &Engine, program: &str) -> StackList {
     let seen = Arc::new(Mutex::new(None));
     let look = {
@@ -188,7 +187,7 @@ fn the_dump_is_a_tree_as_text_and_a_list_as_json() {
 }
 
 #[test]
-fn a_store_in_which_nothing_runs_says_what_each_stack_waits_in() {
+fn an_idle_store_says_where_each_stack_waits() {
     let (store, _) = kept(&Engine::default());
     let stacks = store.stacks().unwrap();
     assert!(stacks.is_stuck());
@@ -220,7 +219,7 @@ fn the_stacks_of_a_failed_call_are_kept_if_asked_for() {
         let waiting = of_life(&stacks, Life::Waiting);
         assert_eq!(running[0].parent_number(), Some(waiting[0].number));
         assert_eq!(frames(&waiting[0].backtrace), ["fail"]);
-        // A fault: the stack does not say itself where it was left.
+        // After a fault the stack itself has no record of its position.
         call(&mut store, instance, "trap", &[]).unwrap_err();
         let stacks = store.take_stacks_of_failure().unwrap();
         assert_eq!(frames(&of_life(&stacks, Life::Running)[0].backtrace), ["trap"]);
@@ -241,7 +240,7 @@ fn of_very_many_stacks_as_many_are_kept_as_asked_for() {
     assert!(stacks.to_string().ends_with("\n... and 17 more"));
 }
 
-/// A module whose `nest` has so many stacks wait for each other, and then traps.
+/// A module whose `nest` has a number of stacks wait for each other, and then traps.
 const NESTS: &str = r#"(module $m
   (type $f (func (param i32))) (type $c (cont $f))
   (func $in (export "nest") (param $n i32)
@@ -263,7 +262,7 @@ fn of_a_long_chain_of_stacks_the_innermost_and_the_outermost_are_kept() {
             assert_eq!(of_life(&stacks, Life::Running).len(), 1);
             let has_root = stacks.iter().any(|stack| stack.kind.is_none());
             assert_eq!(has_root, listed > 1);
-            // Each of them is written, though the parents of some are left out.
+            // The report has each stack, though it omits the parents of some.
             let text = stacks.to_string();
             assert_eq!(text.matches("\nstack ").count() + text.matches("  stack ").count(), listed);
             let more = format!("\n... and {} more", all - listed);
@@ -273,7 +272,7 @@ fn of_a_long_chain_of_stacks_the_innermost_and_the_outermost_are_kept() {
 }
 
 #[test]
-fn reports_are_short_whatever_a_module_calls_its_parts_and_however_many_it_has() {
+fn reports_are_short_for_long_names_and_many_stacks() {
     let name = "long".repeat(50_000);
     let tags: String = (0..500).map(|i| format!("(tag ${name}{i}) ")).collect();
     let clauses: String = (0..500).map(|i| format!("(on ${name}{i} $on) ")).collect();
@@ -301,13 +300,13 @@ fn reports_are_short_whatever_a_module_calls_its_parts_and_however_many_it_has()
     assert!(error.to_string().contains(" (on 468 more)"));
 }
 
-/// What is in a core dump.
+/// The contents of a core dump.
 #[derive(Default)]
 struct Dump {
     program: String,
     modules: Vec<String>,
     instances: usize,
-    /// The name, and the index of the function and the offset in it of each frame.
+    /// The name, and for each frame the index of its function and the offset in it.
     stacks: Vec<(String, Vec<(u32, u32)>)>,
     memory: Vec<u8>,
     globals: usize,
@@ -373,8 +372,8 @@ fn a_core_dump_has_all_stacks_memories_and_globals() {
     let life = |name: &str| name.split(", ").last().unwrap().to_string();
     let lives: Vec<_> = dump.stacks.iter().map(|(name, _)| life(name)).collect();
     assert_eq!(lives, ["running", "waiting", "suspended"], "what runs comes first");
-    // A body begins with how many groups of locals it has, of one byte: none. Before
-    // `suspend` nothing stands in $alone, and `i32.const 5` in $inner.
+    // A body begins with one byte, the number of groups of locals: none. `suspend` is the first
+    // instruction of $alone, and follows `i32.const 5` in $inner.
     assert_eq!(dump.stacks[0].1, [(2, 1)]);
     assert_eq!(dump.stacks[2].1, [(0, 3), (1, 1)]);
 }

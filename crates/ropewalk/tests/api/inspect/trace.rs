@@ -1,4 +1,4 @@
-//! What is recorded of stacks, in every design.
+//! Traces of stacks in every design.
 
 use crate::common::designs::DESIGNS;
 use crate::common::*;
@@ -6,7 +6,7 @@ use ropewalk::traces::{Design, Event, FramesId, StackId, Trace, What};
 use ropewalk::*;
 use std::sync::{Arc, Mutex};
 
-/// The stress modes in which the same is recorded, but for parking, growing and collecting.
+/// The stress modes that record the same events, except parking, growing and collecting.
 const MODES: [Mode; 7] = [DEFAULT, MOVE, COLLECT, COLLECT_AND_MOVE, PARK, CHECK, MINIMAL_STACKS];
 
 fn traced(mode: Mode) -> Engine {
@@ -85,7 +85,7 @@ fn runs(module: &str, export: &str) -> Trace {
     runs_in(&traced(DEFAULT), module, export).0
 }
 
-/// Runs an export, which may fail, and returns what was recorded.
+/// Runs an export, which may fail, and returns the trace.
 fn runs_in(engine: &Engine, module: &str, export: &str) -> (Trace, Result<Vec<Val>>) {
     let (mut store, instance) = instantiate_in(engine, module);
     store.take_trace().unwrap();
@@ -176,7 +176,7 @@ fn events_have_frames_positions_and_times_in_order() {
     }
 }
 
-/// Continuations inside of one another, a `switch`, a value of each kind, and returns.
+/// Nested continuations, a `switch`, a value of each kind, and returns.
 const NESTED: &str = r#"(module $m
   (type $f (func)) (type $c (cont $f))
   (rec (type $fs (func (param (ref null $cs)))) (type $cs (cont $fs)))
@@ -200,7 +200,7 @@ const NESTED: &str = r#"(module $m
     (resume $cs (on $sw switch) (ref.null $cs) (cont.new $cs (ref.func $one)))))"#;
 
 #[test]
-fn what_is_left_out_of_a_deep_stack_is_marked() {
+fn omitted_frames_of_a_deep_stack_are_marked() {
     let module = r#"(module
         (import "host" "f" (func $f))
         (func $down (param i32)
@@ -223,7 +223,7 @@ fn what_is_left_out_of_a_deep_stack_is_marked() {
 }
 
 #[test]
-fn what_is_suspended_together_is_told_by_the_outermost() {
+fn stacks_suspended_together_are_told_by_the_outermost() {
     for mode in MODES {
         let (trace, result) = runs_in(&traced(mode), NESTED, "far");
         result.unwrap();
@@ -307,7 +307,7 @@ fn exceptions_that_cross_stacks_are_recorded_for_each_that_they_leave() {
 }
 
 #[test]
-fn a_trap_is_recorded_with_its_place_and_what_ends_with_it() {
+fn a_trap_is_recorded_with_its_position_and_the_stacks_that_end() {
     let module = r#"(module
       (type $f (func)) (type $c (cont $f)) (tag $nobody)
       (elem declare func $body $waits)
@@ -586,14 +586,14 @@ fn a_store_that_is_not_traced_says_so() {
 #[test]
 fn a_module_that_was_compiled_without_tracing_is_refused_where_stacks_are_traced() {
     let plain = Module::new(&Engine::default(), "(module)").unwrap().serialize().unwrap();
-    // SAFETY: it is what was just serialized.
+    // SAFETY: the bytes are a serialized module.
     let error = unsafe { Module::deserialize(&traced(DEFAULT), &plain) }.unwrap_err();
     assert!(error.to_string().contains("trace"), "{error}");
 }
 
 // ---- streams
 
-/// Bytes that others see too. It can be slow, and fail.
+/// Shared bytes. Writing can be slow and fail.
 #[derive(Clone, Default)]
 struct Shared {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -623,7 +623,7 @@ impl std::io::Write for Shared {
     }
 }
 
-/// Runs `sum` of a program, streamed; returns how many events were dropped.
+/// Runs `sum` of a program with a streamed trace. Returns the number of dropped events.
 fn stream_sum(program: &str, count: i32, to: &Shared, when: WhenBehind) -> Result<u64> {
     let (mut store, instance) = with_host(&traced(DEFAULT), program, || {});
     store.take_trace()?;
@@ -634,7 +634,7 @@ fn stream_sum(program: &str, count: i32, to: &Shared, when: WhenBehind) -> Resul
 }
 
 #[test]
-fn what_is_streamed_is_what_would_be_kept() {
+fn a_streamed_trace_equals_a_kept_one() {
     const COUNT: i32 = 3_000; // some parts
     for (kind, program) in DESIGNS {
         let stream = Shared::default();
@@ -653,7 +653,7 @@ fn what_is_streamed_is_what_would_be_kept() {
         assert!(streamed.events.is_sorted_by_key(|event| event.time));
         for (kept, streamed) in kept.events.iter_mut().zip(&streamed.events) {
             kept.time = streamed.time;
-            // Functions of the host have other numbers there.
+            // Host functions have other indices there.
             if let (What::HostCall { function }, What::HostCall { function: streamed_function }) =
                 (&mut kept.what, &streamed.what)
             {
@@ -711,7 +711,7 @@ fn a_file_that_cannot_be_written_is_an_error_at_the_end() {
 }
 
 #[test]
-fn a_stream_ends_with_its_store_and_goes_on_after_a_trap() {
+fn a_stream_ends_with_its_store_and_continues_after_a_trap() {
     let stream = Shared::default();
     let module = r#"(module $m (func (export "traps") (unreachable)))"#;
     let (mut store, instance) = instantiate_in(&traced(DEFAULT), module);
@@ -752,7 +752,7 @@ fn design_of(kind: Option<StackKind>) -> Design {
     }
 }
 
-/// The stacks at the event of a number in a run of `sum`.
+/// The stacks at the event with this number in a run of `sum`.
 fn stacks_at(engine: &Engine, program: &str, number_of_event: u64) -> StackList {
     let (mut store, instance) = with_host(engine, program, || {});
     let kept = Arc::new(Mutex::new(None));
@@ -776,7 +776,7 @@ fn all_stacks_can_be_seen_at_every_event() {
                 let runs = |stack: &&StackInfo| stack.life == Life::Running;
                 let running: Vec<&StackInfo> = stacks.iter().filter(runs).collect();
                 let what = format!("{kind:?}, {}, event {}: {event:?}\n{stacks}", mode.name, i + 1);
-                // What the engine does by itself is told of when something else happens.
+                // The engine's own actions are reported at the next other event.
                 if let What::Drop | What::Grow { .. } | What::Park | What::Unpark = event.what {
                     continue;
                 }
@@ -790,8 +790,8 @@ fn all_stacks_can_be_seen_at_every_event() {
                 if let Some(function) = function {
                     assert_eq!(name, Some(function.as_str()), "{what}");
                 }
-                // It has one also if it was just resumed for the first time, unless it is blank:
-                // a root that is entered, and a first-class stack that is extended.
+                // A stack that was resumed for the first time has a function too. Only an entered
+                // root and an extended first-class stack may be blank.
                 let may_be_blank = matches!(design, Design::Root | Design::FirstClass);
                 assert!(name.is_some() || may_be_blank, "{what}");
             }
@@ -810,7 +810,7 @@ fn the_same_event_has_the_same_stacks_each_time() {
     assert!(store.at_stack_event(0, |_| {}).is_err());
 }
 
-/// A stack that was left at a fault does not say where it is.
+/// A stack that was left at a fault has no record of its position.
 #[test]
 fn a_fault_is_an_event_at_which_all_stacks_can_be_listed() {
     let text = r#"(module (memory 1)
@@ -820,7 +820,7 @@ fn a_fault_is_an_event_at_which_all_stacks_can_be_listed() {
           (resume $c (cont.new $c (ref.func $faults)))))"#;
     for mode in [DEFAULT, MINIMAL_STACKS, PARK, CHECK] {
         let engine = Engine::new(mode.config().trace(true)).unwrap();
-        // The events are that the host calls, that a stack is made and resumed, and the trap.
+        // The events: the host calls, a stack is made, it is resumed, and the trap.
         for (name, number) in [("faults", 2), ("resumes", 4)] {
             let (mut store, instance) = instantiate_in(&engine, text);
             let told = Arc::new(Mutex::new(None));

@@ -19,7 +19,7 @@ fn instantiate_again(module: &Module) -> Result<(Store<()>, Instance)> {
     Ok((store, instance))
 }
 
-/// The program does what it does anywhere.
+/// Fails unless the program works.
 fn check_program(store: &mut Store<()>, instance: Instance) {
     let mut run = |name, argument| number(store, instance, name, &[argument]);
     assert_eq!(run("load", 100).unwrap(), i32::from(b'd'));
@@ -47,12 +47,12 @@ fn many_stores_fit_into_little_address_space() {
         let mut all: Vec<_> = (0..30).map(|_| instantiate_again(&module).unwrap()).collect();
         for (store, instance) in &mut all {
             check_program(store, *instance);
-            // It is still the same module.
+            // The instance has the same module.
             assert!(Module::same(&instance.module(&*store).unwrap(), &module));
             let export = module.get_export_index("load").unwrap();
             assert!(instance.get_module_export(store, &export).is_some());
         }
-        // What becomes free is used again.
+        // Freed address space is reused.
         drop(all);
         check_again(&module);
     });
@@ -65,7 +65,7 @@ fn check_again(module: &Module) {
     }
 }
 
-/// A module that uses a memory of another, or of the host, uses it as it is.
+/// A module imports a small memory of another module or of the host.
 #[test]
 fn a_small_memory_can_be_imported() {
     alone(|| {
@@ -105,13 +105,13 @@ fn a_small_memory_can_be_imported() {
     });
 }
 
-/// A module out of a file has its binary there, to be compiled again.
+/// The file of a compiled module has its binary, which is compiled again.
 #[test]
 fn a_precompiled_module_is_compiled_again() {
     alone(|| {
         let engine = Engine::default();
         let bytes = engine.precompile_module(PROGRAM.as_bytes()).unwrap();
-        // SAFETY: they were just made.
+        // SAFETY: the engine just made the bytes.
         let module = unsafe { Module::deserialize(&engine, &bytes) }.unwrap();
         let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("again.cwasm");
         std::fs::write(&path, &bytes).unwrap();
@@ -131,7 +131,7 @@ fn a_precompiled_module_is_compiled_again() {
     });
 }
 
-/// The binary is looked at only when it is needed; if it is damaged, nothing is compiled.
+/// The binary is read only when it is needed. A damaged binary is not compiled.
 #[test]
 fn a_precompiled_module_without_its_binary_says_which_limit_it_was() {
     alone(|| {
@@ -150,7 +150,7 @@ fn a_precompiled_module_without_its_binary_says_which_limit_it_was() {
     });
 }
 
-/// Many memories leave address space for others, so mappings are used up first.
+/// Many memories leave address space for others, so the limit of mappings comes first.
 #[test]
 fn tens_of_thousands_of_memories_leave_address_space() {
     alone(|| {
@@ -166,7 +166,7 @@ fn tens_of_thousands_of_memories_leave_address_space() {
             }
         };
         assert!(error.contains("mappings (sysctl vm.max_map_count)"), "{} {error}", all.len());
-        // The last ones are as good as the others.
+        // The last memories work too.
         all.drain(..1000);
         for (store, instance) in all.iter_mut().rev().take(20) {
             check_program(store, *instance);

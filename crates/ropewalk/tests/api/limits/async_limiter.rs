@@ -1,4 +1,4 @@
-//! A limiter that waits before it decides: what waits for it, and what cannot.
+//! Async limiters: which operations wait for the decision, and which cannot.
 
 use crate::common::polling::{After, block_on};
 use crate::common::*;
@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-/// Every mode that could make a difference.
 fn all_engines() -> Vec<Engine> {
     let mut all = engines();
     all.push(engine(CHECK));
@@ -19,7 +18,7 @@ fn all_engines() -> Vec<Engine> {
     all
 }
 
-/// Polls a future so often, without it being ready, and drops it.
+/// Polls a future this often, while it is pending, and drops it.
 #[track_caller]
 fn poll_and_drop<R>(future: impl Future<Output = R>, times: usize) {
     let mut future = Box::pin(future);
@@ -29,18 +28,18 @@ fn poll_and_drop<R>(future: impl Future<Output = R>, times: usize) {
     }
 }
 
-/// Answers each question after it was polled some times.
+/// Decides each question after some polls.
 #[derive(Clone)]
 struct Slow(Arc<Inner>);
 
 struct Inner {
     polls: AtomicUsize,
-    /// Says no to what is larger.
+    /// Refuses larger memories.
     most_pages: usize,
     most_elements: usize,
     most_stacks: usize,
     most_heap: usize,
-    /// What it was asked, and the memories that did not grow.
+    /// The questions, and the memories that did not grow.
     asked: Mutex<Vec<String>>,
 }
 
@@ -63,7 +62,7 @@ impl Slow {
         }))
     }
 
-    /// How often each question is polled before it is answered, from now on.
+    /// Sets how often each question is polled before its decision.
     fn set_polls(&self, polls: usize) {
         self.0.polls.store(polls, Ordering::Relaxed);
     }
@@ -212,11 +211,11 @@ const MODULE: &str = r#"
     (elem declare func $deeper)
 "#;
 
-/// An instance in a store whose limiter waits from then on.
+/// An instance in a store with this limiter.
 fn limited(engine: &Engine, limiter: &Slow) -> (Store<()>, Instance) {
     let module = Module::new(engine, MODULE).unwrap();
     let mut store = Store::new(engine, ());
-    // Where fuel is not counted, none can be had.
+    // An engine that does not count fuel refuses this.
     let _ = store.set_fuel(1 << 40);
     store.limiter_async(limiter.clone());
     let (instance, _) = block_on(Instance::new_async(&mut store, &module, &[]));
@@ -229,7 +228,7 @@ fn run(store: &mut Store<()>, instance: Instance, name: &str, n: i32) -> (Result
     block_on(func.call_async(store, n))
 }
 
-/// Each with an argument and a result.
+/// Exports, each with an argument and the result.
 const PROGRAMS: [(&str, i32, i32); 10] = [
     ("memory", 3, 101),
     ("table", 5, 42),
@@ -260,9 +259,9 @@ fn instructions_wait_until_the_limiter_has_decided() {
     }
 }
 
-/// What is refused after some time is as if it were refused at once.
+/// A late refusal has the effect of an immediate one.
 #[test]
-fn what_is_refused_later_is_refused() {
+fn a_late_refusal_is_a_refusal() {
     for engine in all_engines() {
         let (mut store, instance) = limited(&engine, &Slow::limited(2, ANY, ANY, 100, ANY));
         let stacks = run(&mut store, instance, "stacks", 200).0;
@@ -297,7 +296,7 @@ fn a_call_that_cannot_wait_gets_an_error_that_says_so() {
         let module = Module::new(&engine, "(memory 1)").unwrap();
         let error = Instance::new(&mut store, &module, &[]).unwrap_err();
         assert!(error.is::<Undecided>(), "{error}");
-        // What is ready at once needs nobody to wait.
+        // A decision that is ready at once works in synchronous calls.
         limiter.set_polls(0);
         for (name, argument, expected) in PROGRAMS {
             assert_eq!(number(&mut store, instance, name, &[argument]).unwrap(), expected);
@@ -321,7 +320,7 @@ fn a_module_is_instantiated_when_everything_is_allowed() {
     let (error, polls, asked) = instantiate("(memory 1) (memory 2) (table 3 funcref)");
     assert_eq!((error, polls), (None, 5));
     assert_eq!(asked, "instances 0 1, memory 0 1, memory 0 2, table 0 3");
-    // Nothing is made if something may not be.
+    // Nothing is made if one part is refused.
     let (error, _, asked) = instantiate("(memory 1) (memory 6) (table 3 funcref)");
     assert_eq!(error, refuses("a memory of 393216 bytes"));
     assert_eq!(asked, "instances 1 2, memory 0 1, memory 0 6, failed 0 1");
@@ -367,10 +366,10 @@ fn a_call_that_is_dropped_while_it_waits_leaves_the_store_usable() {
     }
 }
 
-/// While one call waits, others run, collect and grow. What it asked about has changed
-/// then, and it asks again.
+/// While one call waits, others run, collect and grow. Its question is then outdated, and it asks
+/// again.
 #[test]
-fn a_memory_that_others_have_grown_meanwhile_is_asked_about_again() {
+fn a_memory_that_grew_while_the_limiter_decided_is_asked_about_again() {
     for engine in all_engines() {
         let limiter = Slow::new(2);
         let (mut store, instance) = limited(&engine, &limiter);
@@ -390,7 +389,6 @@ fn a_memory_that_others_have_grown_meanwhile_is_asked_about_again() {
         assert_eq!(memory.size(&store).unwrap(), 7);
         let asked = limiter.take_asked();
         let count = |what: &str| asked.iter().filter(|asked| asked.starts_with(what)).count();
-        // Each growth was allowed once more than it failed.
         assert_eq!(count("memory") - count("failed"), 3, "{asked:?}");
         assert!(count("failed") > 0, "{asked:?}");
     }
@@ -402,10 +400,10 @@ fn a_call_that_waits_for_its_limiter_ends_at_its_deadline() {
     let engine = Engine::new(Config::new().interruption(true)).unwrap();
     let (mut store, instance) = limited(&engine, &limiter);
     let func = instance.get_typed_func::<i32, i32>(&mut store, "memory").unwrap();
-    // It is dropped before it is answered.
+    // The call is dropped before the decision.
     poll_and_drop(func.call_async(&mut store, 1), 2);
     assert!(limiter.take_asked().iter().all(|asked| !asked.starts_with("failed")));
-    // It ends meanwhile.
+    // The call ends in the meantime.
     limiter.set_polls(1_000_000);
     store.set_timeout(Duration::from_millis(20)).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

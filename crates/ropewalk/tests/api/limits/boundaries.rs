@@ -1,14 +1,13 @@
-//! Every limit of a running store at its very last value: one less works, the last one works, one
-//! more is an error or a trap that says which limit it was, and the store can be used and dropped
-//! afterwards.
+//! Every limit of a running store at its boundary: the limit itself works, one more is an error or
+//! a trap.
 //!
-//! Where the true limit is far too large for a test, the engine is made with a smaller one: the
-//! code that meets it is the same.
+//! The error names the limit, and the store can be used and dropped afterwards. Where the true
+//! limit is too large for a test, the engine has a smaller one, which the same code checks.
 
 use crate::common::*;
 use ropewalk::*;
 
-/// A continuation that is kept is one more stack; `hold` keeps so many more, `forget` none.
+/// `hold` keeps this many more continuations, each with a stack. `forget` drops all.
 const KEEPS: &str = r#"(module
     (type $f (func)) (type $c (cont $f))
     (type $node (struct (field (ref null $node)) (field (ref null $c))))
@@ -25,7 +24,7 @@ const KEEPS: &str = r#"(module
     (func (export "nothing"))
     (func (export "forget") (global.set $kept (ref.null $node))))"#;
 
-/// Whether the store does what it did before, when there was nothing in it.
+/// Fails unless the store works as when it was empty.
 fn check_usable(store: &mut Store<()>, instance: Instance) {
     number(store, instance, "forget", &[]).unwrap();
     store.gc();
@@ -41,14 +40,14 @@ fn reenters(mut caller: Caller<'_, ()>) -> Result<()> {
 
 #[test]
 fn the_last_block_of_the_table_is_used_and_then_no_stack_is_made() {
-    // With these numbers a table ends in the middle of a page, and at the end of one.
+    // With these sizes a table ends in the middle or at the end of a page.
     for blocks in [2000, 2048, 2049, 4096 - 256] {
         for pool in [1, 16] {
             let config = &mut Config::new();
             let engine =
                 Engine::new(config.stress(|stress| stress.max_blocks = blocks).stack_pool(pool))
                     .unwrap();
-            // The table of a store is that of the next one.
+            // The next store reuses the table.
             for _ in 0..3 {
                 let (mut store, instance) = with_host(&engine, KEEPS, reenters);
                 // Block 0, and the root.
@@ -59,7 +58,7 @@ fn the_last_block_of_the_table_is_used_and_then_no_stack_is_made() {
                 assert_eq!(trap(&error).code(), TrapCode::TooManyStacks);
                 let detail = format!("a store never has more than {} stacks", blocks - 1);
                 assert_eq!(trap(&error).detail(), Some(&*detail));
-                // There is no block for another root either.
+                // No block is left for another root either.
                 assert_eq!(
                     code(number(&mut store, instance, "host", &[])),
                     TrapCode::TooManyStacks
@@ -81,7 +80,7 @@ fn a_block_that_a_stack_has_left_serves_a_call_within_a_call() {
     let held = number(&mut store, instance, "hold", &[999]);
     assert_eq!(code(held), TrapCode::TooManyStacks);
     assert_eq!(code(number(&mut store, instance, "host", &[])), TrapCode::TooManyStacks);
-    // Their blocks have no memory afterwards.
+    // Their blocks then have no memory.
     number(&mut store, instance, "forget", &[]).unwrap();
     store.gc();
     number(&mut store, instance, "host", &[]).unwrap();
@@ -101,7 +100,7 @@ fn as_many_stacks_as_are_allowed_live_at_the_same_time() {
         assert_eq!(trap(&error).code(), TrapCode::TooManyStacks);
         let detail = format!("a store may have {most} stacks (Config::max_stacks)");
         assert_eq!(trap(&error).detail(), Some(&*detail));
-        // A root is not one of them.
+        // A root does not count.
         number(&mut store, instance, "host", &[]).unwrap();
         number(&mut store, instance, "forget", &[]).unwrap();
         store.gc();
@@ -111,8 +110,7 @@ fn as_many_stacks_as_are_allowed_live_at_the_same_time() {
 
 // ---- what stacks have together
 
-/// The least limit at which something works. At each that is less it fails, with an error that
-/// `says` which limit it was.
+/// The least limit at which something works. Below it the error `says` which limit it was.
 fn least(
     most: usize,
     works: impl Fn(usize) -> Result<()>,
@@ -139,7 +137,7 @@ fn least_stack_memory(works: impl Fn(usize) -> Result<()>) -> usize {
     least(1 << 30, works, says)
 }
 
-/// Functions that go deep, on one stack or on as many.
+/// Functions that recurse, on one stack or on many.
 const DEEP: &str = r#"(module
     (type $f (func (param i32) (result i32))) (type $c (cont $f))
     (elem declare func $stacks)
@@ -154,21 +152,21 @@ const DEEP: &str = r#"(module
         (else (i32.const 0)))))"#;
 
 #[test]
-fn what_one_stack_has_grown_by_and_what_many_begin_with_counts_to_the_last_byte() {
+fn the_growth_of_one_stack_and_the_size_of_many_count_to_the_last_byte() {
     for (name, count) in [("deep", 200_000), ("stacks", 100)] {
         let works = |limit| {
             let engine = Engine::new(Config::new().max_stack_memory(limit).stack_pool(1)).unwrap();
             let (mut store, instance) = instantiate_in(&engine, DEEP);
             let found = number(&mut store, instance, name, &[count]);
-            // The store can be used, whether or not it has found room.
+            // The store is usable, whether or not it found room.
             assert_eq!(number(&mut store, instance, name, &[0]).unwrap(), 0);
             found.map(|found| assert_eq!(found, count))
         };
         let least = least_stack_memory(works);
         let expected = match name {
-            // Frames of 16 bytes at least, where a mebibyte is there from the beginning.
+            // Frames of at least 16 bytes, with a mebibyte at the beginning.
             "deep" => 200_000 * 16 - (1 << 20)..64 << 20,
-            // Slots of 112 KiB, and a record each.
+            // Slots of 112 KiB with a record each.
             _ => 100 * (112 << 10)..100 * (113 << 10),
         };
         assert!(expected.contains(&least), "{name}: {least}");
@@ -176,7 +174,7 @@ fn what_one_stack_has_grown_by_and_what_many_begin_with_counts_to_the_last_byte(
 }
 
 #[test]
-fn parked_stacks_and_copies_of_them_count_with_what_they_have_packed() {
+fn parked_stacks_and_their_copies_count_with_their_packed_size() {
     for copies in [false, true] {
         let works = |limit| {
             let config = &mut Config::new();
@@ -203,7 +201,7 @@ fn parked_stacks_and_copies_of_them_count_with_what_they_have_packed() {
             Ok(())
         };
         let least = least_stack_memory(works);
-        // A slot, a record each, and frames of a word with their head.
+        // A slot, a record each, and small frames with their heads.
         assert!((3000 * 160..3000 * 300 + (256 << 10)).contains(&least), "{copies}: {least}");
     }
 }
@@ -240,7 +238,7 @@ fn a_stack_may_have_as_many_answers_as_its_record_counts() {
               (then (call_stack $ask (i32.const 7)))
               (else (call $nests (i32.sub (local.get $n) (i32.const 1)))))))"#;
     let (mut store, instance) = instantiate(text);
-    // The innermost has another one while it asks.
+    // The innermost call has one more while it asks.
     const MOST: i32 = 65_535;
     for count in [MOST - 2, MOST - 1] {
         assert_eq!(number(&mut store, instance, "nests", &[count - 1]).unwrap(), 7);
@@ -278,7 +276,7 @@ fn at_the_last_generation_a_stack_gets_another_block_while_there_is_one() {
             .stack_pool(1);
         let engine = Engine::new(config).unwrap();
         let (mut store, instance) = instantiate_in(&engine, text);
-        // Six are all that there are, beside block 0 and the root.
+        // There are six blocks beside block 0 and the root.
         for i in 0..6 {
             number(&mut store, instance, "begin", &[i]).unwrap();
         }
@@ -291,7 +289,7 @@ fn at_the_last_generation_a_stack_gets_another_block_while_there_is_one() {
             assert!(steps < 10, "{left}");
         };
         assert_eq!(trap(&error).code(), TrapCode::TooManyStacks);
-        // With fewer stacks there are blocks for those that need another. The root needs one too.
+        // With fewer stacks, blocks are left for those that need another. The root needs one too.
         store.gc();
         number(&mut store, instance, "end", &[]).unwrap();
         store.gc();
@@ -333,8 +331,8 @@ fn calls_nest_as_deep_as_they_may() {
 
 // ---- the heap
 
-/// `list` has so many objects, `array` one with so many bytes, `elements` one with so many
-/// elements of eight bytes.
+/// `list` makes this many objects, `array` one of this many bytes, `elements` one of this many
+/// eight-byte elements.
 const OBJECTS: &str = r#"(module
     (type $node (struct (field (ref null $node))))
     (type $bytes (array (mut i8))) (type $words (array (mut i64)))
@@ -415,7 +413,7 @@ fn one_memory_and_all_memories_have_as_many_bytes_as_they_may() {
         let mut grow = |name, by| number(&mut store, instance, name, &[by]).unwrap();
         assert_eq!((grow("a", 9), grow("a", 3), grow("b", 6)), (-1, 1, -1));
         assert_eq!((grow("b", 4), grow("b", 2), grow("a", 0)), (1, -1, 4));
-        // One page is left, which the host may have, or another instance.
+        // One page is left, for the host or another instance.
         let ty = MemoryType { memory64: false, minimum: 1, maximum: None };
         let two = MemoryType { minimum: 2, ..ty };
         let says = format!("all memories of a store may have {bytes} bytes");

@@ -4,11 +4,12 @@
 
 use crate::allocator::{fail_once_after, has_failed};
 use crate::common::process::{rerun, told_by_parent};
+use crate::sample::sample_or_all;
 use ropewalk::*;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// What grows with what a program has.
+/// Structures of the host that grow with the program.
 const STRUCTURES: &str = r#"(module
     (import "host" "keep" (func $keep (param i32) (result externref)))
     (type $f (func))
@@ -52,7 +53,7 @@ const STRUCTURES: &str = r#"(module
       (global.set $nodes (ref.null $node))
       (table.fill $t (i32.const 0) (ref.null extern) (table.size $t))))"#;
 
-/// Stacks that grow, stay deep, and are not needed any more.
+/// Stacks that grow, stay deep, and become garbage.
 const GROWING: &str = r#"(module
     (type $f (func (param i32)))
     (type $k (cont $f))
@@ -79,7 +80,7 @@ const GROWING: &str = r#"(module
     (func (export "forget") (param i32)
       (table.fill $kept (i32.const 0) (ref.null $rest) (i32.const 20))))"#;
 
-/// Stacks that are used so often that they get other blocks.
+/// Stacks that are used until they need other blocks.
 const RENEWED: &str = r#"(module
     (type $s (struct (field i32)))
     (type $f (func (param (ref null $s) i32)))
@@ -218,7 +219,7 @@ const WALKED: &str = r#"(module
       (drop (global.get_clear $copy))
       (drop (global.get_clear $kept))))"#;
 
-/// What the host owns, and exceptions that nothing catches.
+/// References that the host owns, and uncaught exceptions.
 const HANDED_OUT: &str = r#"(module
     (import "host" "keep" (func $keep (param i32) (result externref)))
     (import "host" "own" (func $own (param externref)))
@@ -247,8 +248,7 @@ const SLICED: &str = r#"(module
       (loop $more
         (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))"#;
 
-/// What a guest does by which the host's structures grow. Each function ends by itself, if
-/// it is called with a number.
+/// A program that makes the host's structures grow. Each function takes a number and returns.
 struct Guest {
     text: &'static str,
     configure: fn(&mut Config) -> &mut Config,
@@ -266,7 +266,7 @@ const GUESTS: [Guest; 7] = [
             ("objects", 100_000),
             ("values", 3000),
             ("exceptions", 10_000),
-            // So that what there was before is garbage, and is collected.
+            // Makes garbage of the previous objects, which is collected.
             ("forget", 0),
             ("objects", 200_000),
             ("values", 100),
@@ -315,7 +315,7 @@ const GUESTS: [Guest; 7] = [
     },
 ];
 
-/// What host functions use.
+/// The data of host functions.
 #[derive(Default)]
 struct Data {
     owned: Vec<Owned<ExternRef>>,
@@ -351,7 +351,7 @@ fn fail(mut caller: Caller<'_, Data>) -> Result<()> {
     }
 }
 
-/// A guest's functions, to be called without an allocation.
+/// A guest with its functions, ready to be called without an allocation.
 struct Running {
     store: Store<Data>,
     calls: Vec<(TypedFunc<i32, ()>, i32)>,
@@ -366,7 +366,7 @@ impl Guest {
             store.fuel_async_yield_interval(Some(1000))?;
         }
         let mut linker = Linker::new(&engine);
-        // Of few values it is tried what happens where there is no box for one.
+        // The first few values need a box, whose allocation may fail.
         linker.func_wrap("host", "keep", |mut caller: Caller<'_, Data>, n: i32| match n {
             1..5 => ExternRef::new(&mut caller, n).map(Some),
             _ => ExternRef::new(&mut caller, ()).map(Some),
@@ -415,27 +415,51 @@ fn with_failure(guest: &Guest, after: usize) -> bool {
     failed
 }
 
+/// What a child prints before each failure.
+const NEXT: &str = "fails next: ";
+
+/// The exit code of a child that left allocations for the next one.
+const MORE: i32 = 10;
+
+/// A child tries one allocation after another. When it dies, another child continues with the next
+/// allocation. A full run has a process for each allocation.
 #[test]
 fn an_allocation_that_fails_is_an_error() {
-    if let Some(place) = told_by_parent() {
-        let (guest, after) = place.split_once(' ').unwrap();
-        let guest: usize = guest.parse().unwrap();
-        let failed = with_failure(&GUESTS[guest], after.parse().unwrap());
-        std::process::exit(if failed { 10 } else { 11 });
+    if let Some(told) = told_by_parent() {
+        let (guest, first) = told.split_once(' ').unwrap();
+        let guest = &GUESTS[guest.parse::<usize>().unwrap()];
+        let first: usize = first.parse().unwrap();
+        let fails = |after: &usize| {
+            println!("{NEXT}{after}");
+            with_failure(guest, *after)
+        };
+        // Only the first runs of a process try the allocations that it makes once.
+        let count = sample_or_all(usize::MAX, 1);
+        let tried = (first..).take_while(fails).take(count).count();
+        std::process::exit(if tried == count { MORE } else { 0 });
     }
-    let mut aborted = vec![];
-    for (number, guest) in GUESTS.iter().enumerate() {
-        guest.start().and_then(|mut running| running.run()).unwrap();
-        for after in 0.. {
-            let place = format!("{number} {after}");
-            let output = rerun(&place).env("RUST_BACKTRACE", "0").output().unwrap();
+    let mut died = vec![];
+    for number in 0..GUESTS.len() {
+        let mut first = 0;
+        loop {
+            let mut child = rerun(&format!("{number} {first}"));
+            let output = child.env("RUST_BACKTRACE", "0").output().unwrap();
             match output.status.code() {
-                Some(10) => {}
-                Some(11) => break,
-                _ => aborted.push((place, String::from_utf8_lossy(&output.stderr).into_owned())),
+                Some(0) => break,
+                Some(MORE) => {
+                    first += 1;
+                    continue;
+                }
+                _ => {}
             }
-            assert!(aborted.len() < 10, "{aborted:#?}");
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            let last = stdout.lines().rev().find_map(|line| line.strip_prefix(NEXT));
+            let last = last.unwrap_or_else(|| panic!("{output:?}"));
+            first = last.parse::<usize>().unwrap() + 1;
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            died.push(format!("guest {number}, allocation {last}: {stderr}"));
+            assert!(died.len() < 10, "{died:#?}");
         }
     }
-    assert!(aborted.is_empty(), "{aborted:#?}");
+    assert!(died.is_empty(), "{died:#?}");
 }

@@ -1,5 +1,4 @@
-//! Fuel: what programs cost, that it is always the same, and what happens when it is
-//! used up.
+//! Fuel: the cost of programs, which is the same in every mode, and the end of fuel.
 
 use crate::common::endless::{ENDLESS, PROGRAMS};
 use crate::common::*;
@@ -11,21 +10,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
-/// An engine that counts.
+/// An engine that counts fuel.
 fn counting(mode: Mode) -> Engine {
     Engine::new(mode.config().consume_fuel(true)).unwrap()
 }
 
 const MUCH: u64 = 1 << 40;
 
-/// What a call costs.
+/// The fuel that a call consumes.
 fn cost(store: &mut Store<()>, call: impl FnOnce(&mut Store<()>)) -> u64 {
     store.set_fuel(MUCH).unwrap();
     call(store);
     MUCH - store.get_fuel().unwrap()
 }
 
-/// Polls a future until it is ready; returns how often it was polled too.
+/// Polls a future until it is ready. Also returns the number of polls.
 fn block_on<R>(future: impl Future<Output = R>) -> (R, u64) {
     let mut future = pin!(future);
     for polls in 1.. {
@@ -39,7 +38,7 @@ fn block_on<R>(future: impl Future<Output = R>) -> (R, u64) {
 
 #[test]
 fn every_instruction_costs_one_unit() {
-    // Each is named by its cost.
+    // Functions named after their cost.
     let text = "
       (memory 1) (table 100 funcref) (type $a (array (mut i8))) (tag $t)
       (type $f (func)) (type $k (cont $f)) (elem declare func $suspends)
@@ -106,7 +105,7 @@ fn every_instruction_costs_one_unit() {
     }
 }
 
-/// What cases of instructions that move much share.
+/// The module around instructions that move much data.
 const LONG: &str = r#"
     (memory 2) (data (i32.const 65536) "1111111111") (data $d
       "2222222222222222222222222222222222"
@@ -121,8 +120,8 @@ const LONG: &str = r#"
     (global $c (ref $funcs) (array.new_default $funcs (i32.const 100)))
     (global $new (mut anyref) (ref.null any))"#;
 
-/// Instructions that move much, how many units their length costs, and what is not zero after
-/// them.
+/// Instructions that move much data, the cost of their length, and an expression that is not zero
+/// afterwards.
 const MOVING: &[(u64, &str, &str)] = &[
     (16, "(memory.fill (i32.const 0) (i32.const 1) (i32.const 1024))", FIRST_BYTE),
     (1024, "(memory.fill (i32.const 0) (i32.const 1) (i32.const 65536))", FIRST_BYTE),
@@ -170,7 +169,7 @@ const FIRST_ELEMENT: &str = "(array.get_u $bytes (global.get $a) (i32.const 0))"
 const NEW: &str = "(i32.eqz (ref.is_null (global.get $new)))";
 
 #[test]
-fn what_moves_much_is_paid_before_it_runs() {
+fn instructions_that_move_much_are_paid_before_they_run() {
     for mode in [DEFAULT, NOT_OPTIMISED, SINGLE_PASS, COLLECT_AND_MOVE, CHECK, SNAPSHOTS, STOP] {
         let engine = counting(mode);
         for (units, run, after) in MOVING {
@@ -188,7 +187,7 @@ fn what_moves_much_is_paid_before_it_runs() {
             store.set_fuel(units - 1).unwrap();
             assert_eq!(code(run.call(&mut store, ())), TrapCode::OutOfFuel, "{what}");
             assert_eq!(after(&mut store), 0, "{what}: it has run");
-            // It runs when more is given, and has cost the same.
+            // The call continues with more fuel, and costs the same.
             let asked = Arc::new(AtomicU64::new(0));
             let counter = asked.clone();
             store
@@ -208,10 +207,10 @@ fn what_moves_much_is_paid_before_it_runs() {
     }
 }
 
-/// What a function knows of its stack between two switches is still true after it has let others
-/// run for fuel in between.
+/// What a function knows of its stack between two switches stays true when it yields for fuel in
+/// between.
 #[test]
-fn switches_around_what_waits_for_fuel_find_their_stack() {
+fn switches_around_a_wait_for_fuel_find_their_stack() {
     let text = "(module (memory 2) (type $f (func (result i32))) (type $k (cont $f)) (tag $t)
         (func $twice (param $n i32) (result i32)
           (suspend $t)
@@ -243,7 +242,7 @@ fn switches_around_what_waits_for_fuel_find_their_stack() {
 }
 
 #[test]
-fn what_is_not_valid_is_refused_before_it_is_counted() {
+fn invalid_modules_are_refused_before_they_are_counted() {
     let engine = counting(DEFAULT);
     for body in [
         "memory.fill",
@@ -284,7 +283,7 @@ fn whatever_runs_ends_when_its_fuel_is_used_up() {
         for (name, text) in ENDLESS {
             let (mut store, instance) = instantiate_in(&engine, &format!("(module {text})"));
             let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
-            // Nothing to begin with.
+            // Without fuel nothing runs.
             assert_eq!(code(run.call(&mut store, ())), TrapCode::OutOfFuel, "{name}");
             store.set_fuel(10_000).unwrap();
             let error = run.call(&mut store, ()).unwrap_err();
@@ -337,7 +336,7 @@ fn a_host_function_sees_the_fuel_and_can_add_some() {
 }
 
 #[test]
-fn an_interval_lets_others_run_at_the_same_places() {
+fn an_interval_yields_at_the_same_places() {
     for (name, export, text, steps) in PROGRAMS {
         let mut all = Vec::new();
         for mode in [DEFAULT, NOT_OPTIMISED, COLLECT_AND_MOVE] {
@@ -352,7 +351,7 @@ fn an_interval_lets_others_run_at_the_same_places() {
             assert_eq!(found.unwrap(), expected, "{name} {export}, {}", mode.name);
             assert_eq!(MUCH - store.get_fuel().unwrap(), needed, "{name} {export}, {}", mode.name);
             assert!(polls > 1 && polls <= needed / 100 + 1, "{name} {export}: {polls} of {needed}");
-            // A call that cannot wait goes on.
+            // A synchronous call continues.
             assert_eq!(func.call(&mut store, *steps).unwrap(), expected, "{name} {export}");
             all.push(polls);
         }
@@ -375,7 +374,7 @@ fn an_interval_ends_with_the_fuel() {
 }
 
 #[test]
-fn a_call_that_gets_more_fuel_goes_on_where_it_is() {
+fn a_call_that_gets_more_fuel_continues() {
     for (name, export, text, steps) in PROGRAMS {
         for mode in [DEFAULT, NOT_OPTIMISED, COLLECT_AND_MOVE, STOP] {
             let (mut store, instance) = instantiate_in(&counting(mode), text);
@@ -394,7 +393,7 @@ fn a_call_that_gets_more_fuel_goes_on_where_it_is() {
             let what = format!("{name} {export}, {}", mode.name);
             assert_eq!(func.call(&mut store, *steps).unwrap(), expected, "{what}");
             let (given, left) = (given.load(Ordering::Relaxed), store.get_fuel().unwrap());
-            // What is used after the last check point is not asked for.
+            // Fuel after the last safepoint is not requested.
             assert!(left < 7 && given - left <= needed, "{what}: {given}, {left} of {needed}");
             assert!(left == 0 || given - left == needed, "{what}: {given}, {left} of {needed}");
             assert!(given + 100 >= needed, "{what}: {given} of {needed}");
@@ -403,7 +402,7 @@ fn a_call_that_gets_more_fuel_goes_on_where_it_is() {
 }
 
 #[test]
-fn a_call_that_yields_for_more_fuel_lets_others_run() {
+fn a_call_that_yields_for_fuel_lets_other_calls_run() {
     let (mut store, instance) = instantiate_in(&counting(DEFAULT), ENDLESS[0].1);
     let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
     let mut portions = 10;
@@ -415,7 +414,7 @@ fn a_call_that_yields_for_more_fuel_lets_others_run() {
         .unwrap();
     let (ended, polls) = block_on(run.call_async(&mut store, ()));
     assert_eq!((code(ended), polls), (TrapCode::OutOfFuel, 10));
-    // One that cannot wait goes on.
+    // A synchronous call continues.
     let mut portions = 10;
     store
         .on_out_of_fuel(move |_| {

@@ -1,5 +1,6 @@
-//! Calls that are interrupted: by a handle, by a deadline, and to let others run; in
-//! loops, recursion, switches of every design and long instructions.
+//! Interrupted calls: by a handle, by a deadline and by time slices.
+//!
+//! In loops, recursion, switches of every design and long instructions.
 
 use crate::common::endless::{ENDLESS, PROGRAMS};
 use crate::common::*;
@@ -20,7 +21,7 @@ const MODES: [Mode; 5] = [DEFAULT, MOVE, COLLECT, COLLECT_AND_MOVE, CHECK];
 
 const TWO: &str = "(func (export \"two\") (result i32) (i32.const 2))";
 
-/// An instance of a function that never returns, beside one that does.
+/// An instance with a function that never returns and one that does.
 fn endless(engine: &Engine, text: &str) -> (Store<()>, TypedFunc<(), ()>, TypedFunc<(), i32>) {
     let (mut store, instance) = instantiate_in(engine, &format!("(module {text} {TWO})"));
     let run = instance.get_typed_func(&mut store, "run").unwrap();
@@ -29,7 +30,7 @@ fn endless(engine: &Engine, text: &str) -> (Store<()>, TypedFunc<(), ()>, TypedF
 }
 
 #[test]
-fn a_deadline_ends_whatever_runs_and_the_store_can_be_used_again() {
+fn a_deadline_ends_any_call_and_the_store_stays_usable() {
     for mode in [DEFAULT, COLLECT_AND_MOVE] {
         let engine = interruptible(mode);
         for (name, text) in ENDLESS {
@@ -45,7 +46,7 @@ fn a_deadline_ends_whatever_runs_and_the_store_can_be_used_again() {
 }
 
 #[test]
-fn a_handle_ends_whatever_runs_once() {
+fn a_handle_ends_any_call_once() {
     let engine = interruptible(DEFAULT);
     for (name, text) in ENDLESS {
         let (mut store, run, two) = endless(&engine, text);
@@ -81,14 +82,14 @@ fn a_deadline_that_has_passed_ends_every_call_until_it_is_taken_back() {
     }
     store.set_timeout(Duration::from_secs(1000)).unwrap();
     run.call(&mut store, ()).unwrap();
-    // Too late to be told.
+    // A deadline beyond all clocks.
     store.set_timeout(Duration::MAX).unwrap();
     run.call(&mut store, ()).unwrap();
 }
 
-/// A function is interrupted by the host, then calls others, which note that they ran.
+/// The host interrupts a function, which then calls others. They record that they ran.
 #[test]
-fn functions_that_do_little_do_not_look_and_all_others_do() {
+fn leaf_functions_do_not_poll_and_all_others_do() {
     let engine = interruptible(DEFAULT);
     let long = "(nop)".repeat(600);
     let circle = "(if (global.get $never) (then (call $g)))";
@@ -123,8 +124,8 @@ fn functions_that_do_little_do_not_look_and_all_others_do() {
     }
 }
 
-/// A long line of calls of functions that do not look themselves, in branches of which most are
-/// not taken; what is called first asks for an interruption.
+/// A long sequence of calls of leaf functions, which do not poll, mostly in branches that are not
+/// taken. The first callee requests an interruption.
 #[test]
 fn a_line_of_calls_of_functions_that_do_little_is_interrupted_soon() {
     let count = "(global.set $n (i32.add (global.get $n) (i32.const 1)))";
@@ -197,7 +198,7 @@ fn calls_within_each_other_all_end_even_if_a_host_function_ignores_it() {
     let handle = store.interrupt_handle().unwrap();
     handle.interrupt();
     let outer = instance.get_typed_func::<(), ()>(&mut store, "outer").unwrap();
-    // The first is ended when it begins.
+    // The first call ends at its beginning.
     assert_eq!(code(outer.call(&mut store, ())), TrapCode::Interrupt);
     assert_eq!(ends.load(Ordering::Relaxed), 0);
     let other = std::thread::spawn(move || {
@@ -233,10 +234,10 @@ fn a_host_function_that_polls_ends_between_two_pieces_of_its_work() {
         assert_eq!(trap(&error).code(), TrapCode::Interrupt);
         assert_eq!(trap(&error).backtrace().frames().len(), 1);
         assert_eq!(pieces.load(Ordering::Relaxed), 4);
-        // That was it: the next call does all of its work.
+        // The interruption is over: the next call does all of its work.
         run.call(&mut store, ()).unwrap();
         assert_eq!(pieces.load(Ordering::Relaxed), 14);
-        // Nor is a host that is not called by WebAssembly refused anything, unless it is time.
+        // The check also passes outside of calls, before the deadline.
         store.as_context().check_interruption().unwrap();
         store.set_deadline(Some(Instant::now())).unwrap();
         while store.as_context().check_interruption().is_ok() {
@@ -258,11 +259,10 @@ fn no_handler_catches_an_interruption() {
     assert_eq!(trap(&error).backtrace().frames().len(), 1);
 }
 
-/// Where a function looks whether it is to stop before its first instruction, its line is that
-/// where it begins.
+/// A function that stops at its entry has the line where it begins.
 #[test]
 fn a_function_that_is_interrupted_at_its_beginning_has_a_line() {
-    // Behind the first line, with which the module begins.
+    // The module begins on the second line.
     let text = "\n\
         (func $a (export \"run\")\n\
           (return_call $b))\n\
@@ -277,8 +277,7 @@ fn a_function_that_is_interrupted_at_its_beginning_has_a_line() {
     assert_eq!(frame.function_offset(), Some(0));
 }
 
-/// Instructions that take long are done in pieces. The functions are so short that they
-/// do not look when they begin.
+/// Long instructions are done in pieces. The functions are too short to poll at their entry.
 #[test]
 fn long_instructions_end_after_a_piece() {
     let text = "(module
@@ -340,8 +339,8 @@ impl Wake for Woken {
     }
 }
 
-/// Polls a future until it is ready, but only when it has woken its task; returns how
-/// often it was polled too.
+/// Polls a future until it is ready, but only when it has woken its task. Also returns the number
+/// of polls.
 fn block_on<R>(future: impl Future<Output = R>) -> (R, usize) {
     let mut future = pin!(future);
     let woken = Arc::new(Woken::default());
@@ -356,7 +355,7 @@ fn block_on<R>(future: impl Future<Output = R>) -> (R, usize) {
 }
 
 #[test]
-fn a_call_that_lets_others_run_everywhere_has_the_same_results() {
+fn a_call_that_yields_everywhere_has_the_same_results() {
     for (name, export, text, steps) in PROGRAMS {
         let (mut store, instance) = instantiate(text);
         let func = instance.get_typed_func::<i64, i64>(&mut store, export).unwrap();
@@ -375,7 +374,7 @@ fn a_call_that_lets_others_run_everywhere_has_the_same_results() {
 }
 
 #[test]
-fn a_time_slice_lets_others_run_and_comes_again() {
+fn a_time_slice_lets_other_calls_run_and_repeats() {
     let (mut store, run, two) = endless(&interruptible(DEFAULT), ENDLESS[0].1);
     store.set_time_slice(Some(Duration::from_millis(2))).unwrap();
     let mut polls = 0;
@@ -392,7 +391,7 @@ fn a_time_slice_lets_others_run_and_comes_again() {
     // The call was dropped.
     assert_eq!(store.pending_calls(), 0);
     assert_eq!(two.call(&mut store, ()).unwrap(), 2);
-    // One that cannot wait goes on until something ends it.
+    // A synchronous call continues until something ends it.
     store.set_timeout(Duration::from_millis(20)).unwrap();
     assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt);
 }
@@ -429,7 +428,7 @@ fn concurrent_calls_take_turns() {
                 order.lock().unwrap().push(n);
                 sum
             };
-            // The longer one begins first.
+            // The longer call begins first.
             let (mut long, mut short) = (pin!(call(300)), pin!(call(20)));
             let (mut first, mut second) = (None, None);
             std::future::poll_fn(|context| {
@@ -462,9 +461,9 @@ fn concurrent_calls_take_turns() {
     }
 }
 
-/// Gibibytes would take a second: a call lets others run after each mebibyte.
+/// Gibibytes would take a second, so a call yields after each mebibyte.
 #[test]
-fn filling_and_copying_much_lets_others_run_in_between() {
+fn long_fills_and_copies_yield() {
     let text = "(memory 128) (memory $other 128)
         (func (export \"run\") (param $to i64) (result i64)
           (memory.fill (i32.const 1) (i32.const 7) (i32.const 3200000))
@@ -486,7 +485,7 @@ fn filling_and_copying_much_lets_others_run_in_between() {
             let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
             let (found, polls) = block_on(run.call_async(&mut store, to));
             assert_eq!(found.unwrap(), expected, "to {to}, {}", mode.name);
-            // The beginning, and each piece.
+            // The first poll, and one for each piece.
             assert_eq!(polls, 1 + 1 + 4 + 2 + 4 + 4, "to {to}");
         }
     }
@@ -550,7 +549,7 @@ fn block_on_any<R>(future: impl Future<Output = R>) -> R {
 
 #[test]
 fn every_register_is_as_before() {
-    // More values than there are registers, of every kind.
+    // More values of each kind than there are registers.
     let ints: Vec<String> = (0..12).map(|i| format!("(local $i{i} i64)")).collect();
     let floats: Vec<String> = (0..14).map(|i| format!("(local $f{i} f64)")).collect();
     let vectors: Vec<String> = (0..14).map(|i| format!("(local $v{i} v128)")).collect();
@@ -596,7 +595,7 @@ fn every_register_is_as_before() {
     }
 }
 
-/// Polls a future when it is woken, and not before. Fails if that takes very long.
+/// Polls a future only when it is woken. Fails after a long wait.
 fn block_until_woken<R>(future: impl Future<Output = R>) -> R {
     struct Unpark(std::thread::Thread);
     impl Wake for Unpark {
@@ -615,7 +614,7 @@ fn block_until_woken<R>(future: impl Future<Output = R>) -> R {
     }
 }
 
-/// Counts how often it was dropped.
+/// Counts its drops.
 struct Dropped(Arc<AtomicUsize>);
 
 impl Drop for Dropped {
@@ -624,12 +623,12 @@ impl Drop for Dropped {
     }
 }
 
-/// A function `run` that waits for ever on a continuation.
+/// A function `run` that waits forever on a continuation.
 struct WaitsForEver {
     store: Store<()>,
     run: TypedFunc<(), ()>,
     two: TypedFunc<(), i32>,
-    /// How many of the futures that it waits for were dropped.
+    /// How many of its futures were dropped.
     dropped: Arc<AtomicUsize>,
 }
 

@@ -1,4 +1,4 @@
-//! What the limiter of a store refuses, and what happens then.
+//! Refusals of a store's limiter, and their effects.
 
 use crate::common::*;
 use ropewalk::*;
@@ -47,7 +47,7 @@ fn memories_grow_up_to_their_limits() {
 }
 
 #[test]
-fn what_cannot_grow_can_be_an_error() {
+fn refused_growth_can_be_an_error() {
     let limits = limits().memory_size(PAGE).table_elements(2).trap_on_grow_failure(true);
     let (mut store, instance) = limited(limits, GROW);
     let instance = instance.unwrap();
@@ -77,7 +77,7 @@ fn a_module_that_needs_more_is_not_instantiated_and_leaves_nothing() {
         let (mut store, instance) = limited(limits.clone(), GROW);
         let expected = format!("the limiter of the store refuses {what}");
         assert_eq!(instance.unwrap_err().to_string(), expected);
-        // Nothing of it counts.
+        // Nothing of the refused module counts.
         let small = Module::new(store.engine(), "(memory 1)").unwrap();
         Instance::new(&mut store, &small, &[]).unwrap();
     };
@@ -118,8 +118,7 @@ fn stacks_are_limited_by_number() {
     assert!(store.stack_statistics().live <= 41);
 }
 
-/// Those that wait for others count with what they begin with, those that can be parked
-/// with their frames.
+/// A stack that waits for another counts with its initial size, a parked stack with its frames.
 #[test]
 fn stacks_are_limited_by_bytes() {
     let (mut store, instance) = limited(limits().stack_bytes(1 << 20), STACKS);
@@ -132,7 +131,7 @@ fn stacks_are_limited_by_bytes() {
     assert_eq!(code(number(&mut store, instance, "make", &[100_000])), TrapCode::TooManyStacks);
 }
 
-/// A stack may grow, also one of a call from the host, to as much as all may have.
+/// A stack may grow to the limit of all stacks, also the root of a call.
 #[test]
 fn what_stacks_grow_by_is_limited() {
     let (mut store, instance) = limited(limits().stack_bytes(2 << 20), STACKS);
@@ -185,7 +184,7 @@ fn references_that_the_host_owns_are_limited() {
     assert!(error.is::<Refused>());
     let expected = "the limiter of the store refuses 4 references that the host owns";
     assert_eq!(error.to_string(), expected);
-    // A clone is the same reference, and what is dropped makes room.
+    // A clone is the same reference, and a dropped one makes room.
     let clone = owned[0].clone();
     assert!(own(&mut store).is_err());
     owned.pop();
@@ -195,7 +194,7 @@ fn references_that_the_host_owns_are_limited() {
     own(&mut store).unwrap();
 }
 
-/// Says what it was asked, and refuses by an error.
+/// Records its questions, and refuses with an error.
 #[derive(Clone, Default)]
 struct Strict(Arc<Mutex<Vec<String>>>);
 
@@ -258,7 +257,7 @@ fn a_limiter_of_ones_own_is_asked_about_everything_and_its_error_ends_the_call()
     assert_eq!(asked, expected.join(", "));
 }
 
-/// What an embedder is told when stacks grow, and that it may panic.
+/// The limiter's questions when stacks grow, and its panics.
 #[test]
 fn a_limiter_is_asked_when_a_stack_grows() {
     struct Watching(Arc<Mutex<Vec<[usize; 3]>>>);

@@ -1,5 +1,4 @@
-//! Limits: stacks, memories, tables, modules. Each is an error, and the store
-//! goes on.
+//! Maximums of stacks, memories, tables and modules. Each is an error, and the store stays usable.
 
 use crate::common::*;
 use ropewalk::*;
@@ -35,7 +34,7 @@ fn a_stack_holds_as_much_as_it_was_configured_to() {
     assert!((9 * small..11 * small).contains(&large), "{small} {large}");
 }
 
-/// A function with so many live values that its frame has many pages.
+/// A function with many live values, whose frame has many pages.
 fn huge_frame(values: usize) -> String {
     let mut text = String::from("(module (memory 1) (func $huge (export \"huge\") (param i32)");
     for i in 0..values {
@@ -90,14 +89,14 @@ fn memories_that_cannot_be_had_are_an_error() {
         Err(error) => error,
     };
     assert!(error.to_string().contains("table"), "{error}");
-    // The store is as good as before.
+    // The store is still usable.
     let module = Module::new(&engine, "(module (memory 1) (func (export \"f\")))").unwrap();
     let instance = Instance::new(&mut store, &module, &[]).unwrap();
     call(&mut store, instance, "f", &[]).unwrap();
 }
 
 #[test]
-fn growing_beyond_what_can_be_had_answers_minus_one() {
+fn growth_beyond_the_limit_returns_minus_one() {
     let text = r#"(module
         (memory $m 1) (memory $n i64 1)
         (table $t 1 funcref)
@@ -131,7 +130,7 @@ fn a_64_bit_memory_keeps_its_contents_when_it_moves() {
     let engine = Engine::new(Config::new().max_total_memory(4 << 30)).unwrap();
     let (mut store, instance) = instantiate_in(&engine, text);
     call(&mut store, instance, "store", &[Val::I64(8), Val::I64(42)]).unwrap();
-    // More than the room that is reserved at first.
+    // More than the initial reservation.
     let pages = (3 << 30) / 65536;
     assert_eq!(call(&mut store, instance, "grow", &[Val::I64(pages)]).unwrap()[0].i64(), Some(1));
     let last = (pages + 1) * 65536 - 8;
@@ -176,7 +175,7 @@ fn stores_and_their_values_can_be_sent_between_threads() {
 }
 
 #[test]
-fn a_memory_is_zero_whatever_was_in_the_one_before() {
+fn a_new_memory_is_zero_after_any_previous_one() {
     let engine = Engine::default();
     let small = "(module (memory (export \"m\") 1) (data (i32.const 100) \"secret\"))";
     let large = "(module (memory (export \"m\") 2))";
@@ -213,8 +212,8 @@ fn a_smaller_memory_in_the_place_of_a_larger_one_still_traps_at_its_end() {
     }
 }
 
-/// `hold n` suspends a continuation at a depth, which expects numbers; `bind` binds
-/// all but the last; `all` resumes it with all of them, `last` with that one.
+/// `hold n` suspends a continuation at this depth, which expects numbers. `bind` binds all but the
+/// last, `all` resumes with all of them, `last` with the last.
 fn binds(count: usize) -> String {
     let params = "i64 ".repeat(count);
     let numbers = |range: std::ops::Range<usize>| -> String {

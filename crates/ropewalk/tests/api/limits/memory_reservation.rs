@@ -31,13 +31,13 @@ fn accesses() -> String {
     )
 }
 
-/// What a call comes to: its result, or its trap.
+/// The result of a call, or its trap.
 fn outcome(result: Result<i32>) -> Result<i32, TrapCode> {
     result.map_err(|error| error.downcast_ref::<Trap>().unwrap().code())
 }
 
 #[test]
-fn accesses_are_the_same_whatever_is_reserved() {
+fn accesses_are_the_same_with_any_reservation() {
     let text = accesses();
     let indices = [0, 1, 65_524, 65_528, 65_529, 65_532, 65_535, 65_536, 131_064, i32::MAX, -8, -1];
     let all = RESERVATIONS.map(|reservation| {
@@ -91,7 +91,7 @@ fn a_memory_that_moves_is_the_same_memory_for_all() {
 #[test]
 fn more_memories_fit_into_little_address_space() {
     alone(|| {
-        // The second cannot be compiled again.
+        // The second module cannot be compiled again.
         let modules = [0, 4 << 30].map(|reservation| {
             let engine = engine_with(reservation);
             match reservation {

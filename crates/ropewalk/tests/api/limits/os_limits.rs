@@ -23,7 +23,7 @@ fn a_memory_that_cannot_grow_is_where_it_was() {
         let get = instance.get_typed_func::<i64, i64>(&mut store, "get").unwrap();
         set.call(&mut store, (8, 7)).unwrap();
         limit_memory(256 << 20);
-        // So much that it has to move, and more than there is.
+        // The memory has to move, and there is not enough room.
         assert_eq!(grow.call(&mut store, 3 << 14).unwrap(), -1);
         assert_eq!(get.call(&mut store, 8).unwrap(), 7);
         set.call(&mut store, (16, 9)).unwrap();
@@ -103,7 +103,7 @@ fn a_trap_is_reported_with_fewer_stacks_where_there_is_no_memory_for_a_list_of_a
 
 const PAGE: usize = 4096;
 
-/// A new mapping, unless there is no room for it.
+/// A new mapping, if there is room.
 fn map(len: usize, protection: i32) -> Option<*mut libc::c_void> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping touches no memory that exists.
@@ -111,11 +111,11 @@ fn map(len: usize, protection: i32) -> Option<*mut libc::c_void> {
     (base != libc::MAP_FAILED).then_some(base)
 }
 
-/// Takes all mappings that the process may have.
+/// Uses up the mappings of the process.
 fn take_mappings() {
     let base = map(PAGE << 20, libc::PROT_NONE).unwrap();
     for page in (0..1 << 20).step_by(2) {
-        // SAFETY: the pages are ours. One that differs from those beside it is a mapping.
+        // SAFETY: the pages are ours. Each page with another protection is a mapping.
         unsafe {
             let place = base.wrapping_byte_add(page * PAGE);
             if libc::mprotect(place, PAGE, libc::PROT_READ) != 0 {
@@ -136,7 +136,7 @@ fn deep_and_memory() -> (Store<()>, Instance, Module) {
             (else (i32.add (i32.const 1) (call $down (i32.sub (local.get 0) (i32.const 1))))))))"#;
     let (mut store, instance) = instantiate_in(&engine, deep);
     assert_eq!(number(&mut store, instance, "down", &[1000]).unwrap(), 1000);
-    // It cannot be compiled again to need less.
+    // The module cannot be compiled again to need less.
     let module = without_binary(&engine, "(module (memory 1))");
     (store, instance, module)
 }

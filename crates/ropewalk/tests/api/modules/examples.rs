@@ -1,4 +1,4 @@
-//! The examples say what they should.
+//! The output of the examples.
 #![allow(clippy::duplicate_mod, reason = "both examples have the same server")]
 
 use crate::common::*;
@@ -15,7 +15,7 @@ mod fiber_async;
 #[path = "../../../examples/plugins.rs"]
 mod plugins;
 
-/// Runs an example, which has a minute.
+/// Runs an example for at most a minute.
 fn lines(run: impl Future<Output = Result<Vec<String>>>) -> Vec<String> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().unwrap();

@@ -1,4 +1,4 @@
-//! A file that the cache has seen before is not read again, unless it may have been changed.
+//! The cache does not read a known file again, unless it may have changed.
 
 use ropewalk::*;
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Longer than it takes for a file to be settled.
+/// Longer than a file takes to be settled.
 const SETTLED: Duration = Duration::from_millis(3_200);
 
 struct Place {
@@ -48,7 +48,8 @@ impl Place {
         run(&Module::from_file(&self.engine, path).unwrap())
     }
 
-    /// Looks for a file; returns how many bytes were read, and what its module returns.
+    /// Looks up a file in the cache. Returns the number of bytes read, and the result of its
+    /// module.
     fn find(&self, path: &Path) -> (usize, Option<i32>) {
         let before = bytes_read();
         let found = Module::from_cache(&self.engine, path);
@@ -86,7 +87,7 @@ fn a_settled_file_is_read_once() {
     let path = place.file("a.wasm");
     fs::write(&path, module(1_001)).unwrap();
     assert_eq!(place.run(&path), 1_001);
-    // It could still be changed without showing it.
+    // The file could still change unnoticed.
     assert_eq!(place.notes().len(), 0);
     assert!(matches!(place.find(&path), (400_000.., Some(1_001))));
     std::thread::sleep(SETTLED);
@@ -102,7 +103,7 @@ fn a_settled_file_is_read_once() {
     let engine = Engine::new(Config::new().cache(cache).opt_level(OptLevel::None)).unwrap();
     let other = Place { folder: place.folder.clone(), engine };
     assert!(matches!(other.find(&path), (400_000.., None)));
-    // A note that is damaged, or lost, is made anew.
+    // A damaged or missing note is written again.
     let bytes = fs::read(note).unwrap();
     for damaged in [&b""[..], &bytes[..20], &[0x55; 64], &[bytes.clone(), vec![0]].concat()] {
         fs::write(note, damaged).unwrap();
@@ -112,7 +113,7 @@ fn a_settled_file_is_read_once() {
     fs::remove_file(note).unwrap();
     assert!(matches!(place.find(&path), (400_000.., Some(1_001))));
     assert!(matches!(place.find(&path), (..10_000, Some(1_001))));
-    // What was compiled may be gone.
+    // The compiled file may be gone.
     for entry in fs::read_dir(place.folder.join("cache")).unwrap() {
         let _ = fs::remove_file(entry.unwrap().path());
     }
@@ -141,7 +142,7 @@ fn a_changed_file_is_read_though_its_length_and_its_time_are_the_same() {
     // Another file in its place.
     fs::rename(&other, &path).unwrap();
     assert_eq!(place.run(&path), 2_003);
-    // The notes of files are not those of others.
+    // Each file has notes of its own.
     let notes = place.notes();
     let contents: Vec<_> = notes.iter().map(|note| fs::read(note).unwrap()).collect();
     fs::write(&notes[0], &contents[1]).unwrap();
@@ -150,7 +151,7 @@ fn a_changed_file_is_read_though_its_length_and_its_time_are_the_same() {
 }
 
 #[test]
-fn notes_that_cannot_be_written_are_done_without() {
+fn the_cache_works_without_notes_that_cannot_be_written() {
     let place = Place::new("seen-nowhere");
     let path = place.file("a.wasm");
     fs::write(&path, module(3_001)).unwrap();

@@ -1,5 +1,5 @@
-//! Modules that ask for too much, or are not modules: each is an error or a
-//! trap, and the store and the process go on.
+//! Modules that ask for too much, and bytes that are no modules: an error or a trap, and the store
+//! and the process continue.
 
 use crate::common::*;
 use ropewalk::*;
@@ -64,7 +64,7 @@ const GREEDY: &str = r#"(module
       (array.len (array.new $bytes (i32.const 1) (i32.const 1_000_000)))))"#;
 
 #[test]
-fn a_heap_that_is_full_is_a_trap_and_the_store_goes_on() {
+fn a_full_heap_is_a_trap_and_the_store_stays_usable() {
     for (mode, bytes) in [(DEFAULT, 16 * MIB), (MOVE, MIB)] {
         let engine = Engine::new(mode.config().max_heap(bytes)).unwrap();
         let (mut store, instance) = instantiate_in(&engine, GREEDY);
@@ -105,8 +105,7 @@ fn a_heap_may_be_as_small_as_nothing() {
         (type $s (struct (field i64)))
         (global $kept (mut (ref null $s)) (ref.null $s))
         (func (export "new") (global.set $kept (struct.new $s (i64.const 1)))))"#;
-    // An object has sixteen bytes, and while a second one is made the first one
-    // is still there.
+    // An object has sixteen bytes. The first is still alive while the second is made.
     for (bytes, fits) in [(0, 0), (1, 0), (15, 0), (16, 1), (31, 1), (32, usize::MAX)] {
         let (mut store, instance) = instantiate_in(&small_heap(bytes), text);
         for round in 0..10 {
@@ -255,7 +254,7 @@ fn sizes_of_segments_do_not_wrap() {
                 (local.get 0) (local.get 1))))"#
         );
         let (mut store, instance) = instantiate_in(&small_heap(16 * MIB), &text);
-        // As many elements as wrap to few bytes in 32 bits.
+        // A number of elements whose size wraps to few bytes in 32 bits.
         let wraps = (1u64 << 32) / size;
         for (from, len) in [(0, wraps), (0, wraps + 1), (16, wraps - 1), (u64::from(u32::MAX), 1)] {
             let arguments = [from, len].map(|value| Val::I32(value as u32 as i32));
@@ -322,7 +321,7 @@ fn an_array_may_be_made_of_thousands_of_operands() {
             assert!(right, "element {i} of {element}");
         }
     }
-    // Where nothing is reached, there may be any number of them.
+    // Unreachable code may have any number of them.
     let text = r#"(module (type $a (array i32))
         (func (export "f") (result (ref $a)) unreachable array.new_fixed $a 0xffff_ffff))"#;
     let (mut store, instance) = instantiate(text);
@@ -350,7 +349,7 @@ fn fields_may_be_far_away_from_their_beginning() {
             "" => operand.to_string(),
             operator => format!("({operator} {operand})"),
         };
-        // The last ones of the limit, and those around the first page.
+        // The fields at the limit, and around the end of the first page.
         let edge = 4096 / size - 8 / size;
         let indices = [0, 1, edge - 2, edge - 1, edge, edge + 1, edge + 2, 9_998, 9_999];
         let mut text = format!("(module (type $s {})", struct_of(10_000, ty));
@@ -417,7 +416,7 @@ fn many_types(one_group: bool) -> String {
     let mut text = String::from("(module ");
     text += if one_group { "(rec " } else { "" };
     for i in 0..count {
-        // In groups of their own, types can refer only to earlier ones.
+        // In groups of their own, types can only refer to earlier types.
         let other = match one_group {
             true => (i + 1) % count,
             false => i.max(1) - 1,
@@ -450,7 +449,7 @@ fn ten_thousand_types_are_no_trouble() {
         let text = many_types(one_group);
         let engine = Engine::default();
         let mut store = Store::new(&engine, ());
-        // The types of both modules are the same.
+        // Both modules have the same types.
         let [one, other] = [(); 2].map(|()| {
             let module = Module::new(&engine, &text).unwrap();
             Instance::new(&mut store, &module, &[]).unwrap()
@@ -528,7 +527,7 @@ fn blocks_nest_thousands_deep() {
 
 #[test]
 fn calls_in_hundreds_of_try_tables_find_the_right_one() {
-    // The handler with number n is for tag n; a call stands in each of them.
+    // Handler n is for tag n. Each handler has a call.
     let count = 200;
     let mut text = String::from("(module (type $t (func (param i32)))");
     for i in 0..count {
@@ -658,7 +657,7 @@ fn throwing_through_the_host_without_end_is_exhaustion() {
 
 // ---- binaries that are not modules
 
-/// An unsigned number as binaries write it.
+/// An unsigned LEB128 number.
 fn leb(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -693,7 +692,7 @@ fn absurd_counts_are_refused_at_once() {
     };
     for count in counts {
         let counted = |before: &[u8], after: &[u8]| [before, &leb(count), after].concat();
-        // So many items in a section, with a few bytes or none.
+        // A section that claims this many items, with few bytes or none.
         for id in 1..=13 {
             refused("items", &[(id, counted(&[], &[]))]);
             refused("items", &[function.clone(), (id, counted(&[], &[0x60, 0, 0, 0, 0, 0, 0]))]);
@@ -728,8 +727,7 @@ fn absurd_counts_are_refused_at_once() {
     }
 }
 
-/// A module with something of everything in 3.0. It has no loops, so that
-/// whatever becomes of it comes to an end.
+/// A module with all kinds of items of 3.0. It has no loops, so that its mutations end.
 const EVERYTHING: &str = r#"(module
     (rec
       (type $a (sub (struct (field (mut i32)) (field (mut (ref null $b))))))
@@ -793,8 +791,8 @@ const EVERYTHING: &str = r#"(module
       (select (i32.const 1) (i32.const 2) (ref.is_null (local.get 0)))
       (i32.add)))"#;
 
-/// Compiles whatever it is; if it is a module, instantiates it and calls its
-/// functions. Answers whether it is one.
+/// Compiles bytes. If they are a module, instantiates it and calls its functions. Returns whether
+/// they are a module.
 fn survives(engine: &Engine, bytes: &[u8]) -> bool {
     let Ok(module) = Module::from_binary(engine, bytes) else { return false };
     if has_loop(bytes) {
@@ -821,7 +819,7 @@ fn call_with_defaults(store: &mut Store<()>, func: Func) {
     let _ = func.call(store, &arguments, &mut results);
 }
 
-/// Whether a module has a loop, which may have no end.
+/// Whether a module has a loop, which may be endless.
 fn has_loop(bytes: &[u8]) -> bool {
     use wasmparser::{Operator, Parser, Payload};
     let payloads = Parser::new(0).parse_all(bytes).map(|payload| payload.expect("it is valid"));
@@ -834,8 +832,7 @@ fn has_loop(bytes: &[u8]) -> bool {
     })
 }
 
-/// Engines on which anything that is not a loop comes to an end soon: without
-/// tail calls, and with little memory.
+/// Engines on which all code without loops ends soon: without tail calls, and with little memory.
 fn limited(collecting: bool) -> Engine {
     Engine::new(
         Config::new()
@@ -860,7 +857,7 @@ fn a_module_with_any_byte_changed_never_crashes() {
     assert!(survives(&engines[0], &original) && survives(&engines[1], &original));
     let mut valid = 0;
     for at in 8..original.len() {
-        // Each bit once in two bytes, and all of them.
+        // Each bit once in two bytes, and all bits.
         let bits = if at % 2 == 0 { [1, 4, 16, 64, 0xff] } else { [2, 8, 32, 128, 3] };
         for (i, change) in bits.into_iter().enumerate() {
             let mut bytes = original.clone();

@@ -1,4 +1,4 @@
-//! Code of a compiled module in a file is checked when it is executed first.
+//! The code of a compiled file is checked at its first execution.
 
 use ropewalk::*;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 const COUNT: u64 = 1200;
 
-/// A folder of a test's own.
+/// A new folder for a test.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -54,13 +54,13 @@ fn large() -> String {
     text
 }
 
-/// It, compiled.
+/// The large module, compiled.
 fn compiled() -> &'static [u8] {
     static COMPILED: OnceLock<Vec<u8>> = OnceLock::new();
     COMPILED.get_or_init(|| Engine::default().precompile_module(large().as_bytes()).unwrap())
 }
 
-/// It with a bit of a function changed.
+/// The compiled module with a changed bit in a function.
 fn damaged(function: u64) -> Vec<u8> {
     let mut bytes = compiled().to_vec();
     let at = bytes.windows(8).position(|bytes| bytes == marker(function).to_le_bytes()).unwrap();
@@ -69,7 +69,7 @@ fn damaged(function: u64) -> Vec<u8> {
 }
 
 fn map(path: &Path) -> Module {
-    // SAFETY: the file is what was just made, or damaged in code, which is found.
+    // SAFETY: the engine just made the file, or it has damaged code, which is found.
     unsafe { Module::deserialize_file(&Engine::default(), path).unwrap() }
 }
 
@@ -84,7 +84,7 @@ fn call(store: &mut Store<()>, instance: Instance, function: u64, argument: i64)
     instance.get_typed_func::<i64, i64>(&mut *store, &name)?.call(store, argument)
 }
 
-/// Code was damaged: nothing else is said of where it was.
+/// Fails unless the error is damaged code. It has no backtrace.
 #[track_caller]
 fn is_damaged(error: &Error) {
     let trap = error.downcast_ref::<Trap>().unwrap();
@@ -92,7 +92,7 @@ fn is_damaged(error: &Error) {
     assert!(trap.backtrace().frames().is_empty());
 }
 
-/// Nothing runs in a store any more.
+/// Fails unless the store is unusable.
 #[track_caller]
 fn is_unusable(store: &mut Store<()>, instance: Instance) {
     let error = call(store, instance, 0, 1).unwrap_err().to_string();
@@ -101,11 +101,11 @@ fn is_unusable(store: &mut Store<()>, instance: Instance) {
 }
 
 #[test]
-fn all_code_does_what_it_does_when_it_is_checked_at_once() {
+fn lazily_checked_code_gives_the_same_results() {
     let path = folder("whole-code").join("large.cwasm");
     fs::write(&path, compiled()).unwrap();
     let mapped = map(&path);
-    // SAFETY: the bytes are what was just made.
+    // SAFETY: the engine just made the bytes.
     let copied = unsafe { Module::deserialize(&Engine::default(), compiled()).unwrap() };
     let (mut store, instance_of_file) = instance(&mapped);
     let (mut other, copy) = instance(&copied);
@@ -135,18 +135,18 @@ fn damaged_code_is_not_executed() {
         "wasm trap: compiled code is damaged: the code of the module \"large\" is not what was \
          written to its file; compile it again. This store cannot be used any more"
     );
-    // Other stores go on, until they execute it too.
+    // Other stores continue until they execute the code too.
     is_unusable(&mut store, instance);
     let (mut store, other) = self::instance(&module);
     call(&mut store, other, 0, 1).unwrap();
     let through = other.get_typed_func::<(i32, i64), i64>(&mut store, "call").unwrap();
     is_damaged(&through.call(&mut store, (900, 1)).unwrap_err());
     is_unusable(&mut store, other);
-    // Whoever wants to know sooner can.
+    // `check` finds the damage earlier.
     let error = module.check().unwrap_err().to_string();
     assert_eq!(error, "it is damaged: its code is not what was written");
     assert!(module.serialize().is_err());
-    // SAFETY: they are refused.
+    // SAFETY: the engine refuses the bytes.
     assert!(unsafe { Module::deserialize(module.engine(), &bytes) }.is_err());
 }
 
@@ -160,7 +160,7 @@ fn damage_where_nothing_is_executed_does_no_harm() {
 }
 
 #[test]
-fn damaged_code_ends_what_runs_in_a_continuation() {
+fn damaged_code_ends_a_call_in_a_continuation() {
     let ty = "(type $f (func (param i64) (result i64)))";
     let continued = "(type $c (cont $f)) (func (export \"continued\") (param i64) (result i64)
         (resume $c (local.get 0) (cont.new $c (ref.func $f900))))";
@@ -176,7 +176,7 @@ fn damaged_code_ends_what_runs_in_a_continuation() {
     is_unusable(&mut store, instance);
 }
 
-/// A task that is suspended and resumed in code that has little else, so that pieces end in the
+/// A task that is suspended and resumed in code with little else, so that checked pieces end in the
 /// middle of a switch.
 fn switches(count: u64) -> String {
     let mut text = String::from(
@@ -211,14 +211,14 @@ fn damage_in_the_middle_of_a_switch_ends_the_use_of_the_store() {
     let whole = engine.precompile_module(switches(COUNT).as_bytes()).unwrap();
     let path = folder("damaged-switch").join("switches.cwasm");
     let mut linker = Linker::new(&engine);
-    // Makes nothing of what happens inside.
+    // Ignores the outcome of the inner call.
     linker
         .func_wrap("host", "call", |mut caller: Caller<'_, ()>| {
             let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
             is_damaged(&run.call(&mut caller, &[], &mut []).unwrap_err());
         })
         .unwrap();
-    // The same, and has to wait then.
+    // The same, but then waits.
     let mut waits = Linker::new(&engine);
     waits
         .func_wrap_async("host", "call", |mut caller: Caller<'_, ()>, (): ()| {
@@ -237,7 +237,7 @@ fn damage_in_the_middle_of_a_switch_ends_the_use_of_the_store() {
         bytes[at] ^= 1;
         let _ = fs::remove_file(&path);
         fs::write(&path, &bytes).unwrap();
-        // SAFETY: the file is damaged in code, which is found.
+        // SAFETY: the file has damaged code, which is found.
         let Ok(module) = (unsafe { Module::deserialize_file(&engine, &path) }) else {
             // The first piece is checked at once.
             assert!(damaged < COUNT / 2);
@@ -294,7 +294,7 @@ fn kept(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_file_of_the_cache_that_was_written_to_is_mended_before_it_runs() {
+fn a_modified_cache_file_is_replaced_before_it_runs() {
     let folder = folder("written-to");
     let cache = Cache::open(&folder).unwrap();
     let engine = Engine::new(Config::new().cache(cache)).unwrap();
@@ -307,7 +307,7 @@ fn a_file_of_the_cache_that_was_written_to_is_mended_before_it_runs() {
     assert!(fs::read(&file).unwrap() == whole);
 }
 
-/// As a disk damages files, without anybody writing to them.
+/// Damages a file as a disk does, without a write that changes its time.
 #[test]
 fn a_file_of_the_cache_that_is_damaged_unseen_is_removed_when_that_is_found() {
     let folder = folder("unseen-damage");
@@ -326,12 +326,12 @@ fn a_file_of_the_cache_that_is_damaged_unseen_is_removed_when_that_is_found() {
     let error = call(&mut store, damaged, 900, 1).unwrap_err();
     is_damaged(&error);
     assert!(error.to_string().contains("its file was removed, so load it again"), "{error}");
-    // At once: whatever happens to this process, the next one does not run into it.
+    // The file is removed at once, so that the next process does not find it.
     assert!(!file.exists());
     let (mut store, again) = instance(&Module::new(&engine, large()).unwrap());
     assert_eq!(call(&mut store, again, 900, 1).unwrap(), expected);
     assert!(file.exists());
-    // What is there now is not what was found to be damaged.
+    // The file is not the damaged one any more.
     drop(module);
     assert!(file.exists());
 }

@@ -1,4 +1,4 @@
-//! The conveniences of linkers, modules and instances.
+//! Linkers, and lookups in modules and instances.
 
 use crate::common::*;
 use ropewalk::*;
@@ -27,7 +27,7 @@ fn names_are_looked_up_once_for_many_instances() {
         let module = Module::new(&engine, PROGRAM).unwrap();
         let mut linker = linker(&engine);
         let ready = linker.instantiate_pre(&module).unwrap();
-        // What is defined later does not change it.
+        // A later definition does not change it.
         linker.allow_shadowing(true).func_wrap("host", "one", || 1000).unwrap();
         for data in 0..20 {
             let mut store = Store::new(&engine, data);
@@ -44,7 +44,7 @@ fn names_are_looked_up_once_for_many_instances() {
 }
 
 #[test]
-fn what_is_missing_or_does_not_fit_is_found_before_there_is_a_store() {
+fn missing_or_wrong_imports_are_found_before_instantiation() {
     let engine = Engine::default();
     let module = Module::new(&engine, PROGRAM).unwrap();
     let mut linker = Linker::<i32>::new(&engine);
@@ -116,7 +116,7 @@ fn unknown_functions_fail_when_they_are_called() {
             "unknown import \"host\" \"two\": expected a function [i32] -> [i32]\nwasm backt";
         assert!(error.to_string().starts_with(text), "{error}");
     }
-    // Other things stay unknown, and the same import twice is one.
+    // Other imports stay unknown, and the same import twice counts once.
     let engine = Engine::default();
     let text = r#"(module
         (import "a" "f" (func)) (import "a" "f" (func)) (import "a" "g" (global i32)))"#;
@@ -202,7 +202,7 @@ fn an_export_is_found_without_its_name() {
         let found = instance.get_module_export(&mut store, &export).unwrap();
         let func = found.into_func().unwrap().typed::<i32, i32>(&store).unwrap();
         assert_eq!(func.call(&mut store, 1).unwrap(), 9);
-        // That of another module is none, even if it is written the same.
+        // An export of another module does not match, even of an identical one.
         let export = twin.get_export_index("run").unwrap();
         assert!(instance.get_module_export(&mut store, &export).is_none());
         let export = module.get_export_index("run").unwrap();

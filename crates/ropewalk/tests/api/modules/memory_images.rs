@@ -1,5 +1,4 @@
-//! Memories that begin with much data: from the second instance on they share it until
-//! they write, and nobody notices.
+//! Memory images: from the second instance on, memories share their initial data until they write.
 
 use crate::common::*;
 use ropewalk::*;
@@ -7,7 +6,7 @@ use std::fmt::Write;
 
 const KIBI: usize = 1 << 10;
 
-/// A data segment of so many bytes, each of which depends on where it is.
+/// A data segment whose bytes depend on their address.
 fn segment(memory: &str, at: usize, len: usize, seed: usize) -> String {
     let mut text = format!("(data (memory {memory}) (i32.const {at}) \"");
     for i in 0..len {
@@ -20,7 +19,7 @@ fn byte(i: usize, seed: usize) -> u8 {
     ((i * 7 + i / 256 + seed) % 255 + 1) as u8
 }
 
-/// Whether a memory has the bytes of such a segment at a place.
+/// Whether a memory has the bytes of such a segment.
 fn has_segment(data: &[u8], at: usize, len: usize, seed: usize) -> bool {
     data[at..at + len].iter().enumerate().all(|(i, found)| *found == byte(i, seed))
 }
@@ -40,7 +39,7 @@ fn instances_of(module: &Module, count: usize) -> Vec<(Store<()>, Instance)> {
     (0..count).map(instance).collect()
 }
 
-/// Every kind of memory: whole reservations, small ones, those that move.
+/// Every kind of memory: full reservations, small ones, and memories that move.
 fn all_engines() -> [Engine; 3] {
     let small = |bytes| Engine::new(Config::new().memory_reservation(bytes)).unwrap();
     [Engine::default(), small(0), small(1 << 20)]
@@ -55,9 +54,9 @@ const GROW: &str = "(func (export \"grow\") (param i32) (result i32) (memory.gro
     (func (export \"store\") (param i32 i32) (i32.store8 (local.get 0) (local.get 1)))";
 
 #[test]
-fn every_instance_begins_with_the_data_and_none_sees_what_another_writes() {
+fn every_instance_begins_with_the_data_and_sees_no_writes_of_others() {
     for engine in all_engines() {
-        // Not at the beginning of a page, and with a hole.
+        // Segments that do not begin at a page, with a hole between them.
         let (a, b) = (segment("0", 5000, 100 * KIBI, 1), segment("0", 130_001, 10, 2));
         let text = format!("(memory (export \"m\") 4 100) {GROW} {a} {b}");
         let mut all = instances(&engine, &text, 4);
@@ -77,10 +76,10 @@ fn every_instance_begins_with_the_data_and_none_sees_what_another_writes() {
     }
 }
 
-/// What a round of the test above leaves.
+/// The bytes that a round of the test above writes.
 fn bytes_written(bytes: &mut [u8]) {
     assert_eq!((bytes[4990], bytes[5000]), (77, 78));
-    // Beside what was written everything is as before.
+    // All other bytes are unchanged.
     assert!(has_segment(&bytes[5001..], 0, 100, 1 + 7));
 }
 
@@ -105,7 +104,7 @@ fn a_memory_with_data_grows_and_faults_at_its_end() {
     }
 }
 
-/// Segments overlap, in their order; others are passive, of another memory, or small.
+/// Segments overlap, in their order. Others are passive, for another memory, or small.
 #[test]
 fn segments_of_all_kinds_are_as_if_they_were_copied() {
     for engine in all_engines() {
@@ -141,7 +140,7 @@ fn segments_of_all_kinds_are_as_if_they_were_copied() {
     }
 }
 
-/// What a segment that traps leaves of the others is as the specification says.
+/// The segments before one that traps are written, as the specification says.
 #[test]
 fn what_was_copied_before_a_trap_stays_and_nothing_else() {
     let engine = Engine::default();
@@ -171,9 +170,9 @@ fn what_was_copied_before_a_trap_stays_and_nothing_else() {
     }
 }
 
-/// The address space of a memory is used again by others, which begin with zeroes.
+/// Memories that reuse address space begin with zeros.
 #[test]
-fn a_memory_that_was_given_up_leaves_nothing_behind() {
+fn a_memory_that_was_refused_leaves_nothing() {
     let engine = Engine::default();
     let text = format!("(memory (export \"m\") 3) {}", segment("0", 4096, 65 * KIBI, 7));
     let with_data = Module::new(&engine, &text).unwrap();
@@ -192,12 +191,12 @@ fn a_memory_that_was_given_up_leaves_nothing_behind() {
     }
 }
 
-/// A module out of bytes, and one out of a file that is removed at once.
+/// A module from bytes, and one from a file that is removed at once.
 fn out_of_files(engine: &Engine, text: &str, name: &str) -> [Module; 2] {
     let bytes = Module::new(engine, text).unwrap().serialize().unwrap();
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, &bytes).unwrap();
-    // SAFETY: they were just made.
+    // SAFETY: the engine just made the bytes.
     let modules = unsafe {
         [
             Module::deserialize(engine, &bytes).unwrap(),
@@ -214,7 +213,7 @@ fn out_of_files(engine: &Engine, text: &str, name: &str) -> [Module; 2] {
 #[test]
 fn a_module_out_of_a_file_shares_its_data_too() {
     for engine in all_engines() {
-        // Segments that overlap, one in a memory of its own, and one that waits.
+        // Overlapping segments, one in a memory of its own, and a passive one.
         let text = format!(
             "(memory (export \"m\") 4) (memory (export \"n\") 3) (data $passive \"passive\")
              (func (export \"init\") (param i32)
@@ -247,7 +246,7 @@ fn a_module_out_of_a_file_shares_its_data_too() {
     }
 }
 
-/// Already the first instance of a module out of a file has no pages of its own.
+/// Even the first instance of a module from a file has no pages of its own.
 #[test]
 fn the_first_instance_of_a_module_out_of_a_file_copies_no_data() {
     const DATA: usize = 32 << 20;
@@ -259,7 +258,7 @@ fn the_first_instance_of_a_module_out_of_a_file_copies_no_data() {
         let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("first.cwasm");
         std::fs::write(&path, &bytes).unwrap();
         drop(bytes);
-        // SAFETY: it was just made.
+        // SAFETY: the engine just made the file.
         let module = unsafe { Module::deserialize_file(&engine, &path) }.unwrap();
         std::fs::remove_file(path).unwrap();
         let before = memory("RssAnon:") * KIBI;
@@ -271,7 +270,7 @@ fn the_first_instance_of_a_module_out_of_a_file_copies_no_data() {
     });
 }
 
-/// The pages that an instance does not touch are not its own.
+/// Instances share the pages that they do not touch.
 #[test]
 fn instances_share_the_memory_of_their_data() {
     alone(|| {

@@ -1,11 +1,11 @@
-//! Compiled modules as bytes and in files, and the cache.
+//! Compiled modules as bytes and as files, and the cache.
 
 use ropewalk::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-/// A folder of a test's own.
+/// A new folder for a test.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -14,7 +14,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// One of everything that is written beside the code.
+/// A module with everything that a compiled file has beside code.
 const FURNISHED: &str = r#"
 (module $furnished
   (type $list (struct (field (mut i32)) (field (ref null $list))))
@@ -86,13 +86,13 @@ fn use_it(engine: &Engine, module: &Module) {
 }
 
 #[test]
-fn a_module_made_of_bytes_does_what_the_module_does() {
+fn a_deserialized_module_works_like_the_original() {
     let engine = Engine::default();
     let module = Module::new(&engine, FURNISHED).unwrap();
     use_it(&engine, &module);
     let bytes = module.serialize().unwrap();
     for engine in [engine, Engine::default()] {
-        // SAFETY: the bytes are what was just made.
+        // SAFETY: the engine just made the bytes.
         let again = unsafe { Module::deserialize(&engine, &bytes).unwrap() };
         use_it(&engine, &again);
         assert_eq!(again.serialize().unwrap(), bytes);
@@ -104,14 +104,14 @@ fn a_module_made_of_a_file_outlives_the_file() {
     let engine = Engine::default();
     let file = folder("file").join("furnished.cwasm");
     fs::write(&file, engine.precompile_module(FURNISHED.as_bytes()).unwrap()).unwrap();
-    // SAFETY: the file is what was just made.
+    // SAFETY: the engine just made the file.
     let module = unsafe { Module::deserialize_file(&engine, &file).unwrap() };
     fs::remove_file(&file).unwrap();
     use_it(&engine, &module);
 }
 
-/// Functions of types that need trampolines of every kind: too many values for registers,
-/// or vectors, from the host and to it, and continuations.
+/// Functions whose types need every kind of trampoline: many values, vectors, calls from and to the
+/// host, continuations.
 const MANY_TYPES: &str = r#"
 (module
   (type $many (func (param i32 i64 f32 f64 i32 i64) (result i32 i64)))
@@ -131,7 +131,7 @@ const MANY_TYPES: &str = r#"
       (local.get 4) (local.get 5) (cont.new $continuation (ref.func $inside)))))
 "#;
 
-/// Calls all of them, without types of Rust's.
+/// Calls all of them, without Rust types.
 fn call_many_types(engine: &Engine, module: &Module) {
     let mut linker = Linker::new(engine);
     for import in module.imports() {
@@ -175,14 +175,14 @@ fn a_module_out_of_a_file_needs_no_compiler() {
     let file = folder("no-compiler").join("many.cwasm");
     fs::write(&file, &bytes).unwrap();
     let engine = Engine::default();
-    // SAFETY: the bytes and the file are what was just made.
+    // SAFETY: the engine just made the bytes and the file.
     let modules = unsafe {
         [
             Module::deserialize(&engine, &bytes).unwrap(),
             Module::deserialize_file(&engine, &file).unwrap(),
         ]
     };
-    // Another engine has them from the file alone.
+    // Another engine takes them from the file.
     let other = Engine::default();
     // SAFETY: as above.
     let mapped = unsafe { Module::deserialize_file(&other, &file).unwrap() };
@@ -196,17 +196,17 @@ fn a_module_out_of_a_file_needs_no_compiler() {
     assert_eq!((engine.compiled_trampolines(), other.compiled_trampolines()), (0, 0));
 }
 
-/// An engine keeps trampolines that others may use by now.
+/// Trampolines of a dropped module stay, since other modules may use them.
 #[test]
 fn trampolines_outlive_the_module_that_brought_them() {
     let engine = Engine::default();
     let bytes = Engine::default().precompile_module(MANY_TYPES.as_bytes()).unwrap();
-    // SAFETY: the bytes are what was just made.
+    // SAFETY: the engine just made the bytes.
     drop(unsafe { Module::deserialize(&engine, &bytes).unwrap() });
     let module = Module::new(&engine, MANY_TYPES).unwrap();
     call_many_types(&engine, &module);
     assert_eq!(engine.compiled_trampolines(), 0);
-    // Writing them needs none to be compiled either.
+    // Serializing compiles none either.
     assert!(module.serialize().unwrap() == bytes);
     assert_eq!(engine.compiled_trampolines(), 0);
 }
@@ -223,7 +223,7 @@ fn a_module_of_another_setting_is_refused_and_the_error_says_which() {
     let bytes = Engine::default().precompile_module(b"(func)").unwrap();
     let refused = |config: &mut Config| {
         let engine = Engine::new(config).unwrap();
-        // SAFETY: the bytes are what was just made.
+        // SAFETY: the engine just made the bytes.
         format!("{:#}", unsafe { Module::deserialize(&engine, &bytes).unwrap_err() })
     };
     let error = refused(Config::new().stress(|stress| stress.move_stacks = true));
@@ -236,9 +236,9 @@ fn a_module_of_another_setting_is_refused_and_the_error_says_which() {
 }
 
 #[test]
-fn what_is_no_compiled_module_is_refused() {
+fn bytes_that_are_no_compiled_module_are_refused() {
     let engine = Engine::default();
-    // SAFETY: nothing is made of these bytes.
+    // SAFETY: the engine refuses these bytes.
     let refused = |bytes: &[u8]| unsafe { Module::deserialize(&engine, bytes) }.unwrap_err();
     for bytes in [&b""[..], b"\0asm\x01\0\0\0", b"(module)"] {
         assert_eq!(refused(bytes).to_string(), "it is not a precompiled module");
@@ -254,7 +254,7 @@ fn what_is_no_compiled_module_is_refused() {
 }
 
 #[test]
-fn the_cache_finds_what_was_compiled_and_mends_what_is_damaged() {
+fn the_cache_finds_compiled_modules_and_replaces_damaged_ones() {
     let folder = folder("cache");
     let files = || {
         let entries = fs::read_dir(&folder).unwrap();
@@ -270,10 +270,10 @@ fn the_cache_finds_what_was_compiled_and_mends_what_is_damaged() {
     let before = fs::read(first).unwrap();
     use_it(&engine, &Module::new(&engine, FURNISHED).unwrap());
     assert_eq!(files().len(), 1);
-    // With another setting it is another module.
+    // Other settings make another cache entry.
     Module::new(&cached(Config::new().opt_level(OptLevel::None)), FURNISHED).unwrap();
     assert_eq!(files().len(), 2);
-    // In the settings, and at the beginning of the code, which has pages of its own.
+    // A byte of the settings, and the first byte of the code, which has pages of its own.
     for at in [600, 8200] {
         let mut damaged = before.clone();
         damaged[at] ^= 0x10;
@@ -281,14 +281,14 @@ fn the_cache_finds_what_was_compiled_and_mends_what_is_damaged() {
         use_it(&engine, &Module::new(&engine, FURNISHED).unwrap());
         assert!(fs::read(first).unwrap() == before);
     }
-    // What is invalid is not kept, and fails each time.
+    // Invalid modules are not cached, and fail each time.
     for _ in 0..2 {
         assert!(Module::new(&engine, "(func (result i32))").is_err());
     }
     assert_eq!(files().len(), 2);
 }
 
-/// Texts and binaries, which are hashed in pieces; a text shows its file.
+/// Texts and binaries are hashed in pieces. Errors of texts show the file.
 #[test]
 fn a_file_is_found_in_the_cache_as_its_bytes_are() {
     let folder = folder("cached-files");
@@ -332,7 +332,7 @@ fn the_cache_stays_within_its_limit() {
 }
 
 #[test]
-fn a_folder_that_others_may_write_to_is_no_cache() {
+fn a_folder_writable_by_other_users_is_no_cache() {
     let folder = folder("open-cache");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
     let error = Cache::open(&folder).unwrap_err().to_string();
@@ -357,10 +357,10 @@ fn many_threads_use_one_cache() {
 }
 
 #[test]
-fn a_module_of_another_setting_is_compiled_anew_and_kept() {
+fn a_module_with_other_settings_is_compiled_again_and_cached() {
     let folder = folder("anew");
     let files = || fs::read_dir(&folder).unwrap().count();
-    // One without a memory, and one with all that is written beside the code.
+    // A module without a memory, and one with everything that a file has beside code.
     for (number, text) in ["(func (export \"f\") unreachable)", FURNISHED].iter().enumerate() {
         let bytes = Engine::default().precompile_module(text.as_bytes()).unwrap();
         let compiled = std::sync::atomic::AtomicUsize::new(0);
@@ -371,7 +371,7 @@ fn a_module_of_another_setting_is_compiled_anew_and_kept() {
                 compiled.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 std::ops::ControlFlow::Continue(())
             };
-            // SAFETY: the bytes are what was just made.
+            // SAFETY: the engine just made the bytes.
             unsafe { Module::deserialize_or_compile(&engine, &bytes, watch) }.unwrap()
         };
         let module = anew();
@@ -390,12 +390,12 @@ fn a_module_of_another_setting_is_compiled_anew_and_kept() {
 }
 
 #[test]
-fn a_damaged_binary_is_not_compiled_anew() {
+fn a_damaged_binary_is_not_compiled_again() {
     let mut bytes = Engine::default().precompile_module(b"(func (export \"f\"))").unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     let engine = Engine::new(Config::new().interruption(true)).unwrap();
     let watch = |_| std::ops::ControlFlow::Continue(());
-    // SAFETY: nothing is made of these bytes.
+    // SAFETY: the engine refuses these bytes.
     let error = unsafe { Module::deserialize_or_compile(&engine, &bytes, watch) }.unwrap_err();
     assert!(error.to_string().contains("it is damaged"), "{error}");
 }

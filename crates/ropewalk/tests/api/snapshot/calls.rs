@@ -1,10 +1,10 @@
-//! Calls that wait for a host function in which the snapshot was taken.
+//! Calls that wait for the host function that took the snapshot.
 
 use super::*;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-/// The snapshots that host functions have taken.
+/// The snapshots that host functions took.
 type Taken = Arc<Mutex<Vec<Snapshot>>>;
 
 /// A linker with functions that take snapshots and return something.
@@ -37,9 +37,9 @@ fn linker(engine: &Engine, taken: &Taken) -> Linker<()> {
     linker
 }
 
-/// Runs a function, which takes snapshots; then each is restored, in a fresh store, and
-/// continued with what the host function had returned, and must give the same.
-fn goes_on_alike(source: &str, results: usize) {
+/// Runs a function that takes snapshots. Restores each in a new store, resumes it with the host
+/// function's result, and compares the results.
+fn continues_alike(source: &str, results: usize) {
     let module = Module::new(&engine(), source).unwrap();
     let taken = Taken::default();
     let linker = linker(module.engine(), &taken);
@@ -71,8 +71,8 @@ fn goes_on_alike(source: &str, results: usize) {
 }
 
 #[test]
-fn a_plain_call_goes_on() {
-    goes_on_alike(
+fn a_plain_call_continues() {
+    continues_alike(
         r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
           (func $twice (param i32) (result i32)
@@ -85,8 +85,8 @@ fn a_plain_call_goes_on() {
 }
 
 #[test]
-fn a_call_with_values_in_arrays_goes_on() {
-    goes_on_alike(
+fn a_call_with_values_in_arrays_continues() {
+    continues_alike(
         r#"(module
           (import "host" "many" (func $many (param i64 f64 i32 f32 i64) (result i64 f64 i32)))
           (func $again (result i64 f64 i32)
@@ -99,8 +99,8 @@ fn a_call_with_values_in_arrays_goes_on() {
 }
 
 #[test]
-fn a_call_that_returns_a_float_goes_on() {
-    goes_on_alike(
+fn a_call_that_returns_a_float_continues() {
+    continues_alike(
         r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
           (func (export "run") (result f64)
@@ -111,8 +111,8 @@ fn a_call_that_returns_a_float_goes_on() {
 }
 
 #[test]
-fn a_call_from_a_continuation_goes_on_and_suspends_to_its_handler() {
-    goes_on_alike(
+fn a_call_from_a_continuation_continues_and_suspends_to_its_handler() {
+    continues_alike(
         r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
           (type $f (func (result i32))) (type $c (cont $f))
@@ -133,8 +133,8 @@ fn a_call_from_a_continuation_goes_on_and_suspends_to_its_handler() {
 }
 
 #[test]
-fn a_call_from_a_stack_of_the_bag_goes_on() {
-    goes_on_alike(
+fn a_call_from_a_stack_of_the_bag_continues() {
+    continues_alike(
         r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
           (rec (type $to-root (stack (param i32) (ref null $to-body)))
@@ -149,7 +149,7 @@ fn a_call_from_a_stack_of_the_bag_goes_on() {
 }
 
 #[test]
-fn a_restored_call_traps_and_throws_as_ever_and_the_store_goes_on() {
+fn a_restored_call_traps_and_throws_and_the_store_stays_usable() {
     let source = r#"
     (module
       (import "host" "wait" (func $wait (param i32) (result i32)))

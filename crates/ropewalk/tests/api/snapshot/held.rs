@@ -1,4 +1,4 @@
-//! What the host holds, by name.
+//! Continuations of the host in snapshots, by name.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn suspended(resumed: Resumed) -> (i32, Continuation) {
 }
 
 #[test]
-fn a_continuation_is_found_by_its_name_and_goes_on() {
+fn a_continuation_is_found_by_its_name_and_continues() {
     let module = Module::new(&engine(), SOURCE).unwrap();
     let linker = linker(module.engine());
     let mut store = Store::new(module.engine(), ());
@@ -37,7 +37,7 @@ fn a_continuation_is_found_by_its_name_and_goes_on() {
     assert_eq!(value, 1);
     let snapshot = store.snapshot(SnapshotOptions::new().name_continuation("it", &rest)).unwrap();
 
-    // What was written down does not change with the store.
+    // The snapshot does not change with the store.
     let (value, _) = suspended(rest.resume(&mut store, &[Val::I32(50)]).unwrap());
     assert_eq!(value, 51);
     for step in [10, 49] {
@@ -74,7 +74,7 @@ fn a_continuation_that_has_not_begun_survives() {
 }
 
 #[test]
-fn a_continuation_left_in_a_host_function_that_suspended_goes_on_with_its_results() {
+fn a_continuation_left_in_a_host_function_that_suspended_continues_with_its_results() {
     let source = r#"
     (module
       (import "host" "sleep" (func $sleep (param i64) (result i32)))
@@ -131,7 +131,7 @@ fn a_continuation_keeps_its_limit_until_it_has_ended() {
     let run = instance.get_func(&mut store, "run").unwrap();
     let mut options = SnapshotOptions::new();
     let mut kept = Vec::new();
-    // Both go as deep, but only one may.
+    // Both go equally deep, but only one may.
     for (name, limit) in [("small", Some(256 << 10)), ("large", None)] {
         let rest = Continuation::new(&mut store, run).unwrap();
         if let Some(limit) = limit {
@@ -158,7 +158,7 @@ fn a_continuation_keeps_its_limit_until_it_has_ended() {
 }
 
 #[test]
-fn many_generators_survive_parked_and_go_on() {
+fn many_parked_generators_survive_and_continue() {
     let source = r#"
     (module
       (type $f (func)) (type $c (cont $f))

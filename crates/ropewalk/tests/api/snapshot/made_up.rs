@@ -1,10 +1,10 @@
-//! Bytes that somebody has changed, with a checksum that is right: an error, or something is
-//! restored that is not run here, but no panic and no want of memory.
+//! Modified snapshots with a correct checksum: an error or a restored store, but no panic and no
+//! huge allocation. The test does not run what it restores.
 
 use super::*;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-/// How many bytes the header has, and where in it the checksum is.
+/// The size of the header, and the position of the checksum in it.
 const HEADER: usize = 56;
 const CHECKSUM: std::ops::Range<usize> = 16..24;
 
@@ -37,7 +37,7 @@ const ENVIRONMENT: &str = r#"
   (memory (export "memory") 1) (table (export "table") 2 funcref)
   (global (export "global") i32 (i32.const 3)))"#;
 
-/// A store in which much is going on, written while a host function runs.
+/// A snapshot of a busy store, taken while a host function runs.
 fn written() -> (Linker<Option<Snapshot>>, [Module; 2], Snapshot) {
     let engine = engine();
     let modules = [ENVIRONMENT, SOURCE].map(|source| Module::new(&engine, source).unwrap());
@@ -73,7 +73,7 @@ fn bytes_that_were_changed_are_an_error_and_no_panic() {
     let (linker, modules, snapshot) = written();
     let bytes = snapshot.as_bytes();
     assert!(bytes == with_checksum(bytes.to_vec()));
-    // The first section is the settings, which differ if they are changed.
+    // The first section has the settings. Changed settings do not match.
     let settings = u64::from_le_bytes(bytes[HEADER + 8..HEADER + 16].try_into().unwrap());
     let begin = HEADER + 48 + settings as usize;
     let mut refused = 0;
@@ -81,7 +81,7 @@ fn bytes_that_were_changed_are_an_error_and_no_panic() {
         for change in [1 << (at % 8), 0xff] {
             let mut bytes = bytes.to_vec();
             bytes[at] ^= change;
-            // SAFETY: nothing of what is restored is run.
+            // SAFETY: the test runs nothing of the restored store.
             let read = unsafe { Snapshot::from_bytes(with_checksum(bytes)) };
             let restored = read.and_then(|read| read.restore(&linker, &modules, None));
             refused += u32::from(restored.is_err());

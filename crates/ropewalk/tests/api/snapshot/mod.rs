@@ -1,4 +1,4 @@
-//! Stores that are written down and read again: everything in them, in every design.
+//! Snapshots: stores that are saved and restored with all their contents, in every design.
 
 mod calls;
 mod held;
@@ -23,13 +23,13 @@ fn snapshot<T>(store: &mut Store<T>, instance: Instance) -> Snapshot {
     store.snapshot(SnapshotOptions::new().name_instance("main", instance)).unwrap()
 }
 
-/// A snapshot that went through bytes.
+/// A snapshot that was written to bytes and read again.
 fn through_bytes(snapshot: &Snapshot) -> Snapshot {
-    // SAFETY: the bytes are those of a snapshot.
+    // SAFETY: the bytes are a snapshot.
     unsafe { Snapshot::from_bytes(snapshot.as_bytes().to_vec()) }.unwrap()
 }
 
-/// A store with a single instance, and the same restored.
+/// Saves and restores a store with a single instance.
 fn restored(module: &Module, store: &mut Store<()>, instance: Instance) -> (Store<()>, Instance) {
     let snapshot = through_bytes(&snapshot(store, instance));
     let linker = Linker::new(module.engine());

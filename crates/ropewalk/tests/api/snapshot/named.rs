@@ -1,4 +1,4 @@
-//! Handles of the host of every kind, by name.
+//! The host's handles of every kind in snapshots, by name.
 
 use super::*;
 
@@ -93,7 +93,7 @@ impl Host {
 }
 
 #[test]
-fn a_task_is_found_by_its_name_and_goes_on() {
+fn a_task_is_found_by_its_name_and_continues() {
     let mut host = Host::new();
     let task = host.call::<Task>("task");
     let expected = TaskResumed::Suspended(vec![Val::I32(5)]);
@@ -113,7 +113,7 @@ fn a_task_is_found_by_its_name_and_goes_on() {
         panic!("it suspends")
     };
     assert_eq!(values[0].i32(), Some(15));
-    // The task has the same identity for all its names.
+    // All names of the task give the same task.
     let other = restored.task("it").unwrap();
     other.release(&mut restored.store).unwrap();
     assert!(again.is_moribund(&restored.store).unwrap());
@@ -121,7 +121,7 @@ fn a_task_is_found_by_its_name_and_goes_on() {
 }
 
 #[test]
-fn a_fiber_is_found_by_its_name_and_goes_on() {
+fn a_fiber_is_found_by_its_name_and_continues() {
     let mut host = Host::new();
     let fiber = host.call::<Option<Fiber>>("fiber").unwrap();
     let mounted = |store: &mut Store<()>, fiber: &Fiber, main: Instance, n: i32| {
@@ -143,7 +143,7 @@ fn a_fiber_is_found_by_its_name_and_goes_on() {
 }
 
 #[test]
-fn a_stack_of_the_bag_is_found_by_its_name_and_goes_on() {
+fn a_stack_of_the_bag_is_found_by_its_name_and_continues() {
     let mut host = Host::new();
     let stack = host.call::<BagStack>("bag");
     let Switched { values, from } = stack.switch(&mut host.store, &[Val::I32(5)]).unwrap();
@@ -163,13 +163,13 @@ fn a_stack_of_the_bag_is_found_by_its_name_and_goes_on() {
     drop(from);
     restored.store.gc();
     assert_eq!(restored.store.stack_statistics().live, 0);
-    // What was dropped needs no name.
+    // A dropped stack needs no name.
     drop(stack);
     host.store.snapshot(&SnapshotOptions::new()).unwrap();
 }
 
 #[test]
-fn a_first_class_stack_is_found_by_its_name_and_goes_on() {
+fn a_first_class_stack_is_found_by_its_name_and_continues() {
     let mut host = Host::new();
     let stack = host.call::<Option<FirstClassStack>>("first-class").unwrap();
     let doubled = |store: &mut Store<()>, main: Instance, stack: FirstClassStack, n: i32| {
@@ -208,7 +208,7 @@ fn references_of_every_kind_are_found_by_their_names() {
         .name_reference("value", &value)
         .name_func("function", function)
         .write_host_values(|value| Ok(value.downcast_ref::<String>().unwrap().clone().into()));
-    // They are what they are when it is taken, wherever they lie by then.
+    // Names refer to the objects at the time of the snapshot, even if they moved.
     host.store.gc();
     let reference = pair.get(&mut host.store).unwrap();
     reference.set_field(&mut host.store, 0, Val::I32(33)).unwrap();

@@ -1,4 +1,4 @@
-//! Instances, memories, tables, globals, segments and objects.
+//! Instances, memories, tables, globals, segments and objects in snapshots.
 
 use super::*;
 
@@ -158,7 +158,7 @@ fn instances_are_linked_as_they_were() {
     let snapshot = store
         .snapshot(options.name_instance("user", instance).name_instance("library", first))
         .unwrap();
-    // In any order, and with others.
+    // Modules in another order, with an unrelated one.
     let other = Module::new(&engine, "(module)").unwrap();
     let modules = [user, other, library];
     let mut restored = snapshot.restore(&functions, &modules, ()).unwrap();

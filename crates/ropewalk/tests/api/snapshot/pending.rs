@@ -1,4 +1,4 @@
-//! Many calls at once that wait for futures of the host, in every design.
+//! Concurrent calls that wait for futures of the host, in every design.
 
 use super::*;
 use crate::common::process::{rerun, told_by_parent};
@@ -10,8 +10,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-/// Each function asks the host something, from a stack of another design, and computes with the
-/// answer.
+/// Each function asks the host from a stack of another design, and computes with the result.
 const SOURCE: &str = r#"
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -156,7 +155,7 @@ fn linker(engine: &Engine, host: &Host) -> Linker<()> {
     linker
 }
 
-/// What the host functions give, as the embedder knows it.
+/// The result of the host function that a call waits for.
 fn answer(call: &RestoredCall) -> Vec<Val> {
     let arguments = call.arguments().expect("none is a reference");
     let i32_at = |at: usize| arguments[at].i32().unwrap();
@@ -176,8 +175,8 @@ fn answer(call: &RestoredCall) -> Vec<Val> {
 
 const COUNT: i32 = 100;
 
-/// Begins a hundred calls, has the store written down while all wait, and lets them end. Returns
-/// the snapshot and the results, sorted.
+/// Begins a hundred calls, takes a snapshot while all wait, and lets them end. Returns the snapshot
+/// and the sorted results.
 fn hundred_calls(module: &Module, between: impl FnOnce(&Accessor<()>)) -> (Snapshot, Vec<i32>) {
     let host = Host::default();
     let linker = linker(module.engine(), &host);
@@ -189,7 +188,7 @@ fn hundred_calls(module: &Module, between: impl FnOnce(&Accessor<()>)) -> (Snaps
         let mut calls: Vec<_> = (0..COUNT)
             .map(|n| Box::pin(functions[n as usize % 6].call_concurrent(accessor, n)))
             .collect();
-        // One is given up.
+        // One call is dropped.
         let mut lost = Box::pin(functions[1].call_concurrent(accessor, 1_000_000));
         assert!(poll_once(lost.as_mut()).is_pending());
         for call in &mut calls {
@@ -214,7 +213,7 @@ fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Runs a future whose parts are ready when they are polled often enough.
+/// Polls a future until it is ready.
 fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     for _ in 0..1000 {
@@ -226,7 +225,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 fn restore(snapshot: &Snapshot, module: &Module) -> Restored<()> {
-    // Nobody asks again: what was asked is answered by hand.
+    // The test itself resumes the calls with their results.
     let linker = linker(module.engine(), &Host::default());
     through_bytes(snapshot).restore(&linker, std::slice::from_ref(module), ()).unwrap()
 }
@@ -236,7 +235,7 @@ fn one_by_one(snapshot: &Snapshot, module: &Module) -> Vec<i32> {
     let calls = std::mem::take(&mut restored.calls);
     assert_eq!(calls.len(), COUNT as usize);
     let mut results = Vec::new();
-    // In another order than they began.
+    // The calls end in another order than they began.
     for call in calls.into_iter().rev() {
         let given = answer(&call);
         results.push(call.resume(&mut restored.store, &given).unwrap()[0].i32().unwrap());
@@ -262,19 +261,19 @@ fn a_hundred_calls_that_wait_are_restored_and_end_alike_in_every_design() {
 }
 
 #[test]
-fn a_hundred_calls_that_wait_survive_being_written_down_again_and_again() {
+fn a_hundred_waiting_calls_survive_repeated_snapshots() {
     let module = module();
     let (mut snapshot, expected) = hundred_calls(&module, |_| ());
     for _ in 0..3 {
         let mut restored = restore(&snapshot, &module);
-        // Those that nobody has continued are still there.
+        // The other calls are still there.
         snapshot = restored.store.snapshot(&SnapshotOptions::new()).unwrap();
     }
     assert_eq!(one_by_one(&snapshot, &module), expected);
 }
 
 #[test]
-fn a_hundred_calls_go_on_at_the_same_time_as_new_ones() {
+fn a_hundred_restored_calls_continue_beside_new_ones() {
     let module = module();
     let (snapshot, expected) =
         hundred_calls(&module, |accessor| accessor.with(|mut store| store.gc()));
@@ -303,12 +302,12 @@ fn a_hundred_calls_go_on_at_the_same_time_as_new_ones() {
 }
 
 #[test]
-fn a_hundred_calls_go_on_in_another_process() {
+fn a_hundred_calls_continue_in_another_process() {
     let module = module();
     if told_by_parent().is_some() {
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).unwrap();
-        // SAFETY: the parent has taken it.
+        // SAFETY: the parent made the snapshot.
         let snapshot = unsafe { Snapshot::from_bytes(bytes) }.unwrap();
         println!("results: {:?}", one_by_one(&snapshot, &module));
         return;
@@ -322,7 +321,7 @@ fn a_hundred_calls_go_on_in_another_process() {
 }
 
 #[test]
-fn a_restored_call_that_is_cancelled_frees_its_stacks_and_the_others_go_on() {
+fn a_cancelled_restored_call_frees_its_stacks_and_other_calls_continue() {
     let module = module();
     let (snapshot, _) = hundred_calls(&module, |_| ());
     let mut restored = restore(&snapshot, &module);
@@ -340,7 +339,7 @@ fn a_restored_call_that_is_cancelled_frees_its_stacks_and_the_others_go_on() {
     assert_eq!(restored.store.stack_statistics().live, 0);
 }
 
-/// A call that waits, in whose host function another call waits.
+/// A call waits in the host function of another call that waits.
 #[test]
 fn calls_within_each_other_that_wait_are_restored_each_by_itself() {
     let source = r#"
@@ -358,7 +357,7 @@ fn calls_within_each_other_that_wait_are_restored_each_by_itself() {
         .func_wrap_async("host", "outer", move |mut caller: Caller<'_, ()>, (n,): (i32,)| {
             let list = list.clone();
             Box::new(async move {
-                // Before it waits, it runs; afterwards its call waits.
+                // Before the host function waits, it runs. Then its call waits.
                 let snapshot = caller.snapshot(&SnapshotOptions::new())?;
                 list.lock().unwrap().push(snapshot);
                 yield_once().await;
@@ -396,7 +395,8 @@ fn calls_within_each_other_that_wait_are_restored_each_by_itself() {
             let mut restored = snapshot.restore(&linker, modules, ()).unwrap();
             let calls = std::mem::take(&mut restored.calls);
             let names = calls.iter().map(|call| call.import().unwrap().1.to_string()).collect();
-            // From the inside out: what the inner one gives is the result of the outer function.
+            // From the inside out: the result of the inner call is the result of the outer
+            // function.
             let mut result = Val::I32(21);
             let is_nested = calls.len() == 2;
             for call in calls.into_iter().rev() {
@@ -461,7 +461,7 @@ fn a_function_with_an_accessor_takes_one_before_and_after_it_has_waited() {
         assert!(poll_once(waits.as_mut()).is_pending());
         assert_eq!(save.call_concurrent(accessor, 2).await.unwrap(), 2);
     }));
-    // The same function in a call that has the store for itself.
+    // The same function in a call that borrows the store exclusively.
     assert_eq!(block_on(save.call_async(&mut store, 3)).unwrap(), 3);
     let taken = std::mem::take(&mut *taken.lock().unwrap());
     let calls: Vec<Vec<String>> = taken

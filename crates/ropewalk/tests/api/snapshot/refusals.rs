@@ -1,4 +1,4 @@
-//! What cannot be written down or read is refused, and nothing is lost.
+//! Snapshots and restorations that are refused, without a loss.
 
 use super::*;
 use std::sync::{Arc, Mutex};
@@ -42,9 +42,9 @@ const NAMED: &str = r#"
   (func (export "float") (param f64) (result f64) (local.get 0)))"#;
 
 #[test]
-fn what_has_a_name_and_is_gone_is_not_taken_for_what_came_after_it() {
+fn a_named_handle_that_is_gone_is_not_mistaken_for_its_successor() {
     let module = Module::new(&engine(), NAMED).unwrap();
-    /// What becomes of a continuation that has a name.
+    /// What happens to a named continuation before the snapshot.
     type Away = fn(&mut Store<()>, Instance, Continuation);
     let ways: [Away; 4] = [
         |_, _, it| drop(it),
@@ -203,7 +203,7 @@ fn a_function_that_has_waited_is_not_taken_for_one_outside_that_runs() {
         let error = taken.unwrap_err();
         assert!(matches!(refusal(&error), SnapshotError::Nested(Some(name)) if name == "run"));
     }
-    // Where nothing is outside of it, it is written as one that waits, and as one that runs.
+    // Without an outer call the call is saved, whether it waits or runs.
     let again = instance.get_typed_func::<i32, i32>(&mut store, "again").unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for waits in [0, 1] {
@@ -219,7 +219,7 @@ fn a_function_that_has_waited_is_not_taken_for_one_outside_that_runs() {
 }
 
 #[test]
-fn what_is_missing_or_differs_when_it_is_read_is_said() {
+fn missing_or_different_items_are_named_when_a_snapshot_is_restored() {
     let source = r#"(module $m (import "host" "f" (func)) (func (export "run")))"#;
     let module = Module::new(&engine(), source).unwrap();
     let mut linker = Linker::new(module.engine());
@@ -238,14 +238,14 @@ fn what_is_missing_or_differs_when_it_is_read_is_said() {
     let expected =
         "the snapshot was taken with another setting: interruption was false, and is true";
     assert_eq!(error.to_string(), expected);
-    // The same module but for one function is another.
+    // A module that differs in one function is another module.
     let changed =
         source.replace("(func (export", "(func (result i32) (i32.const 1)) (func (export");
     let changed = Module::new(module.engine(), changed).unwrap();
     let error = snapshot.restore(&linker, &[changed], ()).unwrap_err();
     assert!(matches!(refusal(&error), SnapshotError::MissingModule(_)), "{error}");
 
-    // SAFETY: they are refused, since their checksum differs.
+    // SAFETY: the bytes are refused, since their checksum differs.
     unsafe {
         let mut bytes = snapshot.as_bytes().to_vec();
         let middle = bytes.len() / 2;

@@ -1,9 +1,9 @@
-//! Continuations that the host has resumed, and in which the snapshot was taken.
+//! Continuations that the host resumed and that took the snapshot.
 
 use super::*;
 use std::sync::{Arc, Mutex};
 
-/// The snapshots that `ask` has taken, and what it returns.
+/// The snapshots that `ask` took.
 type Taken = Arc<Mutex<Vec<Snapshot>>>;
 
 const ANSWER: i32 = 10;
@@ -31,8 +31,8 @@ fn linker(engine: &Engine, taken: &Taken) -> Linker<()> {
     linker
 }
 
-/// Resumes a continuation until it has returned, and says what came: at each suspension the
-/// values, then the results.
+/// Resumes a continuation until it returns. Returns the values of each suspension, then the
+/// results.
 fn to_its_end(
     store: &mut Store<()>,
     mut resumed: Resumed,
@@ -63,9 +63,9 @@ fn to_its_end(
     }
 }
 
-/// Runs `run` as a continuation of the host's, which takes snapshots wherever it asks; each of
-/// them must go on as the continuation did.
-fn goes_on_alike(source: &str, on: &[&str]) {
+/// Runs `run` as a continuation of the host that takes a snapshot at each question. Each snapshot
+/// must continue like the original.
+fn continues_alike(source: &str, on: &[&str]) {
     let module = Module::new(&engine(), source).unwrap();
     let taken = Taken::default();
     let linker = linker(module.engine(), &taken);
@@ -87,7 +87,7 @@ fn goes_on_alike(source: &str, on: &[&str]) {
         let mut restored = through_bytes(snapshot).restore(&linker, modules, ()).unwrap();
         let call = restored.calls.pop().unwrap();
         assert!(call.is_continuation() && restored.calls.is_empty());
-        // It can be written down again before it goes on.
+        // The store can be saved again before the call continues.
         let again = restored.store.snapshot(&SnapshotOptions::new()).unwrap();
         drop((call, restored));
         let mut restored = again.restore(&linker, modules, ()).unwrap();
@@ -105,8 +105,8 @@ fn goes_on_alike(source: &str, on: &[&str]) {
 }
 
 #[test]
-fn a_continuation_of_the_host_goes_on_and_suspends_to_the_host() {
-    goes_on_alike(
+fn a_continuation_of_the_host_continues_and_suspends_to_the_host() {
+    continues_alike(
         r#"(module
           (import "host" "ask" (func $ask (result i32)))
           (tag $yield (export "yield") (param i32) (result i32))
@@ -119,7 +119,7 @@ fn a_continuation_of_the_host_goes_on_and_suspends_to_the_host() {
 
 #[test]
 fn the_clauses_of_the_host_are_those_that_it_had() {
-    goes_on_alike(
+    continues_alike(
         r#"(module
           (import "host" "ask" (func $ask (result i32)))
           (tag $a (export "a") (param i32)) (tag $b (export "b") (param i32 i32))
@@ -131,7 +131,7 @@ fn the_clauses_of_the_host_are_those_that_it_had() {
             (call $ask)))"#,
         &["a", "b", "c"],
     );
-    // With another tag nobody handles it.
+    // With another tag it is unhandled.
     let source = r#"(module
       (import "host" "ask" (func $ask (result i32)))
       (tag $a (export "a")) (tag $b)
@@ -155,7 +155,7 @@ fn the_clauses_of_the_host_are_those_that_it_had() {
 
 #[test]
 fn what_the_continuation_has_resumed_and_switched_to_goes_on() {
-    goes_on_alike(
+    continues_alike(
         r#"(module
           (import "host" "ask" (func $ask (result i32)))
           (type $f (func (result i32))) (type $c (cont $f))
@@ -182,7 +182,7 @@ fn what_the_continuation_has_resumed_and_switched_to_goes_on() {
 }
 
 #[test]
-fn one_that_waits_for_a_future_goes_on_in_another() {
+fn a_call_that_waits_for_a_future_continues_in_another_store() {
     let source = r#"(module
       (import "host" "later" (func $later (result i32)))
       (tag $yield (export "yield") (param i32))
@@ -223,10 +223,9 @@ fn one_that_waits_for_a_future_goes_on_in_another() {
     });
 }
 
-/// What is suspended still says by whom it was resumed last, and the next activation has the same
-/// root.
+/// A suspended stack still names its last resumer, and the next activation has the same root.
 #[test]
-fn another_continuation_that_had_the_same_root_is_not_taken_for_the_one_that_runs() {
+fn another_continuation_with_the_same_root_is_not_taken_for_the_running_one() {
     let source = r#"(module
       (import "host" "ask" (func $ask (result i32)))
       (tag $yield (export "yield") (param i32))

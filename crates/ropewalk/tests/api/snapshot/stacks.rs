@@ -1,10 +1,10 @@
-//! Suspended stacks of every design, in globals, tables and objects.
+//! Snapshots of suspended stacks of every design, in globals, tables and objects.
 
 use super::*;
 
-/// Calls `begin`; then, in the store and in one that was restored, `step` some times, and
-/// compares what it returns. Afterwards the store is written down again at each step.
-fn steps_go_on(source: &str, steps: i32) {
+/// Calls `begin`, then `step` in the store and in a restored one, and compares the results. Then
+/// saves and restores the store at each step.
+fn steps_continue(source: &str, steps: i32) {
     let module = Module::new(&engine(), source).unwrap();
     let mut store = Store::new(module.engine(), ());
     let instance = Instance::new(&mut store, &module, &[]).unwrap();
@@ -25,8 +25,8 @@ fn steps_go_on(source: &str, steps: i32) {
 }
 
 #[test]
-fn a_generator_goes_on_where_it_was() {
-    steps_go_on(
+fn a_restored_generator_continues() {
+    steps_continue(
         r#"(module
           (type $f (func)) (type $c (cont $f))
           (tag $yield (param i32))
@@ -51,7 +51,7 @@ fn a_generator_goes_on_where_it_was() {
 
 #[test]
 fn values_of_every_type_survive_in_frames() {
-    steps_go_on(
+    steps_continue(
         r#"(module
           (type $f (func)) (type $c (cont $f)) (type $add (func (param i32 i32) (result i32)))
           (type $pair (struct (field $a i32) (field $next (ref null $pair))))
@@ -98,7 +98,7 @@ fn values_of_every_type_survive_in_frames() {
 
 #[test]
 fn bound_arguments_survive() {
-    steps_go_on(
+    steps_continue(
         r#"(module
           (type $s (struct (field i32)))
           (type $add (func (param i32 i64 (ref null $s) i32) (result i32))) (type $c4 (cont $add))
@@ -123,7 +123,7 @@ fn bound_arguments_survive() {
 
 #[test]
 fn a_chain_of_stacks_survives_with_its_handlers() {
-    steps_go_on(
+    steps_continue(
         r#"(module
           (type $f (func)) (type $c (cont $f))
           (tag $out (param i32)) (tag $in (param i32))
@@ -156,7 +156,7 @@ fn a_chain_of_stacks_survives_with_its_handlers() {
 
 #[test]
 fn exceptions_are_caught_by_frames_that_were_restored() {
-    steps_go_on(
+    steps_continue(
         r#"(module
           (type $f (func)) (type $c (cont $f))
           (tag $yield (param i32)) (tag $e (param i32))
@@ -185,7 +185,7 @@ fn exceptions_are_caught_by_frames_that_were_restored() {
 
 #[test]
 fn stacks_of_the_bag_survive() {
-    steps_go_on(
+    steps_continue(
         r#"(module
           (rec (type $to-root (stack (param i32) (ref null $to-body)))
                (type $to-body (stack (ref null $to-root))))
@@ -204,8 +204,8 @@ fn stacks_of_the_bag_survive() {
 }
 
 #[test]
-fn tasks_survive_new_and_suspended_with_what_they_were_made_with() {
-    steps_go_on(
+fn new_and_suspended_tasks_survive_with_their_arguments() {
+    steps_continue(
         r#"(module
           (type $t (taskref (i32) (i32)))
           (type $s (struct (field i32)))
@@ -229,7 +229,7 @@ fn tasks_survive_new_and_suspended_with_what_they_were_made_with() {
 
 #[test]
 fn fibers_survive_new_and_dismounted() {
-    steps_go_on(
+    steps_continue(
         r#"(module
           (type $s (struct (field i32)))
           (tag $yield (param i32)) (tag $next) (tag $end)
@@ -255,8 +255,8 @@ fn fibers_survive_new_and_dismounted() {
     );
 }
 
-/// Stacks that are suspended together are parked together: one that is too large for that, or a
-/// root, keeps the others from it.
+/// Stacks that are suspended together are parked together. A root, or a stack that is too large,
+/// prevents it.
 #[test]
 fn a_chain_with_a_large_stack_is_restored_as_one() {
     let source = r#"

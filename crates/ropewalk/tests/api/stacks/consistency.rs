@@ -1,4 +1,4 @@
-//! What is true of stacks after something went wrong half-way.
+//! Stacks after a failure in the middle of an operation.
 
 use crate::common::*;
 use ropewalk::*;
@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// A store whose engine panics after each trap.
 fn panicking() -> (Store<()>, Instance) {
     let mut config = Config::new();
-    // SAFETY: a store in which the engine has panicked is not used again.
+    // SAFETY: a poisoned store does not run again.
     unsafe { config.mutation(Mutation::EndingPanics) };
     let engine = Engine::new(&config).unwrap();
     let module = Module::new(
@@ -31,7 +31,7 @@ fn panicking() -> (Store<()>, Instance) {
     (store, instance)
 }
 
-/// Calls a function in which the engine panics; then the store is of no use.
+/// Calls a function in which the engine panics. Fails unless the store is unusable then.
 fn check_poisoned(name: &str) {
     let (mut store, instance) = panicking();
     let fine = instance.get_typed_func::<(), i32>(&mut store, "fine").unwrap();
@@ -52,12 +52,11 @@ fn a_store_in_which_the_engine_panicked_runs_nothing_any_more() {
 }
 
 #[test]
-fn a_panic_of_the_engine_goes_on_through_outer_calls() {
+fn a_panic_of_the_engine_continues_through_outer_calls() {
     check_poisoned("outer");
 }
 
-/// A module that makes tasks and fibers with more arguments than fit on a tiny
-/// stack.
+/// A module that makes tasks and fibers whose arguments do not fit on a tiny stack.
 fn many_arguments() -> String {
     let arguments = "(v128.const i64x2 1 2) ".repeat(900);
     let types = "v128 ".repeat(900);
@@ -92,8 +91,8 @@ fn a_stack_that_cannot_be_made_is_not_lost() {
     }
 }
 
-/// The root of a call is suspended and then freed, at once or by a collection, while another
-/// stack runs in the call.
+/// The root of a call is suspended and freed, at once or by a collection, while another stack runs
+/// in the call.
 const SPENT: &str = r#"(module
     (import "host" "new_stack" (func $new (result stackref)))
     (import "host" "f" (func $look))
@@ -125,7 +124,7 @@ const SPENT: &str = r#"(module
       (drop)
       (drop (local.get_clear $s))))"#;
 
-/// Calls a function of that module, in which a host function collects and looks.
+/// Calls a function of that module, whose host function collects and inspects the store.
 fn spend(config: &mut Config, name: &str, look: fn(&mut Caller<'_, ()>)) {
     let engine = Engine::new(config.stress(|stress| stress.check_stacks = true)).unwrap();
     let module = Module::new(&engine, SPENT).unwrap();
@@ -157,7 +156,7 @@ fn a_root_that_was_freed_in_its_call_has_no_frames_any_more() {
 }
 
 #[test]
-fn a_call_whose_root_was_freed_is_written_down_and_ends_alike() {
+fn a_call_whose_root_was_freed_is_saved_and_ends_the_same() {
     for name in ["free", "lose"] {
         spend(Config::new().snapshots(true), name, |caller| {
             let snapshot = caller.snapshot(&SnapshotOptions::new()).unwrap();

@@ -1,10 +1,10 @@
-//! The stacks of continuations: generations, statistics, sizes, backtraces.
+//! Stacks of continuations: generations, statistics, sizes, backtraces.
 
 use crate::common::*;
 use ropewalk::*;
 
-/// A generator whose every reference is kept in a table, a global, a struct and
-/// an array; each use but the last must fail.
+/// A generator whose references are all kept in a table, a global, a struct and an array. All but
+/// the last are stale.
 const KEEPER: &str = r#"(module
     (type $f (func)) (type $c (cont $f))
     (type $box (struct (field (mut (ref null $c)))))
@@ -45,7 +45,7 @@ const KEEPER: &str = r#"(module
         (unreachable))))))"#;
 
 #[test]
-fn a_stack_whose_generations_end_goes_on_and_stale_references_stay_stale() {
+fn a_stack_out_of_generations_continues_and_stale_references_stay_stale() {
     for left in [0, 1, 5, 11] {
         for engine in few_generations(left) {
             let (mut store, instance) = instantiate_in(&engine, KEEPER);
@@ -74,13 +74,13 @@ fn retired_numbers_are_used_again_only_when_nothing_names_them() {
     let engine = Engine::new(&config).unwrap();
     let (mut store, instance) = instantiate_in(&engine, KEEPER);
     let mut run = |name: &str, i: i32| call(&mut store, instance, name, &[Val::I32(i)]);
-    // Each step or two uses up a block; far more than there are.
+    // One or two steps use up a block, and there are far more steps than blocks.
     run("start", 0).unwrap();
     for _ in 0..200 {
         for i in 0..8 {
             run("step table", i).unwrap();
         }
-        // The newest reference is the only one that counts.
+        // Only the newest reference is valid.
         let error = run("stale table", 3).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::ContinuationConsumed);
         run("start", 0).unwrap();
@@ -147,14 +147,14 @@ fn memory_of_many_idle_stacks_goes_back_to_the_kernel() {
         call(&mut store, instance, "finish", &[Val::I32(MANY)]).unwrap();
         store.gc();
         let idle = store.stack_statistics();
-        // A thousand free stacks keep theirs, and a thousand slots without a stack.
+        // A thousand free stacks and a thousand slots without a stack keep a page each.
         assert!(idle.committed_bytes < 2200 * 4096, "{idle:?} after {full:?}");
         assert_eq!((idle.live, idle.parked), (0, 0));
         assert!(idle.peak >= MANY as usize && idle.peak <= MANY as usize + 16, "{idle:?}");
     }
 }
 
-/// How many pages this thread has been given on touching them.
+/// The page faults of this thread.
 fn page_faults() -> u64 {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
     let behind_name = stat.rsplit_once(')').unwrap().1;
@@ -247,8 +247,8 @@ fn small_stacks_overflow_early_and_cleanly() {
     }
 }
 
-/// Calls down to every depth near the end of a stack, and there does something
-/// that needs a little more.
+/// Recurses to every depth near the end of a stack, and there does something that needs a little
+/// more.
 fn at_every_depth_near_the_end(what: &str, types: &str) -> String {
     format!(
         r#"(module
@@ -280,7 +280,7 @@ fn an_overflow_at_any_instruction_is_exhaustion() {
         ),
     ];
     for text in programs {
-        // Different sizes make different instructions the first to have no room.
+        // With different sizes, different instructions are the first without room.
         for size in [8192, 8192 + 4096] {
             let engine = Engine::new(
                 Config::new().stack_size(size).stress(|stress| stress.fail_to_grow = true),

@@ -1,5 +1,6 @@
-//! Stacks that grow: wherever they have no room, in every design, up to their limits;
-//! and that give back what they do not need any more.
+//! Growth of stacks: at every instruction, in every design, up to their limits.
+//!
+//! Stacks return memory that they do not need any more.
 
 use crate::common::*;
 use ropewalk::*;
@@ -17,8 +18,8 @@ const DEEP: &str = r#"(module
 
 const MILLION: i32 = 1_000_000;
 
-/// Stacks that grow to the default limit, from the usual size, from nothing, and while
-/// their records are checked.
+/// Stacks that grow to the default limit, from the usual size, from minimal size, and while their
+/// records are checked.
 fn large_stacks() -> [Config; 3] {
     let mut checked = Config::new();
     checked.stress(|stress| stress.check_stacks = true);
@@ -38,8 +39,8 @@ fn a_million_calls_deep_runs_on_a_root_and_in_a_continuation() {
     }
 }
 
-/// Programs in which a stack of a design goes as deep as the argument says, waits there
-/// if it can, and tells how deep it was.
+/// Programs in which a stack of a design recurses to the depth of the argument, waits there if it
+/// can, and returns the depth.
 const OTHER_DESIGNS: [&str; 4] = [
     r#"(module
     (type $c (stack (param i32) (ref null $c)))
@@ -120,8 +121,8 @@ fn stacks_of_every_design_grow() {
     }
 }
 
-/// Calls down to a depth, on a stack that has as little room as possible, and there does
-/// something. A frame is so small that this comes near the end in many ways.
+/// Recurses to a depth on a stack with minimal room, and there does something. Frames are small, so
+/// this comes near the end in many ways.
 fn at_depth(what: &str, fields: &str) -> String {
     format!(
         r#"(module
@@ -210,7 +211,7 @@ fn a_suspension_finds_room() {
 }
 
 #[test]
-fn a_new_stack_and_what_it_does_find_room() {
+fn a_new_stack_and_its_calls_find_room() {
     let fields =
         "(func $child (result i32) (suspend $yield) (i32.const 5)) (elem declare func $child)
       (func $resumes (result i32)
@@ -247,7 +248,7 @@ fn references_in_frames_move_along() {
     assert_eq!(number(&mut store, instance, "continuation", &[10]).unwrap(), 211);
 }
 
-/// Whoever has a value of each type in a register keeps it.
+/// Values of each type in registers survive growth.
 #[test]
 fn registers_keep_their_values() {
     let fields = r#"
@@ -339,7 +340,7 @@ fn bound_values_find_room() {
 
 #[test]
 fn parents_that_wait_stay_where_they_are_and_grow_in_their_turn() {
-    // Each continuation goes deep, makes another at its bottom, and goes deeper after it.
+    // Each continuation recurses, makes another at the bottom, and then recurses deeper.
     let text = r#"(module
         (type $f (func (param i32 i32) (result i32))) (type $c (cont $f))
         (func $body (type $f)
@@ -362,8 +363,7 @@ fn parents_that_wait_stay_where_they_are_and_grow_in_their_turn() {
     }
 }
 
-/// A task with arguments that it was made with: its thunk finds them wherever the stack
-/// has moved meanwhile.
+/// A task with arguments. Its thunk finds them even if the stack has moved.
 const TASK: &str = r#"(module
     (type $t (task))
     (func $down (param i32) (result i32)
@@ -418,7 +418,7 @@ fn refuse_guard_regions() {
         filter(result, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // SAFETY: the program is valid, and only this process and its threads are concerned.
+    // SAFETY: the filter program is valid and affects only this process.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program), 0);
@@ -484,7 +484,7 @@ fn a_stack_that_cannot_grow_is_exhausted_and_the_store_is_usable() {
 
 #[test]
 fn the_sum_of_stacks_is_limited() {
-    // Continuations that wait in the depth, so that they keep what they have grown by.
+    // Continuations that wait at a depth, so that they keep their memory.
     let text = r#"(module
         (type $f (func (param i32))) (type $c (cont $f)) (type $g (func)) (type $k (cont $g))
         (tag $yield) (table $kept 100 (ref null $k))
@@ -517,7 +517,7 @@ fn the_sum_of_stacks_is_limited() {
     assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
     let detail = "all stacks may have 67108864 bytes (Config::max_stack_memory)";
     assert_eq!(trap(&error).detail(), Some(detail));
-    // When some have ended and have given back what they had, there is room again.
+    // Continuations that end make room again.
     for i in 0..held {
         number(&mut store, instance, "end", &[i]).unwrap();
     }
@@ -549,7 +549,7 @@ fn a_store_and_a_continuation_of_the_host_can_have_limits_of_their_own() {
     for _ in 0..3 {
         assert_eq!(deep(&mut store, MILLION, None).unwrap(), MILLION);
         exhausted(deep(&mut store, MILLION, Some(4 << 20)));
-        // The next computation on the same stack has no limit of its own.
+        // The next computation on this stack has no limit of its own.
         assert_eq!(deep(&mut store, MILLION, None).unwrap(), MILLION);
     }
     store.set_max_wasm_stack(2 << 20).unwrap();
@@ -566,8 +566,8 @@ fn a_store_and_a_continuation_of_the_host_can_have_limits_of_their_own() {
     assert!(error.to_string().contains("a stack has at most 68719476736 bytes"), "{error}");
 }
 
-/// Functions that go deep, and `pauses`, which has another stack inside of it that pauses too,
-/// and then goes as deep as it is told.
+/// Functions that recurse. `pauses` runs another stack that pauses too, and then recurses to a
+/// depth.
 const PAUSES: &str = r#"(module
     (type $f (func (param i32) (result i32))) (type $c (cont $f))
     (type $g (func)) (type $k (cont $g))
@@ -588,7 +588,7 @@ const PAUSES: &str = r#"(module
 
 const SMALL: usize = 256 << 10;
 
-/// As usual, while stacks are checked, and where stacks get other blocks.
+/// The default, while stacks are checked, and where stacks get new blocks.
 fn engines_that_limit() -> [Engine; 3] {
     let checked = Engine::new(Config::new().stress(|stress| stress.check_stacks = true)).unwrap();
     [Engine::default(), checked, few_generations(3).remove(0)]
@@ -601,7 +601,7 @@ fn suspended(resumed: Result<Resumed>) -> Continuation {
     }
 }
 
-/// A computation that has no limit of its own goes deep, on whichever stack that is free.
+/// Fails unless a computation without a limit of its own can recurse, on any free stack.
 #[track_caller]
 fn has_no_limit(store: &mut Store<()>, instance: Instance) {
     assert_eq!(number(store, instance, "continuation", &[MILLION]).unwrap(), MILLION);
@@ -625,7 +625,7 @@ fn a_limit_does_not_stay_with_the_memory_of_a_stack_that_the_host_gave_away() {
 }
 
 #[test]
-fn a_limit_holds_for_the_stacks_that_a_continuation_has_whenever_it_suspends_and_no_others() {
+fn a_limit_holds_for_all_stacks_of_a_continuation_and_no_others() {
     for engine in engines_that_limit() {
         let (mut store, instance) = instantiate_in(&engine, PAUSES);
         let pauses = instance.get_func(&mut store, "pauses").unwrap();
@@ -635,7 +635,7 @@ fn a_limit_holds_for_the_stacks_that_a_continuation_has_whenever_it_suspends_and
             both.set_max_stack(&mut store, SMALL).unwrap();
             let copy = copies.then(|| both.try_clone(&mut store).unwrap());
             let outer = suspended(both.resume(&mut store, &[]));
-            // The inner stack has ended, and serves others.
+            // The inner stack has ended and is reused.
             has_no_limit(&mut store, instance);
             let exhausted = outer.resume(&mut store, &[]);
             assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
@@ -647,7 +647,7 @@ fn a_limit_holds_for_the_stacks_that_a_continuation_has_whenever_it_suspends_and
                 assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
             }
         }
-        // What is dropped has none either.
+        // A dropped continuation leaves no limit either.
         let new = Continuation::new(&mut store, pauses).unwrap();
         let both = suspended(new.resume(&mut store, &[Val::I32(MILLION)]));
         both.set_max_stack(&mut store, SMALL).unwrap();
@@ -670,7 +670,7 @@ fn the_limit_of_a_store_is_not_that_of_the_next_one() {
             assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
         }
         drop(small);
-        // It has the table of stacks and the root of the other one.
+        // It reuses the other store's table of stacks and its root.
         let (mut large, instance) = instantiate_in(&engine, DEEP);
         for name in ["root", "continuation"] {
             assert_eq!(number(&mut large, instance, name, &[MILLION]).unwrap(), MILLION);
@@ -730,7 +730,7 @@ fn memory_goes_back_when_a_stack_has_not_needed_it_for_a_while() {
     });
 }
 
-/// Has this many continuations wait this deep, and end after that.
+/// Has this many continuations wait at this depth, and then ends them.
 fn many_wait_in_the_depth(count: usize, depth: i32) {
     let text = r#"(module
         (tag $yield)
@@ -751,7 +751,7 @@ fn many_wait_in_the_depth(count: usize, depth: i32) {
     let statistics = store.stack_statistics();
     println!("{count} continuations {depth} deep need {needed} bytes: {statistics:?}");
     assert!(needed > 16 * count * depth as usize);
-    // Each begins and ends in the middle of a page; some wait in the pool.
+    // Each stack may use two partial pages more, and some stacks wait in the pool.
     let most = needed + (2 * count + 2 * statistics.pooled) * 4096;
     assert!(statistics.committed_bytes <= most, "{needed}: {statistics:?}");
     for continuation in waiting {
@@ -767,7 +767,6 @@ fn many_continuations_in_the_depth_take_the_memory_that_their_frames_need() {
     many_wait_in_the_depth(50, 30_000);
 }
 
-/// The same in full size: it takes some gigabytes.
 #[test]
 #[ignore = "takes some gigabytes of memory"]
 fn a_thousand_continuations_each_a_hundred_thousand_deep() {

@@ -1,11 +1,11 @@
-//! Stacks that are parked: when, what the host sees of them, that they continue as if
-//! nothing had happened, and what becomes of those that do not.
+//! Parked stacks: when stacks are parked, what the host sees, how they continue, and how they are
+//! freed.
 
 use crate::common::*;
 use ropewalk::*;
 
-/// Makes continuations, each of which counts up from its number; those that are boxed
-/// count in an object that nothing else refers to.
+/// Makes continuations that count up from their numbers. Boxed ones count in an object that nothing
+/// else refers to.
 const COUNTERS: &str = r#"(module
     (import "host" "f" (func $host (param i32)))
     (type $f (func (param i32))) (type $c (cont $f))
@@ -72,7 +72,7 @@ fn counters(engine: &Engine) -> (Store<()>, Instance) {
     with_host(engine, COUNTERS, |_: i32| {})
 }
 
-/// Every way in which stacks behave, while their records are checked.
+/// All modes of moving and collecting, while records of stacks are checked.
 fn checked_engines() -> Vec<Engine> {
     let checked = |mode: Mode| Engine::new(CHECK.apply(&mut mode.config())).unwrap();
     let modes = [DEFAULT, MOVE, COLLECT, MINIMAL_STACKS, GENERATIONS_LEFT[0], GENERATIONS_LEFT[1]];
@@ -100,7 +100,7 @@ fn parked_stacks_continue_where_they_were() {
 }
 
 #[test]
-fn what_parked_stacks_refer_to_lives_and_moves() {
+fn objects_of_parked_stacks_live_and_move() {
     for engine in checked_engines() {
         let (mut store, instance) = counters(&engine);
         number(&mut store, instance, "box", &[0, 30]).unwrap();
@@ -124,7 +124,7 @@ fn parked_stacks_that_nothing_refers_to_are_freed() {
         store.gc();
         let statistics = store.stack_statistics();
         assert_eq!((statistics.live, statistics.parked), (5, 5));
-        // Their blocks serve others.
+        // Other stacks reuse their blocks.
         number(&mut store, instance, "make", &[0, 45]).unwrap();
         assert_eq!(store.stack_statistics().live, 50);
         assert_eq!(number(&mut store, instance, "all", &[0, 50, 1]).unwrap(), 0);
@@ -158,8 +158,8 @@ fn a_used_reference_to_a_parked_stack_stays_used() {
     }
 }
 
-/// A stack of the bag that retires continues another, whose frames must not be unpacked
-/// into the memory of the one that runs until then.
+/// A retiring stack of the bag switches to a parked one, whose frames must not be unpacked into the
+/// memory of the running stack.
 #[test]
 fn a_stack_that_retires_continues_a_parked_one() {
     let source = r#"(module
@@ -238,7 +238,7 @@ fn stacks_that_take_turns_are_not_parked_again_and_again() {
 }
 
 #[test]
-fn a_collection_parks_what_was_not_used_since_the_last() {
+fn a_collection_parks_stacks_unused_since_the_last_one() {
     let (mut store, instance) = counters(&Engine::default());
     const MANY: i32 = 10_000;
     number(&mut store, instance, "make", &[0, MANY]).unwrap();
@@ -254,11 +254,10 @@ fn a_collection_parks_what_was_not_used_since_the_last() {
 }
 
 #[test]
-fn what_calls_the_host_is_not_parked() {
+fn a_stack_that_calls_the_host_is_not_parked() {
     for mode in [DEFAULT, CHECK, MOVE, PARK] {
         let engine = engine(mode);
-        // The host continues another that is parked, which runs in an activation of its
-        // own, while the stack that has called it waits.
+        // The host resumes a parked stack in a new activation, while its caller's stack waits.
         let host = |mut caller: Caller<'_, ()>, i: i32| {
             caller.as_context_mut().park_idle();
             call_back(&mut caller, "next", i - 1).map(drop)
@@ -276,8 +275,7 @@ fn what_calls_the_host_is_not_parked() {
 
 // ---- limits
 
-/// Calls itself on new stacks, each of which waits for the next; at the end it
-/// continues one that was left.
+/// Recurses on new stacks that wait for each other. At the end it resumes a stack from before.
 const NESTED: &str = r#"(module
     (type $f (func (param i32))) (type $c (cont $f))
     (type $g (func)) (type $d (cont $g))
@@ -308,11 +306,11 @@ fn parked_stacks_make_room_where_memory_is_limited() {
             number(&mut store, instance, "idle", &[i]).unwrap();
         }
         assert!(store.stack_statistics().parked >= 10);
-        // Stacks that wait cannot be parked: ten of them leave no room, not even for
-        // continuing one that is parked.
+        // Stacks that wait cannot be parked. Ten of them leave no room, not even to resume a parked
+        // one.
         assert_eq!(code(number(&mut store, instance, "nest", &[10])), TrapCode::TooManyStacks);
         assert_eq!(code(number(&mut store, instance, "nest", &[30])), TrapCode::TooManyStacks);
-        // The store is as usable as before.
+        // The store is still usable.
         number(&mut store, instance, "idle", &[0]).unwrap();
         number(&mut store, instance, "nest", &[8]).unwrap();
     }
@@ -320,7 +318,7 @@ fn parked_stacks_make_room_where_memory_is_limited() {
 
 // ---- stacks that have grown
 
-/// Continuations that are deep, come back, wait at some depth, and are as deep again.
+/// Continuations that recurse, return, wait at some depth, and recurse again.
 const DEEP: &str = r#"(module
     (type $f (func (param i32 i32) (result i32))) (type $c (cont $f))
     (type $g (func (result i32))) (type $d (cont $g))
@@ -390,7 +388,7 @@ fn a_stack_that_does_not_fit_into_a_slot_keeps_the_pages_of_its_frames() {
         store.park_idle();
         let statistics = store.stack_statistics();
         assert_eq!((statistics.suspended, statistics.parked), (3, 0));
-        // Ten thousand frames are left of a hundred thousand and more.
+        // Ten thousand frames of more than a hundred thousand are left.
         assert!(statistics.committed_bytes < 10_000 * 120, "{mode:?}: {statistics:?}");
         assert_eq!(number(&mut store, instance, "end", &[0]).unwrap(), 205_000);
         assert_eq!(number(&mut store, instance, "end", &[1]).unwrap(), 5000);
@@ -405,12 +403,12 @@ fn slots_without_a_stack_leave_room_to_grow() {
     for mode in [DEFAULT, CHECK] {
         let engine = Engine::new(mode.apply(&mut config.clone())).unwrap();
         let (mut store, instance) = instantiate_in(&engine, DEEP);
-        // The last makes all others leave their slots.
+        // The last one makes all others leave their slots.
         for i in 0..11 {
             number(&mut store, instance, "begin", &[i, 0, 0]).unwrap();
         }
         assert!(store.stack_statistics().parked >= 9);
-        // Half of what all may have; more than slots leave.
+        // Half of the limit of all stacks, and more than the slots leave.
         number(&mut store, instance, "begin", &[11, 4000, 0]).unwrap();
         let exhausted = number(&mut store, instance, "begin", &[12, 40_000, 0]);
         assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
@@ -467,7 +465,7 @@ const HELD: &str = r#"(module
       (i32.add (i32.const 100) (resume $ki (cont.new $ki (ref.func $outer))))))"#;
 
 #[test]
-fn the_host_sees_no_difference_in_what_it_holds() {
+fn the_host_sees_no_difference_in_parked_stacks() {
     let mut engines = checked_engines();
     engines.push(engine(PARK));
     for engine in engines {
@@ -495,7 +493,7 @@ fn the_host_sees_no_difference_in_what_it_holds() {
             Resumed::Returned(values) => assert_eq!(values[0].i32(), Some(108)),
             other => panic!("{other:?}"),
         }
-        // An exception lands in it.
+        // An exception is thrown into it.
         let suspended = begin(&mut store);
         store.park_idle();
         let exception = Exception::new(&mut store, error, &[Val::I32(30)]).unwrap();
@@ -503,7 +501,7 @@ fn the_host_sees_no_difference_in_what_it_holds() {
             Resumed::Returned(values) => assert_eq!(values[0].i32(), Some(131)),
             other => panic!("{other:?}"),
         }
-        // One that is dropped is freed, both stacks of it.
+        // A dropped continuation is freed with both its stacks.
         let suspended = begin(&mut store);
         store.park_idle();
         suspended.free(&mut store).unwrap();

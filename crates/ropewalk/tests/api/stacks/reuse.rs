@@ -1,9 +1,9 @@
-//! What a store leaves behind for the next one of its engine.
+//! Reuse of a store's memory by the next store of its engine.
 
 use ropewalk::*;
 
-/// Suspends with four values, so that one goes through the transfer area, on a stack of its
-/// own; and has a memory.
+/// A module with a memory and a continuation that suspends with four values, so that one goes
+/// through the transfer area.
 const SOURCE: &str = r#"(module
     (type $f (func (result i64))) (type $c (cont $f))
     (type $g (func (param i64) (result i64))) (type $d (cont $g))
@@ -29,7 +29,7 @@ fn module() -> Module {
     Module::new(&Engine::default(), SOURCE).expect("it is valid")
 }
 
-/// Begins in a store of its own, which is left as it is.
+/// Calls `begin` in a new store.
 fn begin(module: &Module) -> (Store<()>, Instance) {
     let mut store = Store::new(module.engine(), ());
     assert_eq!(store.stack_statistics().live, 0);
@@ -42,7 +42,7 @@ fn begin(module: &Module) -> (Store<()>, Instance) {
 #[test]
 fn a_store_sees_nothing_of_those_before_it() {
     let module = module();
-    // Some are dropped at once, others while many live.
+    // Some stores are dropped at once, others while many live.
     let mut alive = Vec::new();
     for round in 0..600 {
         alive.push(begin(&module));
@@ -87,13 +87,13 @@ fn stores_one_after_another_touch_no_new_pages() {
     (0..10).for_each(|_| run());
     let before = faults();
     (0..STORES).for_each(|_| run());
-    // A mapping that is new is touched at least once.
+    // Each new mapping would be touched at least once.
     assert!(faults() - before < STORES / 2, "{} page faults", faults() - before);
 }
 
-/// How many pages this thread has touched for the first time.
+/// The minor page faults of this thread.
 fn faults() -> usize {
-    // SAFETY: the kernel fills in what is all zeroes, which is a value.
+    // SAFETY: all zeros is a valid value, which the kernel fills in.
     unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::getrusage(libc::RUSAGE_THREAD, &mut usage), 0);

@@ -1,9 +1,8 @@
-//! Stacks of all designs inside of each other.
+//! Stacks of all designs within each other.
 
 use super::*;
 
-/// A stack of each design whose computation calls the host, which continues another one,
-/// and so on: each is in an activation of its own.
+/// A stack of each design calls the host, which continues the next stack in a new activation.
 #[test]
 fn the_host_continues_stacks_of_all_designs_inside_of_each_other() {
     const NESTED: &str = r#"(module

@@ -1,4 +1,4 @@
-//! Stacks of the bag of stacks that the host switches to.
+//! Stacks of the bag that the host switches to.
 
 use super::*;
 
@@ -122,7 +122,7 @@ fn whoever_has_the_hosts_stack_switches_there() {
         let (came, from) = back(stack.switch(&mut store, &[Val::I32(0), Val::I32(0)]));
         assert!(came == 99 && from.is_none());
         check_live(&mut store, 0);
-        // After the call that reference is used up.
+        // The call used the reference.
         let stack: BagStack = get(&mut store, instance, "keeps");
         let kept = stack.switch(&mut store, &[Val::I32(0), Val::I32(0)]);
         assert_eq!(code(kept), TrapCode::Unreachable);
@@ -151,7 +151,7 @@ fn a_stack_waits_for_host_functions() {
 }
 
 #[test]
-fn a_stack_that_the_host_has_is_nobody_elses() {
+fn a_stack_that_the_host_owns_is_stale_elsewhere() {
     for engine in all_engines() {
         let (mut store, instance) = with_ready(&engine, BAG);
         let new = instance.get_typed_func::<(), ContRef>(&mut store, "new").unwrap();

@@ -49,7 +49,7 @@ fn the_host_mounts_a_fiber_with_events() {
         let fiber = fiber.unwrap();
         let refused = fiber.mount(&mut store, stop, &[], &[sum]).unwrap();
         assert!(matches!(refused, Mounted::NotHandled));
-        // The host expects both, or only the second.
+        // The host expects both events, or only the second.
         let (came, values) = event(fiber.mount(&mut store, go, &[Val::I32(3)], &[end, cheap, sum]));
         assert_eq!((came, values[0].i64()), (cheap, Some(3)));
         let (came, values) = event(fiber.mount(&mut store, go, &[Val::I32(4)], &[end, sum]));
@@ -85,7 +85,7 @@ fn a_fiber_that_fails_in_the_hands_of_the_host_is_moribund() {
             }
             assert!(fiber.is_moribund(&store).unwrap());
         }
-        // Nothing that it may dismount with is expected, so it goes on.
+        // The host expects none of its events, so it continues.
         let fiber: Option<Fiber> = get(&mut store, instance, "new");
         let mounted = fiber.unwrap().mount(&mut store, go, &[Val::I32(3)], &[]);
         assert_eq!(code(mounted), TrapCode::Unreachable);

@@ -70,7 +70,7 @@ fn an_exception_on_top_of_the_hosts_stack_arrives_there() {
         let stack: Option<FirstClassStack> = get(&mut store, instance, "new");
         let arrived = stack.unwrap().switch(&mut store, ask, &[Val::I32(-4)]).unwrap();
         assert_eq!((arrived.tag, i32s(&arrived.values)), (last, vec![600]));
-        // The function owned the sender, and was left.
+        // The function that owned the sender was left.
         assert!(arrived.from.is_none());
         assert_eq!(store.stack_statistics().live, 0);
     }
@@ -91,7 +91,7 @@ fn a_first_class_stack_that_fails_is_freed() {
         let blank = FirstClassStack::new(&mut store, None).unwrap();
         let ground = blank.switch(&mut store, other, &[]);
         assert_eq!(code(ground), TrapCode::EventReachedGround);
-        // An event without the host's stack is not one that it can send.
+        // The host cannot send an event without its stack.
         let stack: Option<FirstClassStack> = get(&mut store, instance, "new");
         let refused = message(stack.unwrap().switch(&mut store, last, &[Val::I32(1)]));
         assert!(refused.contains("whose last value is a stack"), "{refused}");

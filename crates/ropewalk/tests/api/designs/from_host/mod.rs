@@ -33,13 +33,13 @@ fn tag(store: &mut Store<()>, instance: Instance, name: &str) -> Tag {
     instance.get_tag(store, name).expect("exported")
 }
 
-/// Nothing is left but what the instance has.
+/// Fails unless only this many stacks are alive.
 fn check_live(store: &mut Store<()>, live: usize) {
     store.gc();
     assert_eq!(store.stack_statistics().live, live);
 }
 
-/// Polls a future until it is ready; returns how often it was not.
+/// Polls a future until it is ready. Also returns how often it was pending.
 fn wait<R>(future: impl Future<Output = R>) -> (R, usize) {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -51,7 +51,7 @@ fn wait<R>(future: impl Future<Output = R>) -> (R, usize) {
     panic!("it is never ready");
 }
 
-/// Is ready when it is polled again.
+/// A future that is ready at the second poll.
 struct Again(bool);
 
 impl Future for Again {
@@ -65,7 +65,7 @@ impl Future for Again {
     }
 }
 
-/// An instance whose host function waits once, and returns what it gets.
+/// An instance whose host function waits once and returns its argument.
 fn waiting(engine: &Engine, text: &str) -> (Store<()>, Instance) {
     let module = Module::new(engine, text).unwrap();
     let mut linker = Linker::new(engine);
@@ -90,7 +90,7 @@ fn event(mounted: Result<Mounted>) -> (Tag, Vec<Val>) {
     }
 }
 
-/// As [`waiting`], but what it waits for is there.
+/// Like [`waiting`], but the host function does not wait.
 fn with_ready(engine: &Engine, text: &str) -> (Store<()>, Instance) {
     let module = Module::new(engine, text).unwrap();
     let mut linker = Linker::new(engine);
@@ -100,7 +100,7 @@ fn with_ready(engine: &Engine, text: &str) -> (Store<()>, Instance) {
     (store, instance)
 }
 
-/// What came back: the number, and the stack.
+/// The number and the stack that came back.
 fn back(switched: Result<Switched>) -> (i64, Option<BagStack>) {
     let Switched { values, from } = switched.unwrap();
     assert_eq!(values.len(), 1);

@@ -82,7 +82,7 @@ fn the_host_resumes_a_task_until_it_ends() {
                 let TaskResumed::Suspended(values) = resumed else { panic!("it suspends") };
                 assert_eq!(i32s(&values), [sum]);
                 assert_eq!(frames(&task.backtrace(&store).unwrap()), ["body"]);
-                // WebAssembly names the same task.
+                // WebAssembly has the same task.
                 let sum = number(&mut store, instance, "resume", &[0]).unwrap();
                 assert_eq!(i32s(&values), [sum]);
             }
@@ -123,7 +123,7 @@ fn a_task_that_fails_in_the_hands_of_the_host_is_moribund() {
 }
 
 #[test]
-fn what_is_inside_of_a_task_goes_along() {
+fn stacks_inside_of_a_task_stay_with_it() {
     for engine in all_engines() {
         let (mut store, instance) = waiting(&engine, TASKS);
         let task: Task = get(&mut store, instance, "nested");
@@ -152,7 +152,7 @@ fn a_task_whose_place_another_takes_is_suspended() {
 }
 
 #[test]
-fn a_task_lasts_as_long_as_somebody_names_it() {
+fn a_task_lasts_as_long_as_references_to_it() {
     for engine in all_engines() {
         let (mut store, instance) = waiting(&engine, TASKS);
         let task: Task = get(&mut store, instance, "new");
@@ -167,7 +167,7 @@ fn a_task_lasts_as_long_as_somebody_names_it() {
         task.release(&mut store).unwrap();
         assert!(task.is_moribund(&store).unwrap());
         assert_eq!(code(task.release(&mut store)), TrapCode::TaskMoribund);
-        // Dropped, it is garbage.
+        // A dropped task is garbage.
         drop(get::<Task>(&mut store, instance, "switching"));
         check_live(&mut store, 0);
     }
@@ -191,7 +191,7 @@ fn a_task_waits_for_host_functions() {
             TaskResumed::Finished(_)
         ));
 
-        // A call that is given up takes the task along.
+        // A dropped call frees the task.
         let task: Task = get(&mut store, instance, "waiting");
         {
             let arguments = [Val::I32(4)];
@@ -200,7 +200,7 @@ fn a_task_waits_for_host_functions() {
             assert!(resuming.as_mut().poll(&mut context).is_pending());
         }
         assert!(task.is_moribund(&store).unwrap());
-        // Whoever cannot wait says so.
+        // A synchronous call says that it cannot wait.
         let task: Task = get(&mut store, instance, "waiting");
         let refused = message(task.resume(&mut store, &[Val::I32(4)]));
         assert!(refused.contains("call_async"), "{refused}");
@@ -221,7 +221,7 @@ fn wrong_arguments_leave_a_task_as_it_was() {
     let mut other = Store::new(store.engine(), ());
     assert!(task.resume(&mut other, &[Val::I32(0)]).is_err());
     assert!(matches!(task.resume(&mut store, &[Val::I32(6)]).unwrap(), TaskResumed::Suspended(_)));
-    // One of which nothing but that it is a task is known.
+    // A task of an unknown type.
     let untyped = Module::new(
         store.engine(),
         r#"(module (func (export "pass") (param taskref) (result taskref) (local.get 0)))"#,

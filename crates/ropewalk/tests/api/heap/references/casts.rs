@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The types that values are asked for, and values with the types they have.
+/// The types of casts, and values with their types.
 const TYPES: [&str; 13] = [
     "any", "eq", "i31", "struct", "array", "none", "$a", "$b", "$c", "$d", "$other", "$row",
     "$subrow",
@@ -20,7 +20,7 @@ const VALUES: [(&str, &[&str]); 10] = [
     ("(any.convert_extern (global.get $host))", &["any"]),
 ];
 
-/// A module that asks every question about every value in every way.
+/// A module with every kind of cast of every value to every type.
 fn casts() -> String {
     let mut text = String::from(
         r#"(module

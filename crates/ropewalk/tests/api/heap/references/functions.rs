@@ -1,4 +1,4 @@
-//! References as arguments and results, of functions of both sides.
+//! References as arguments and results of functions of the host and of WebAssembly.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn typed_functions_take_and_answer_references() {
         let make = instance.get_typed_func::<i32, StructRef>(&mut store, "make").unwrap();
         let made = make.call(&mut store, 5).unwrap();
         assert_eq!(made.field(&mut store, 0).unwrap().i32(), Some(5));
-        // Results may be asked for as something more general.
+        // A result may be requested as a supertype.
         let any = instance.get_typed_func::<i32, AnyRef>(&mut store, "make").unwrap();
         assert!(any.call(&mut store, 5).unwrap().as_struct(&store).unwrap().is_some());
         let maybe = instance.get_typed_func::<i32, Option<AnyRef>>(&mut store, "make").unwrap();
@@ -38,7 +38,7 @@ fn typed_functions_take_and_answer_references() {
             .unwrap();
         let found = any.call(&mut store, (None, made.into())).unwrap().unwrap();
         assert!(found.same(&made.into(), &store).unwrap());
-        // Parameters may be given as something more special.
+        // A parameter may be given as a subtype.
         let value = instance.get_typed_func::<StructRef, i32>(&mut store, "struct").unwrap();
         assert_eq!(value.call(&mut store, made).unwrap(), 5);
         let value =
@@ -46,7 +46,6 @@ fn typed_functions_take_and_answer_references() {
         let error = value.call(&mut store, None).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::CastFailure);
 
-        // But not the other way.
         assert!(instance.get_typed_func::<i32, ArrayRef>(&mut store, "make").is_err());
         assert!(instance.get_typed_func::<(), StructRef>(&mut store, "none").is_err());
         assert!(instance.get_typed_func::<AnyRef, i32>(&mut store, "struct").is_err());
@@ -129,7 +128,7 @@ fn typed_functions_take_and_answer_defined_types() {
     }
 }
 
-/// What an error says of a type that does not fit.
+/// The types that an error of a wrong type names.
 fn wrong_type<T>(result: Result<T>) -> (String, String) {
     let error = result.err().expect("an error");
     let wrong = error.downcast_ref::<WrongType>().unwrap_or_else(|| panic!("{error:#}"));
@@ -166,7 +165,7 @@ fn a_typed_call_with_another_defined_type_is_refused_before_it_begins() {
     let error = message(apply.call(&mut store, (1, six)));
     assert!(error.starts_with("in argument 1: "), "{error}");
 
-    // What can never fit is refused when the types are given.
+    // Types that never match are refused by `typed`.
     let (expected, found) =
         wrong_type(instance.get_typed_func::<ArrayRef, i32>(&mut store, "head"));
     assert_eq!(expected, "[(ref array)] -> [i32]");
@@ -208,7 +207,7 @@ fn a_continuation_is_resumed_with_a_defined_type() {
     }
 }
 
-/// Makes more than a mebibyte of garbage, so that the heap is collected.
+/// Makes more than a mebibyte of garbage, which causes a collection.
 fn churn(caller: &mut Caller<'_, ()>) -> Result<()> {
     for _ in 0..700 {
         let mut scope = RootScope::new(&mut *caller);
@@ -236,7 +235,7 @@ const HOST_MAKES: &str = r#"(module
       (i32.add (call $sum (local.get $b) (local.get $c) (local.get $a)))))"#;
 
 #[test]
-fn host_functions_make_objects_while_wasm_holds_others() {
+fn host_functions_make_objects_while_webassembly_has_others() {
     for (engine, n) in engines().iter().zip([3, 3, 50, 50]) {
         let module = Module::new(engine, HOST_MAKES).unwrap();
         let types: Vec<FuncType> = module
@@ -329,7 +328,7 @@ fn host_functions_pass_references_through_nested_calls() {
             .get_typed_func::<(i32, Option<AnyRef>), Option<AnyRef>>(&mut store, "run")
             .unwrap();
         let mut next = run.call(&mut store, (20, None)).unwrap();
-        // Down the results 20..1 come first, and then the arguments 0..20.
+        // The results 20..1 come first, then the arguments 0..20.
         let mut found = Vec::new();
         while let Some(reference) = next {
             let node = reference.as_struct(&store).unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! What a reference is: `i31`, host values, internal and external ones.
+//! Kinds of references: `i31`, host values, internal and external references.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn an_i31_of_the_host_has_31_bits() {
 }
 
 #[test]
-fn what_a_reference_is_can_be_asked() {
+fn references_tell_their_kind() {
     let (mut store, instance) = instantiate(OBJECTS);
     let leaf = any(call(&mut store, instance, "leaf", &[Val::I32(1)]).unwrap()[0]);
     let bytes = call(&mut store, instance, "bytes", &[Val::I32(1), Val::I32(3)]).unwrap()[0];

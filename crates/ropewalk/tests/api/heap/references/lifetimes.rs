@@ -1,4 +1,4 @@
-//! How long handles last, and what is said when they have ended.
+//! How long handles last, and the errors after their end.
 
 use super::*;
 
@@ -50,7 +50,7 @@ fn a_scope_ends_the_handles_that_were_made_in_it() {
     }
     assert_eq!(message(number.as_i31(&store)), ENDED);
 
-    // Others that have their places do not revive them.
+    // Later references in the same slots do not revive them.
     let after: Vec<_> = (0..10).map(|i| ExternRef::new(&mut store, i).unwrap()).collect();
     for ended in [inside, nested] {
         assert_eq!(message(ended.data(&store)), ENDED);
@@ -165,7 +165,7 @@ fn an_owned_reference_outlives_every_scope() {
             let value = host_value.get(&mut scope).unwrap();
             assert_eq!(value.data(&scope).unwrap().downcast_ref(), Some(&"kept"));
         }
-        // It may also outlive the store, and is then of no use.
+        // The handle may outlive the store, and is then useless.
         drop(store);
         let mut other = Store::new(&engine, ());
         assert_eq!(message(copy.get(&mut other)), WRONG_STORE);
@@ -181,7 +181,7 @@ fn handles_of_another_store_are_errors() {
     let (mut other, other_instance) = instantiate_in(&engine, OBJECTS);
     let leaf = call(&mut store, instance, "leaf", &[Val::I32(1)]).unwrap()[0];
     let bytes = call(&mut store, instance, "bytes", &[Val::I32(1), Val::I32(1)]).unwrap()[0];
-    // Places with the same numbers are in use there.
+    // The same slots are in use there.
     call(&mut other, other_instance, "leaf", &[Val::I32(2)]).unwrap();
     call(&mut other, other_instance, "leaf", &[Val::I32(3)]).unwrap();
     let structure = structure(&store, leaf);
@@ -245,7 +245,7 @@ fn calls_that_return_references_outside_of_all_scopes_take_bounded_memory() {
     store.gc();
     assert_eq!(store.stack_statistics().live, 10_000);
 
-    // With an owner they are given up at once.
+    // An owner frees them at once.
     let cont = instance.get_typed_func::<(), Continuation>(&mut store, "cont").unwrap();
     let owned = instance.get_typed_func::<(), Owned<ContRef>>(&mut store, "cont").unwrap();
     let arrays = instance.get_typed_func::<(), Owned<ArrayRef>>(&mut store, "array").unwrap();

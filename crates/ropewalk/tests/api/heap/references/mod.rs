@@ -1,5 +1,5 @@
-//! References in the hands of the host: structs, arrays, `i31`, host values;
-//! how long they last; and what is refused.
+//! The host's references: structs, arrays, `i31` and host values, their lifetimes, and what is
+//! refused.
 
 mod casts;
 mod functions;
@@ -66,19 +66,19 @@ const OBJECTS: &str = r#"(module
     (global (export "global") (mut (ref null $twig)) (ref.null $twig))
     (table (export "table") 2 (ref null $leaf)))"#;
 
-/// The type that an exported function of [`OBJECTS`] answers.
+/// The result type of an exported function of [`OBJECTS`].
 fn made_by(store: &mut Store<()>, instance: Instance, name: &str) -> ValType {
     let func = instance.get_func(&mut *store, name).unwrap();
     func.ty(&*store).unwrap().results()[0]
 }
 
-/// The type of the structs that an exported function answers.
+/// The type of the structs that an exported function returns.
 fn structs_by(store: &mut Store<()>, instance: Instance, name: &str) -> StructType {
     let ty = made_by(store, instance, name);
     StructType::of(store.engine(), ty).unwrap()
 }
 
-/// The type of the arrays that an exported function answers.
+/// The type of the arrays that an exported function returns.
 fn arrays_by(store: &mut Store<()>, instance: Instance, name: &str) -> ArrayType {
     let ty = made_by(store, instance, name);
     ArrayType::of(store.engine(), ty).unwrap()

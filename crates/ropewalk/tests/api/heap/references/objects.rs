@@ -1,4 +1,4 @@
-//! Structs and arrays of the host and of WebAssembly, and what they refuse.
+//! Structs and arrays of the host and of WebAssembly, and the values they refuse.
 
 use super::*;
 
@@ -87,7 +87,7 @@ fn the_host_reads_and_writes_every_field() {
 }
 
 #[test]
-fn structs_refuse_what_does_not_fit() {
+fn structs_refuse_wrong_values_and_indices() {
     let (mut store, instance) = instantiate(OBJECTS);
     let leaf = structs_by(&mut store, instance, "leaf");
     let twig = structs_by(&mut store, instance, "twig");
@@ -165,7 +165,7 @@ fn the_host_reads_and_writes_every_element() {
 }
 
 #[test]
-fn arrays_refuse_what_does_not_fit() {
+fn arrays_refuse_wrong_values_and_indices() {
     let (mut store, instance) = instantiate(OBJECTS);
     let leaves = arrays_by(&mut store, instance, "leaves");
     let made = call(&mut store, instance, "bytes", &[Val::I32(1), Val::I32(3)]).unwrap()[0];

@@ -1,9 +1,8 @@
-//! Modules of a size, each of which asks for more than it is long.
+//! Sources of compilation bombs: modules that ask for more than they are long.
 
 use std::fmt::Write;
 
-/// A kind of bomb: its name, and its source for a size. The source is about as
-/// long as the size, whatever it asks for.
+/// A kind of bomb: its name, and its source for a size. The source is about as long as the size.
 pub type Kind = (&'static str, fn(usize) -> String);
 
 /// All kinds.
@@ -191,7 +190,7 @@ pub const KINDS: &[Kind] = &[
     ("dialect line", dialect_line),
 ];
 
-/// Something repeated with its number.
+/// Repeats an item with its number.
 fn each(n: usize, mut item: impl FnMut(usize) -> String) -> String {
     let mut all = String::new();
     for i in 0..n {
@@ -201,7 +200,7 @@ fn each(n: usize, mut item: impl FnMut(usize) -> String) -> String {
     all
 }
 
-/// The side of a square with so many fields.
+/// The side of a square with this many fields.
 fn side(n: usize) -> usize {
     n.isqrt()
 }
@@ -284,7 +283,7 @@ fn long_clause_list(n: usize) -> String {
     )
 }
 
-/// As many lists as they are long, none the same as another.
+/// A square of lists, all different.
 fn long_clause_lists(n: usize) -> String {
     let side = side(n);
     let clauses = |from: usize| each(side, |i| format!("(on $e{} $l)", (from + i) % side));
@@ -442,7 +441,7 @@ fn block_parameters(n: usize) -> String {
     )
 }
 
-/// Different types, as many as wanted: by the digits of their numbers.
+/// This many different types, made from the digits of their numbers.
 fn types(n: usize) -> String {
     let names = ["i32", "i64", "f32", "f64", "v128", "funcref", "externref", "anyref"];
     let params = |mut i: usize| {

@@ -1,11 +1,11 @@
-//! Compiling in a process that has little memory: an error, and no abort.
+//! Compiling in a process with little memory: an error, not an abort.
 
 use super::kinds::KINDS;
 use crate::common::limit_address_space;
 use crate::common::process::{rerun, told_by_parent};
 use ropewalk::{Engine, Module};
 
-/// What the child says.
+/// The output of the child.
 const FAILED: &str = "failed for want of memory";
 const COMPILED: &str = "was compiled";
 
@@ -28,14 +28,14 @@ fn run_with(mebibytes: u64) -> String {
     said
 }
 
-/// Compiles a function that takes hundreds of mebibytes in a process that may allocate as
-/// many more as are given.
+/// Compiles a function that takes hundreds of mebibytes, in a process that may map only this many
+/// more.
 fn compile_with(mebibytes: u64) {
     let source = KINDS.iter().find(|(name, _)| *name == "loads and stores").unwrap().1(40_000);
     let binary = ropewalk_text::Text::parse(&source).unwrap().binary().to_vec();
     drop(source);
     let engine = Engine::default();
-    // Threads of the compiler have stacks and heaps of their own, which are there now.
+    // This starts the compiler's threads, which have stacks and heaps of their own.
     Module::new(&engine, "(module (func) (func) (func) (func))").unwrap();
     limit_address_space(mebibytes << 20);
     match Module::from_binary(&engine, &binary) {

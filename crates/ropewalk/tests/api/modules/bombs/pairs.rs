@@ -1,10 +1,10 @@
-//! Modules that scale two counts, each of which may cost the compiler their product.
+//! Families of modules that scale two counts, whose product compilation might cost.
 //!
-//! A source is about as long as the sum of the two numbers. The families go through the
-//! counts that a module can make large: operands, locals, references, calls, blocks, loops,
-//! branches, cases, clauses, tags, types, functions.
+//! A source is about as long as the sum of the counts. The families cover the counts that a module
+//! can make large: operands, locals, references, calls, blocks, loops, branches, cases, clauses,
+//! tags, types, functions.
 
-/// A family of modules: its name, and the source for two counts.
+/// A family of modules: its name, and its source for two counts.
 pub type Pair = (&'static str, fn(usize, usize) -> String);
 
 /// All families.
@@ -306,7 +306,7 @@ fn function(locals: &str, body: String) -> String {
     module("", locals, body)
 }
 
-/// Many operands that are alive around some code.
+/// Many operands that are live around some code.
 fn operands(n: usize, around: String) -> String {
     let loads = each(n, |i| format!("(i32.load offset={i} (local.get 0))"));
     function("", format!("{loads}{around}(i32.const 0){}(global.set $g)", "(i32.add)".repeat(n)))
@@ -320,7 +320,7 @@ fn get_all(n: usize) -> String {
     each(n, |i| format!("(global.set $g (local.get {}))", i + 1))
 }
 
-/// Many locals that are set before some code, and used after it.
+/// Many locals that are set before some code and used after it.
 fn locals(n: usize, before: String, around: String) -> String {
     function(&format!("(local {})", " i32".repeat(n)), format!("{before}{around}{}", get_all(n)))
 }

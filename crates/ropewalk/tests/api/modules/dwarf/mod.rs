@@ -58,7 +58,7 @@ fn a_compiled_module_keeps_its_lines() {
     assert_eq!(trap(&engine, &again), TRAP);
 }
 
-/// Debug information is not checked by the validator, so it can be anything.
+/// The validator does not check debug information, so it can be anything.
 #[test]
 fn debug_information_that_is_nonsense_does_no_harm() {
     let engine = Engine::default();
@@ -81,7 +81,8 @@ fn debug_information_that_is_nonsense_does_no_harm() {
     }
 }
 
-/// Programs of other languages, and how their backtraces begin and end. Rust has a hash in names.
+/// Programs of other languages, with the beginning and end of their backtraces. Rust's names have a
+/// hash.
 const OTHERS: [(&[u8], [&str; 2], &str); 2] = [
     (
         include_bytes!("average-rust.wasm"),

@@ -1,8 +1,8 @@
 //! Continuations to which any number of their arguments are bound, at once or in two
 //! steps: the first few travel in registers, wherever they come from.
 
-use crate::check_in;
-use crate::signatures::{MIXED, value};
+use super::check_in;
+use super::signatures::{MIXED, value};
 use ropewalk::stress;
 
 /// Checks a function with `total` parameters, of which the first `bound[0]` are bound,

@@ -2,7 +2,7 @@
 //! when the stack has no room for them they trap like any other: a frame must
 //! not jump over what guards the end of the stack.
 
-use crate::{check, repeat};
+use super::{check, repeat};
 
 /// A function `$f` that keeps `count` values of a type live across a call of
 /// itself, `depth` times, and returns how many of them have not changed.

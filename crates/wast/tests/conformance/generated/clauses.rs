@@ -1,6 +1,6 @@
 //! Lists of very many clauses: each finds its own, and what is in none is not found.
 
-use crate::{check, check_in, repeat};
+use super::{check, check_in, repeat};
 use ropewalk::stress;
 
 /// A list of so many clauses.

@@ -2,7 +2,7 @@
 //! given to a new task or fiber, on the way through a switch. However many there
 //! are, each arrives, and the collector finds the references among them.
 
-use crate::repeat;
+use super::repeat;
 use ropewalk::stress::{self, Mode};
 use ropewalk::{Config, Engine, Instance, Module, Store, TrapCode, Val};
 use ropewalk_wast::WastRunner;

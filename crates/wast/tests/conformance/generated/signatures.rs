@@ -1,7 +1,7 @@
 //! Functions with any number of parameters and results: those beyond the
 //! registers travel through memory, on either way.
 
-use crate::{check, repeat};
+use super::{check, repeat};
 
 pub(crate) const MIXED: &[&str] = &["i32", "i64", "f32", "f64", "v128"];
 
