@@ -3,7 +3,6 @@
 //! Futures are ready at once, later or never. They end with errors, panics, traps and exceptions.
 //! Calls are dropped in every state and nested, on stacks of every design.
 
-use crate::common::polling::{After, block_on};
 use crate::common::*;
 use ropewalk::*;
 use std::future::Future;
@@ -11,13 +10,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
-
-fn all_engines() -> Vec<Engine> {
-    let mut all = engines();
-    all.push(engine(CHECK));
-    all.extend(few_generations(0));
-    all
-}
 
 /// Polls a future once, when it is not ready, and drops it.
 #[track_caller]
@@ -100,7 +92,6 @@ type Then = fn(Caller<'_, ()>, i32) -> Result<i32>;
 
 fn setup(engine: &Engine, then: Then) -> (Store<()>, Instance) {
     use ValType::*;
-    let module = Module::new(engine, MODULE).unwrap();
     let mut linker = Linker::new(engine);
     linker
         .func_wrap_async("host", "wait", move |caller: Caller<'_, ()>, (n, x): (i32, i32)| {
@@ -121,9 +112,7 @@ fn setup(engine: &Engine, then: Then) -> (Store<()>, Instance) {
             })
         })
         .unwrap();
-    let mut store = Store::new(engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
+    link(&linker, (), MODULE)
 }
 
 fn typed(store: &mut Store<()>, instance: Instance, name: &str) -> TypedFunc<i32, i32> {
@@ -143,10 +132,10 @@ fn a_call_waits_for_its_host_functions_on_stacks_of_every_design() {
             let (mut store, instance) = setup(&engine, |_, x| Ok(x));
             let func = typed(&mut store, instance, on);
             for n in [0, 1, 2, 5] {
-                let (result, polls) = block_on(func.call_async(&mut store, n));
+                let (result, polls) = count_polls(func.call_async(&mut store, n));
                 assert_eq!(result.unwrap(), 31, "{on}");
                 assert_eq!(polls, 2 * n as usize + 1, "{on}");
-                let (result, _) = block_on(async {
+                let (result, _) = count_polls(async {
                     let func = instance.get_func(&mut store, on).unwrap();
                     let mut results = [Val::I32(0)];
                     func.call_async(&mut store, &[Val::I32(n)], &mut results).await?;
@@ -173,7 +162,7 @@ fn values_of_every_class_are_waited_for() {
             Val::V128(u128::MAX - 7),
         ];
         let mut results = values.map(|value| Val::default_for(value.ty()));
-        block_on(many.call_async(&mut store, &values, &mut results)).0.unwrap();
+        block_on(many.call_async(&mut store, &values, &mut results)).unwrap();
         assert_eq!(format!("{results:?}"), format!("{values:?}"));
         check_empty(store);
     }
@@ -188,7 +177,7 @@ fn the_store_can_be_used_by_a_function_that_waits() {
         });
         for on in STACKS {
             let func = typed(&mut store, instance, on);
-            assert_eq!(block_on(func.call_async(&mut store, 2)).0.unwrap(), 45, "{on}");
+            assert_eq!(block_on(func.call_async(&mut store, 2)).unwrap(), 45, "{on}");
         }
         check_empty(store);
     }
@@ -219,7 +208,7 @@ fn errors_panics_and_exceptions_arrive_where_the_call_was_made() {
             for on in STACKS {
                 let (mut store, instance) = setup(&engine, |_, _| anyhow::bail!("no"));
                 let func = typed(&mut store, instance, on);
-                let error = block_on(func.call_async(&mut store, n)).0.unwrap_err();
+                let error = block_on(func.call_async(&mut store, n)).unwrap_err();
                 assert_eq!(host_message(&error), "no");
                 assert_eq!(names(&error)[0], "work");
                 check_empty(store);
@@ -238,9 +227,9 @@ fn errors_panics_and_exceptions_arrive_where_the_call_was_made() {
             };
             let (mut store, instance) = setup(&engine, throw);
             let func = typed(&mut store, instance, "catches");
-            assert_eq!(block_on(func.call_async(&mut store, n)).0.unwrap(), 10);
+            assert_eq!(block_on(func.call_async(&mut store, n)).unwrap(), 10);
             let func = typed(&mut store, instance, "on a continuation");
-            let error = block_on(func.call_async(&mut store, n)).0.unwrap_err();
+            let error = block_on(func.call_async(&mut store, n)).unwrap_err();
             assert!(error.downcast_ref::<Exception>().is_some());
             check_empty(store);
         }
@@ -253,7 +242,7 @@ fn a_trap_after_waiting_ends_the_call() {
         let (mut store, instance) = setup(&engine, |_, x| Ok(x));
         let func = typed(&mut store, instance, "waits and traps");
         for n in [0, 2, 0, 1] {
-            let error = block_on(func.call_async(&mut store, n)).0.unwrap_err();
+            let error = block_on(func.call_async(&mut store, n)).unwrap_err();
             assert_eq!(trap(&error).code(), TrapCode::Unreachable);
             assert_eq!(names(&error), ["waits and traps"]);
         }
@@ -297,7 +286,7 @@ fn futures_can_be_sent_with_their_store() {
             assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
             future
         });
-        block_on(other.join().unwrap()).0
+        block_on(other.join().unwrap())
     });
     assert_eq!(result.unwrap(), 31);
     let mut results = [Val::I32(0)];
@@ -360,10 +349,10 @@ fn calls_that_wait_nest() {
         let dropped = Arc::default();
         let (mut store, instance) = nested(&engine, Arc::clone(&dropped));
         let go = typed(&mut store, instance, "go");
-        assert_eq!(block_on(go.call_async(&mut store, 5)).0.unwrap(), 6);
+        assert_eq!(block_on(go.call_async(&mut store, 5)).unwrap(), 6);
         assert_eq!(dropped.swap(0, Ordering::Relaxed), 6);
         for (n, what) in [(103, "a hundred"), (203, "two hundred")] {
-            let call = AssertUnwindSafe(|| block_on(go.call_async(&mut store, n)).0);
+            let call = AssertUnwindSafe(|| block_on(go.call_async(&mut store, n)));
             match catch_unwind(call) {
                 Ok(result) => {
                     let error = result.unwrap_err();
@@ -399,7 +388,7 @@ fn nested_calls_are_given_up_together_however_far_they_are() {
             store.gc();
             assert_eq!(store.stack_statistics().live, 0);
         }
-        assert_eq!(block_on(go.call_async(&mut store, 2)).0.unwrap(), 3);
+        assert_eq!(block_on(go.call_async(&mut store, 2)).unwrap(), 3);
         check_empty(store);
     }
 }
@@ -410,9 +399,9 @@ fn a_continuation_that_the_host_resumes_may_wait() {
         let (mut store, instance) = setup(&engine, |_, x| Ok(x));
         let func = instance.get_func(&mut store, "waits and suspends").unwrap();
         let rest = Continuation::new(&mut store, func).unwrap();
-        let resumed = block_on(rest.resume_async(&mut store, &[Val::I32(3)])).0.unwrap();
+        let resumed = block_on(rest.resume_async(&mut store, &[Val::I32(3)])).unwrap();
         let Resumed::Suspended { continuation, .. } = resumed else { panic!("it suspends") };
-        let (resumed, polls) = block_on(continuation.resume_async(&mut store, &[Val::I32(5)]));
+        let (resumed, polls) = count_polls(continuation.resume_async(&mut store, &[Val::I32(5)]));
         assert_eq!(polls, 4);
         let Resumed::Returned(values) = resumed.unwrap() else { panic!("it returns") };
         assert_eq!(values[0].i32(), Some(6));
@@ -442,12 +431,12 @@ fn a_function_that_has_waited_may_suspend() {
             let mut argument = n;
             for answer in [100, 200] {
                 let resumed = block_on(rest.resume_async(&mut store, &[Val::I32(argument)]));
-                let Resumed::Suspended { continuation, .. } = resumed.0.unwrap() else {
+                let Resumed::Suspended { continuation, .. } = resumed.unwrap() else {
                     panic!("it suspends")
                 };
                 (rest, argument) = (continuation, answer);
             }
-            let resumed = block_on(rest.resume_async(&mut store, &[Val::I32(argument)])).0;
+            let resumed = block_on(rest.resume_async(&mut store, &[Val::I32(argument)]));
             let Resumed::Returned(values) = resumed.unwrap() else { panic!("it returns") };
             assert_eq!(values[0].i32(), Some(301));
         }
@@ -470,7 +459,7 @@ fn a_start_function_may_wait() {
     linker.func_wrap_async("host", "wait", |_: Caller<'_, ()>, (): ()| Box::new(After(2))).unwrap();
     let mut store = Store::new(&engine, ());
     assert!(linker.instantiate(&mut store, &module).is_err());
-    let (instance, polls) = block_on(linker.instantiate_async(&mut store, &module));
+    let (instance, polls) = count_polls(linker.instantiate_async(&mut store, &module));
     assert_eq!(polls, 3);
     assert_eq!(number(&mut store, instance.unwrap(), "done", &[]).unwrap(), 1);
 }
@@ -503,7 +492,7 @@ fn references_of_a_function_that_waits_last_until_it_returns() {
         for _ in 0..3 {
             let mut scope = RootScope::new(&mut store);
             let value = ExternRef::new(&mut scope, 5).unwrap();
-            let result = block_on(run.call_async(&mut scope, Some(value))).0.unwrap();
+            let result = block_on(run.call_async(&mut scope, Some(value))).unwrap();
             let data = result.unwrap();
             assert_eq!(data.data(&scope).unwrap().downcast_ref(), Some(&7));
         }

@@ -2,7 +2,6 @@
 //!
 //! They are ready at once, later and never, fail, panic, nest, and have large futures.
 
-use crate::common::polling::{After, block_on};
 use crate::common::*;
 use ropewalk::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -64,12 +63,9 @@ where
     F: for<'a> AsyncFunc<'a, Shared, (i32, i32), Output = R> + 'static,
     R: WasmRet<Values: 'static> + 'static,
 {
-    let module = Module::new(engine, MODULE).unwrap();
     let mut linker = Linker::new(engine);
     linker.func_wrap_async_fn("host", "f", func).unwrap();
-    let mut store = Store::new(engine, Arc::new(()));
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
+    link(&linker, Arc::new(()), MODULE)
 }
 
 /// Fails unless all futures of the store were dropped.
@@ -85,7 +81,7 @@ fn an_async_function_is_ready_at_once_or_waits() {
             let thrice = instance.get_typed_func::<i32, i32>(&mut store, "thrice").unwrap();
             assert_eq!(thrice.call(&mut store, 0).unwrap(), 123);
             for polls in [0, 1, 3] {
-                let (result, polled) = block_on(thrice.call_async(&mut store, polls));
+                let (result, polled) = count_polls(thrice.call_async(&mut store, polls));
                 assert_eq!((result.unwrap(), polled), (123, 1 + 2 * polls as usize));
             }
             nothing_is_left(&store);
@@ -115,7 +111,7 @@ fn a_call_that_is_dropped_drops_the_future_for_which_it_waits() {
                 drop(call);
                 nothing_is_left(&store);
             }
-            assert_eq!(block_on(thrice.call_async(&mut store, 1)).0.unwrap(), 123);
+            assert_eq!(block_on(thrice.call_async(&mut store, 1)).unwrap(), 123);
         }
     }
 }
@@ -125,7 +121,7 @@ fn an_error_of_an_async_function_ends_the_call() {
     let (mut store, instance) = with(&Engine::default(), fail);
     let once = instance.get_typed_func::<(i32, i32), i32>(&mut store, "once").unwrap();
     for polls in [0, 2] {
-        let error = block_on(once.call_async(&mut store, (polls, 0))).0.unwrap_err();
+        let error = block_on(once.call_async(&mut store, (polls, 0))).unwrap_err();
         assert!(error.to_string().starts_with("it failed"), "{error}");
         nothing_is_left(&store);
     }
@@ -149,7 +145,7 @@ fn async_functions_inside_of_each_other_have_futures_of_their_own() {
         let (mut store, instance) = with(&engine, nest);
         let once = instance.get_typed_func::<(i32, i32), i32>(&mut store, "once").unwrap();
         for polls in [0, 1] {
-            let called = block_on(once.call_async(&mut store, (polls, 5))).0;
+            let called = block_on(once.call_async(&mut store, (polls, 5)));
             assert_eq!(called.unwrap(), 6);
             nothing_is_left(&store);
         }
@@ -164,5 +160,5 @@ fn a_function_of_a_store_can_be_an_async_closure() {
         caller.data() + x
     });
     let add = add.typed::<i32, i32>(&store).unwrap();
-    assert_eq!(block_on(add.call_async(&mut store, 2)).0.unwrap(), 42);
+    assert_eq!(block_on(add.call_async(&mut store, 2)).unwrap(), 42);
 }

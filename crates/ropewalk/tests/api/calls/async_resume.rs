@@ -1,20 +1,12 @@
 //! Every way to resume a stack in a future: it waits, is dropped while it waits, and fails. The
 //! host handles the tags that it names.
 
-use crate::common::polling::{After, block_on};
 use crate::common::*;
 use ropewalk::*;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Waker};
-
-fn all_engines() -> Vec<Engine> {
-    let mut all = engines();
-    all.push(engine(CHECK));
-    all.extend(few_generations(0));
-    all
-}
 
 const MODULE: &str = r#"(module
     (import "host" "wait" (func $wait (param i32) (result i32)))
@@ -47,7 +39,6 @@ fn double(x: i32) -> Result<i32> {
 }
 
 fn setup(engine: &Engine, then: Then) -> (Store<()>, Instance) {
-    let module = Module::new(engine, MODULE).unwrap();
     let mut linker = Linker::new(engine);
     linker
         .func_wrap_async("host", "wait", move |_: Caller<'_, ()>, (x,): (i32,)| {
@@ -57,9 +48,7 @@ fn setup(engine: &Engine, then: Then) -> (Store<()>, Instance) {
             })
         })
         .unwrap();
-    let mut store = Store::new(engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
+    link(&linker, (), MODULE)
 }
 
 fn check_empty(store: &mut Store<()>) {
@@ -195,7 +184,7 @@ fn each(engines: Vec<Engine>, then: Then, check: impl Fn(&str, &mut Store<()>, I
 fn each_form_waits_before_and_after_a_suspension() {
     each(all_engines(), double, |name, store, instance, form| {
         for n in [3, -8] {
-            let (result, polls) = block_on(form(store, instance, n));
+            let (result, polls) = count_polls(form(store, instance, n));
             assert_eq!(result.unwrap(), 4 * n + 2, "{name}");
             assert_eq!(polls, 7, "{name}");
         }
@@ -214,7 +203,7 @@ fn each_form_may_be_dropped_whenever_it_waits() {
             drop(resuming);
             check_empty(store);
         }
-        assert_eq!(block_on(form(store, instance, 1)).0.unwrap(), 6, "{name}");
+        assert_eq!(block_on(form(store, instance, 1)).unwrap(), 6, "{name}");
     });
 }
 
@@ -222,9 +211,9 @@ fn each_form_may_be_dropped_whenever_it_waits() {
 fn the_error_of_the_awaited_future_is_the_error_of_each_form() {
     let refuse: Then = |x| if x == 6 { Err(Error::msg("refused")) } else { double(x) };
     each(all_engines(), refuse, |name, store, instance, form| {
-        let error = block_on(form(store, instance, 6)).0.unwrap_err();
+        let error = block_on(form(store, instance, 6)).unwrap_err();
         assert!(format!("{error:#}").contains("refused"), "{name}: {error:#}");
-        assert_eq!(block_on(form(store, instance, 1)).0.unwrap(), 6, "{name}");
+        assert_eq!(block_on(form(store, instance, 1)).unwrap(), 6, "{name}");
     });
 }
 
@@ -237,7 +226,7 @@ fn a_panic_of_the_awaited_future_passes_each_form() {
     each(all_engines(), panic, |name, store, instance, form| {
         let resumed = catch_unwind(AssertUnwindSafe(|| block_on(form(store, instance, 6))));
         assert_eq!(resumed.unwrap_err().downcast_ref(), Some(&"six"), "{name}");
-        assert_eq!(block_on(form(store, instance, 1)).0.unwrap(), 6, "{name}");
+        assert_eq!(block_on(form(store, instance, 1)).unwrap(), 6, "{name}");
     });
 }
 
@@ -249,7 +238,7 @@ fn traps(
 ) {
     let (mut store, instance) = setup(engine, double);
     let rest = begun(&mut store, instance, "run").unwrap();
-    let error = block_on(resume(rest, &mut store, instance)).0.unwrap_err();
+    let error = block_on(resume(rest, &mut store, instance)).unwrap_err();
     let trap = error.downcast_ref::<Trap>().expect("a trap");
     assert_eq!(trap.code(), TrapCode::UnhandledTag, "{error:#}");
     check_empty(&mut store);
@@ -287,10 +276,10 @@ fn an_exception_that_nothing_catches_is_the_error_of_throwing() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine, double);
         let rest = begun(&mut store, instance, "run").unwrap();
-        let (_, rest) = suspended(block_on(rest.resume_async(&mut store, &[1.into()])).0.unwrap());
+        let (_, rest) = suspended(block_on(rest.resume_async(&mut store, &[1.into()])).unwrap());
         let cancel = tag(&mut store, instance, "cancel");
         let exception = Exception::new(&mut store, cancel, &[5.into()]).unwrap();
-        let thrown = block_on(rest.resume_throw_async(&mut store, &exception)).0.unwrap_err();
+        let thrown = block_on(rest.resume_throw_async(&mut store, &exception)).unwrap_err();
         let thrown = thrown.downcast_ref::<Exception>().expect("an exception");
         assert_eq!(thrown.tag(&mut store).unwrap(), cancel);
         drop(exception);
@@ -305,11 +294,11 @@ fn handles_of_another_store_are_refused_before_anything_waits() {
     let (mut other, elsewhere) = setup(&engine, double);
     let foreign = tag(&mut other, elsewhere, "ask");
     let rest = begun(&mut store, instance, "run").unwrap();
-    let (refused, polls) = block_on(rest.resume_on_async(&mut store, &[foreign], &[1.into()]));
+    let (refused, polls) = count_polls(rest.resume_on_async(&mut store, &[foreign], &[1.into()]));
     assert!(refused.unwrap_err().is::<WrongStore>());
     assert_eq!(polls, 1);
     let rest = begun(&mut store, instance, "run").unwrap();
-    let refused = block_on(rest.resume_with_async(&mut other, &[], &[1.into()])).0;
+    let refused = block_on(rest.resume_with_async(&mut other, &[], &[1.into()]));
     assert!(refused.unwrap_err().is::<WrongStore>());
     check_empty(&mut store);
 }
@@ -322,17 +311,17 @@ fn the_limit_of_a_continuation_ends_with_it_though_it_has_waited() {
         let rest = begun(&mut store, instance, if throws { "cancelled" } else { "run" }).unwrap();
         rest.set_max_stack(&mut store, 64 << 10).unwrap();
         let (value, rest) =
-            suspended(block_on(rest.resume_async(&mut store, &[1.into()])).0.unwrap());
+            suspended(block_on(rest.resume_async(&mut store, &[1.into()])).unwrap());
         let rest = match throws {
             false => rest,
             true => {
                 let cancel = tag(&mut store, instance, "cancel");
                 let exception = Exception::new(&mut store, cancel, &[5.into()]).unwrap();
-                let resumed = block_on(rest.resume_throw_async(&mut store, &exception)).0;
+                let resumed = block_on(rest.resume_throw_async(&mut store, &exception));
                 suspended(resumed.unwrap()).1
             }
         };
-        returned(block_on(rest.resume_async(&mut store, &[value.into()])).0.unwrap()).unwrap();
+        returned(block_on(rest.resume_async(&mut store, &[value.into()])).unwrap()).unwrap();
         // Another continuation has its stack now, and more room.
         let deep = begun(&mut store, instance, "deep").unwrap();
         let resumed = deep.resume(&mut store, &[100_000.into()]).unwrap();

@@ -1,7 +1,6 @@
 //! Concurrent calls in one store: they interleave, and an error, a panic or the end of one call
 //! does not affect the others.
 
-use crate::common::polling::{After, block_on};
 use crate::common::*;
 use ropewalk::*;
 use std::future::Future;
@@ -10,13 +9,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-
-fn all_engines() -> Vec<Engine> {
-    let mut all = engines();
-    all.push(engine(CHECK));
-    all.extend(few_generations(0));
-    all
-}
 
 /// Gates that tests open by number.
 #[derive(Default)]
@@ -95,7 +87,6 @@ const MODULE: &str = r#"(module
 type Typed = TypedFunc<i32, i32>;
 
 fn setup(engine: &Engine) -> (Store<Host>, Instance, Arc<Gates>) {
-    let module = Module::new(engine, MODULE).unwrap();
     let mut linker = Linker::new(engine);
     linker
         .func_wrap_concurrent("host", "wait", |accessor: &Accessor<Host>, (x,): (i32,)| {
@@ -128,8 +119,7 @@ fn setup(engine: &Engine) -> (Store<Host>, Instance, Arc<Gates>) {
         .unwrap();
     let gates = Arc::<Gates>::default();
     let host = Host { gates: gates.clone(), waiting: Arc::default(), most: Arc::default() };
-    let mut store = Store::new(engine, host);
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (store, instance) = link(&linker, host, MODULE);
     (store, instance, gates)
 }
 
@@ -476,7 +466,6 @@ fn references_are_arguments_of_functions_that_wait_while_others_run() {
             (ref.cast (ref $s)
               (call $wait (struct.new $s (local.get $x)) (local.get 1))))))"#;
     for engine in all_engines() {
-        let module = Module::new(&engine, SOURCE).unwrap();
         let mut linker = Linker::new(&engine);
         linker
             .func_wrap_concurrent(
@@ -508,8 +497,7 @@ fn references_are_arguments_of_functions_that_wait_while_others_run() {
                 },
             )
             .unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = link(&linker, (), SOURCE);
         let run: TypedFunc<(i32, Option<Owned<ExternRef>>), i32> =
             instance.get_typed_func(&mut store, "run").unwrap();
         let run = &run;
@@ -575,7 +563,6 @@ fn a_function_that_has_waited_alone_in_its_store_still_has_its_accessor() {
             (import "host" "count" (func $count (param i32) (result i32)))
             (func (export "run") (result i32)
               (i32.add (call $count (i32.const 1)) (call $count (i32.const 20)))))"#;
-        let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
         linker
             .func_wrap_concurrent("host", "count", |accessor: &Accessor<i32>, (n,): (i32,)| {
@@ -588,8 +575,7 @@ fn a_function_that_has_waited_alone_in_its_store_still_has_its_accessor() {
                 })
             })
             .unwrap();
-        let mut store = Store::new(&engine, 100);
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = link(&linker, 100, text);
         let run = instance.get_typed_func::<(), i32>(&mut store, "run").unwrap();
         let mut call = pin!(run.call_async(&mut store, ()));
         let mut context = Context::from_waker(Waker::noop());
@@ -688,8 +674,7 @@ fn results_are_taken_before_anybody_else_uses_the_store() {
                 }
             };
             accessor.with(|mut store| pair.field(&mut store, 0).unwrap().i32())
-        }))
-        .0;
+        }));
         assert_eq!(field, Some(3));
     }
 }

@@ -63,9 +63,7 @@ fn letters(engine: &Engine) -> (Store<Arc<Mail>>, Exports) {
             Box::pin(tokio::time::sleep(Duration::from_millis(20)))
         })
         .unwrap();
-    let module = Module::new(engine, LETTERS).unwrap();
-    let mut store = Store::new(engine, Arc::default());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (store, instance) = link(&linker, Arc::default(), LETTERS);
     let export = move |store: &mut Store<Arc<Mail>>, name: &str| {
         instance.get_typed_func::<(i32, i32), ()>(store, name).unwrap()
     };

@@ -124,8 +124,7 @@ fn the_caller_gives_data_and_exports() {
                 Ok(*caller.data())
             },
         );
-        let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
-        assert_eq!(run.call(&mut store, 5).unwrap(), 16);
+        assert_eq!(invoke::<i32, i32>(&mut store, instance, "run", 5).unwrap(), 16);
         assert_eq!(*store.data(), 15);
         let memory = instance.get_memory(&mut store, "memory").unwrap();
         assert_eq!(&memory.data(&store).unwrap()[8..12], b"seen");
@@ -324,8 +323,10 @@ fn a_host_function_may_grow_memories_of_its_caller() {
                 table.grow(&mut caller, 5, Val::FuncRef(None))?;
                 Ok(())
             });
-        let run = instance.get_typed_func::<(), (i32, i32, i32)>(&mut store, "run").unwrap();
-        assert_eq!(run.call(&mut store, ()).unwrap(), (2, 6, 7));
+        assert_eq!(
+            invoke::<(), (i32, i32, i32)>(&mut store, instance, "run", ()).unwrap(),
+            (2, 6, 7)
+        );
     }
 }
 

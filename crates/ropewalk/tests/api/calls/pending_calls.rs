@@ -7,41 +7,9 @@ use crate::common::*;
 use ropewalk::*;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-
-fn all_engines() -> Vec<Engine> {
-    let mut all = engines();
-    all.push(engine(CHECK));
-    all.extend(few_generations(0));
-    all
-}
-
-/// A future that is ready after it was polled this many times.
-struct After(i32);
-
-impl Future for After {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.0 == 0 {
-            return Poll::Ready(());
-        }
-        self.0 -= 1;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    }
-}
-
-fn block_on<R>(future: impl Future<Output = R>) -> R {
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return result;
-        }
-    }
-}
+use std::task::{Context, Waker};
 
 const MODULE: &str = r#"(module
     (import "host" "wait" (func $wait (param i32 i32) (result i32)))
@@ -78,7 +46,6 @@ const STACKS: [&str; 3] = ["on the root", "on a continuation", "on a task"];
 type Then = fn(StoreContextMut<'_, i32>, Tag, i32) -> Result<i32>;
 
 fn setup(engine: &Engine, then: Then) -> (Store<i32>, Instance) {
-    let module = Module::new(engine, MODULE).unwrap();
     let mut linker = Linker::new(engine);
     let wait = move |mut caller: Caller<'_, i32>, n: i32, x: i32| -> Result<i32> {
         *caller.data_mut() += 1;
@@ -89,7 +56,7 @@ fn setup(engine: &Engine, then: Then) -> (Store<i32>, Instance) {
         let error = caller.get_export("error").and_then(Extern::into_tag).unwrap();
         let rest = caller.later(move |accessor| {
             Box::pin(async move {
-                After(n - 1).await;
+                After(n as usize - 1).await;
                 accessor.with(|mut store| {
                     let x = x + seven.typed::<(), i32>(&store)?.call(&mut store, ())?;
                     then(store, error, x)
@@ -101,7 +68,7 @@ fn setup(engine: &Engine, then: Then) -> (Store<i32>, Instance) {
     linker.func_wrap("host", "wait", wait).unwrap();
     linker
         .func_wrap("host", "none", |caller: Caller<'_, i32>, n: i32| -> Result<()> {
-            Err(caller.later(move |_| Box::pin(After(n))).into())
+            Err(caller.later(move |_| Box::pin(After(n as usize))).into())
         })
         .unwrap();
     linker
@@ -109,9 +76,7 @@ fn setup(engine: &Engine, then: Then) -> (Store<i32>, Instance) {
             Err(caller.later(|_| Box::pin(async { 7u128 << 99 })).into())
         })
         .unwrap();
-    let mut store = Store::new(engine, 0);
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
+    link(&linker, 0, MODULE)
 }
 
 fn typed(store: &mut Store<i32>, instance: Instance, name: &str) -> TypedFunc<i32, i32> {
@@ -200,7 +165,6 @@ fn a_function_knows_whether_it_may_wait() {
     let engine = Engine::default();
     let module = r#"(module (import "host" "f" (func $f (param i32) (result i32)))
         (func (export "f") (param i32) (result i32) (call $f (local.get 0))))"#;
-    let module = Module::new(&engine, module).unwrap();
     let mut linker = Linker::new(&engine);
     // The guest calls itself through the host, which then waits.
     let f = |mut caller: Caller<'_, ()>, again: i32| -> Result<i32> {
@@ -211,8 +175,7 @@ fn a_function_knows_whether_it_may_wait() {
         f.typed::<i32, i32>(&caller)?.call(&mut caller, 0)
     };
     linker.func_wrap("host", "f", f).unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (mut store, instance) = link(&linker, (), module);
     let f = instance.get_typed_func::<i32, i32>(&mut store, "f").unwrap();
     assert_eq!(f.call(&mut store, 0).unwrap(), 0);
     assert_eq!(block_on(f.call_async(&mut store, 0)).unwrap(), 1);
@@ -277,11 +240,9 @@ fn refused(wrap: impl FnOnce(&mut Linker<()>)) -> String {
     let engine = Engine::default();
     let module = r#"(module (import "host" "f" (func $f (result i32)))
         (func (export "f") (result i32) (call $f)))"#;
-    let module = Module::new(&engine, module).unwrap();
     let mut linker = Linker::new(&engine);
     wrap(&mut linker);
-    let mut store = Store::new(&engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (mut store, instance) = link(&linker, (), module);
     let f = instance.get_typed_func::<(), i32>(&mut store, "f").unwrap();
     format!("{:#}", block_on(f.call_async(&mut store, ())).unwrap_err())
 }

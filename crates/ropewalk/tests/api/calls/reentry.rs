@@ -196,7 +196,6 @@ fn a_stack_continues_however_a_call_from_its_host_function_ends() {
 #[test]
 fn a_trap_that_a_host_function_passes_on_ends_every_activation() {
     for engine in engines() {
-        let module = Module::new(&engine, MODULE).unwrap();
         let mut linker = Linker::new(&engine);
         let pass_on = |mut caller: Caller<'_, ()>, number: i32| -> Result<i32> {
             // Each stack calls the host, which runs the next one.
@@ -210,8 +209,7 @@ fn a_trap_that_a_host_function_passes_on_ends_every_activation() {
             Ok(results[0].i32().expect("an i32"))
         };
         linker.func_wrap("host", "reenter", pass_on).unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = link(&linker, (), MODULE);
         for _ in 0..3 {
             let error = call(&mut store, instance, "on the root", &[Val::I32(0)]).unwrap_err();
             assert_eq!(trap(&error).code(), TrapCode::Unreachable);
@@ -337,8 +335,7 @@ fn a_host_function_may_enter_again_on_another_thread() {
         let mut store = Store::new(&engine, 0);
         let instance = linker.instantiate(&mut store, &module).unwrap();
         for _ in 0..2 {
-            let go = instance.get_typed_func::<i32, i32>(&mut store, "go").unwrap();
-            let error = go.call(&mut store, 3).unwrap_err();
+            let error = invoke::<i32, i32>(&mut store, instance, "go", 3).unwrap_err();
             assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
             // The frame of the function that failed, then one for each call of the host.
             assert_eq!(trap(&error).backtrace().frames().len(), 1 + 4);

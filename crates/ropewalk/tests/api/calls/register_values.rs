@@ -4,38 +4,9 @@
 
 use crate::common::*;
 use ropewalk::*;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-
-fn all_engines() -> Vec<Engine> {
-    let mut all = engines();
-    all.push(engine(CHECK));
-    all
-}
-
-fn block_on<R>(future: impl Future<Output = R>) -> R {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    loop {
-        if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
-            return result;
-        }
-    }
-}
-
-/// A future that is ready at the second poll.
-async fn wait() {
-    let mut waited = false;
-    poll_fn(|_| match std::mem::replace(&mut waited, true) {
-        true => Poll::Ready(()),
-        false => Poll::Pending,
-    })
-    .await;
-}
 
 async fn wait_and_collect(mut caller: Caller<'_, ()>) {
-    wait().await;
+    After(1).await;
     caller.gc();
 }
 
@@ -125,7 +96,7 @@ fn define(linker: &mut Linker<()>, number: usize, params: &[ValType], then: Then
                 let run = run.clone();
                 Box::new(async move {
                     if let Then::Waits = then {
-                        wait().await;
+                        After(1).await;
                     }
                     run(arguments, results);
                     Ok(())
@@ -181,7 +152,6 @@ const TYPED: &str = r#"(module
         (f32.const 1000))))"#;
 
 fn typed(engine: &Engine, waits: bool) -> (Store<()>, Instance) {
-    let module = Module::new(engine, TYPED).unwrap();
     let mut linker = Linker::new(engine);
     let int = |a: f64, b: i32, c: i64, d: f32| {
         assert_eq!((a, b, d), (0.5, -2, 4.5));
@@ -206,24 +176,30 @@ fn typed(engine: &Engine, waits: bool) -> (Store<()>, Instance) {
             })
         });
         defined.unwrap();
-        let defined = linker.func_wrap_async("host", "pause", |_, ()| Box::new(wait()));
+        let defined = linker.func_wrap_async("host", "pause", |_, ()| Box::new(After(1)));
         defined.unwrap();
     } else {
         linker.func_wrap("host", "int", int).unwrap();
         linker.func_wrap("host", "float", float).unwrap();
         linker.func_wrap("host", "pause", || ()).unwrap();
     }
-    let mut store = Store::new(engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
+    link(&linker, (), TYPED)
 }
 
 #[test]
 fn words_with_rusts_types_arrive_in_order() {
     for engine in all_engines() {
         let (mut store, instance) = typed(&engine, false);
-        let int = instance.get_typed_func::<(f64, i32, i64, f32), i64>(&mut store, "int").unwrap();
-        assert_eq!(int.call(&mut store, (0.5, -2, 1 << 40, 4.5)).unwrap(), (1 << 40) + 1000);
+        assert_eq!(
+            invoke::<(f64, i32, i64, f32), i64>(
+                &mut store,
+                instance,
+                "int",
+                (0.5, -2, 1 << 40, 4.5)
+            )
+            .unwrap(),
+            (1 << 40) + 1000
+        );
         let float = instance.get_typed_func::<(i64, f64, f32, i32), f32>(&mut store, "float");
         assert_eq!(float.unwrap().call(&mut store, (-1, 2.5, 3.5, -4)).unwrap(), 1003.5);
     }

@@ -4,14 +4,6 @@
 use crate::common::*;
 use ropewalk::*;
 
-fn all_engines() -> Vec<Engine> {
-    let mut all = engines();
-    all.push(engine(CHECK));
-    all.extend(few_generations(0));
-    all.extend(few_generations(1));
-    all
-}
-
 const MODULE: &str = r#"(module
     (import "host" "ask" (func $ask (param i32) (result i32)))
     (import "host" "tell" (func $tell

@@ -5,6 +5,7 @@ pub mod endless;
 pub mod polling;
 pub mod process;
 
+pub use polling::{After, block_on, count_polls, poll_once};
 pub use process::{alone, child, limit_address_space, memory, set_limit};
 pub use ropewalk::stress::*;
 use ropewalk::*;
@@ -17,10 +18,26 @@ pub fn instantiate(text: &str) -> (Store<()>, Instance) {
 }
 
 /// An instance of a module without imports, in a new store of an engine.
-pub fn instantiate_in(engine: &Engine, text: &str) -> (Store<()>, Instance) {
-    let module = Module::new(engine, text).unwrap();
-    let mut store = Store::new(engine, ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+pub fn instantiate_in(engine: &Engine, text: impl AsRef<[u8]>) -> (Store<()>, Instance) {
+    start(&Module::new(engine, text).unwrap())
+}
+
+/// An instance of a module without imports, in a new store.
+pub fn start(module: &Module) -> (Store<()>, Instance) {
+    let mut store = Store::new(module.engine(), ());
+    let instance = Instance::new(&mut store, module, &[]).unwrap();
+    (store, instance)
+}
+
+/// An instance of a module with the imports of a linker, in a new store with this data.
+pub fn link<T: 'static>(
+    linker: &Linker<T>,
+    data: T,
+    text: impl AsRef<[u8]>,
+) -> (Store<T>, Instance) {
+    let module = Module::new(linker.engine(), text).unwrap();
+    let mut store = Store::new(linker.engine(), data);
+    let instance = linker.instantiate(&mut store, &module).unwrap();
     (store, instance)
 }
 
@@ -40,12 +57,9 @@ pub fn with_host_and_data<T: 'static, P, R>(
     text: &str,
     func: impl IntoFunc<T, P, R>,
 ) -> (Store<T>, Instance) {
-    let module = Module::new(engine, text).unwrap();
     let mut linker = Linker::new(engine);
     linker.func_wrap("host", "f", func).unwrap();
-    let mut store = Store::new(engine, data);
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
+    link(&linker, data, text)
 }
 
 /// Calls an exported function with any arguments.
@@ -72,6 +86,16 @@ pub fn number(
     let arguments: Vec<Val> = arguments.iter().map(|i| Val::I32(*i)).collect();
     let results = call(store, instance, name, &arguments)?;
     Ok(results.first().map_or(0, |result| result.i32().unwrap()))
+}
+
+/// Calls an exported function by its Rust type.
+pub fn invoke<P: WasmParams, R: WasmResults>(
+    mut store: impl AsContextMut,
+    instance: Instance,
+    name: &str,
+    arguments: P,
+) -> Result<R> {
+    instance.get_typed_func::<P, R>(&mut store, name)?.call(store, arguments)
 }
 
 /// Calls an exported function of the caller's instance.
@@ -109,6 +133,14 @@ pub fn few_generations(left: u64) -> Vec<Engine> {
             .unwrap()
     };
     [DEFAULT, COLLECT_AND_MOVE].map(limited).into()
+}
+
+/// Engines in all modes that stacks and the host could notice.
+pub fn all_engines() -> Vec<Engine> {
+    let mut all = engines();
+    all.push(engine(CHECK));
+    all.extend([0, 1].into_iter().flat_map(few_generations));
+    all
 }
 
 /// Calls an exported function without arguments, for one `i32`.

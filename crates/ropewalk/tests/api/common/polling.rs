@@ -22,12 +22,21 @@ impl Future for After {
     }
 }
 
+/// Polls a future once.
+pub fn poll_once<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Polls a future until it is ready.
+pub fn block_on<R>(future: impl Future<Output = R>) -> R {
+    count_polls(future).0
+}
+
 /// Polls a future until it is ready. Also returns the number of polls.
-pub fn block_on<R>(future: impl Future<Output = R>) -> (R, usize) {
+pub fn count_polls<R>(future: impl Future<Output = R>) -> (R, usize) {
     let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
     for polls in 1.. {
-        if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
+        if let Poll::Ready(result) = poll_once(future.as_mut()) {
             return (result, polls);
         }
     }

@@ -4,11 +4,9 @@
 use crate::common::*;
 use ropewalk::*;
 
-fn all_engines() -> Vec<Engine> {
-    let mut all = engines();
-    all.extend([CHECK, PARK, POOL_OF_ONE, MINIMAL_STACKS].map(engine));
-    all.extend(few_generations(0));
-    all.extend(few_generations(1));
+fn more_engines() -> Vec<Engine> {
+    let mut all = all_engines();
+    all.extend([PARK, POOL_OF_ONE, MINIMAL_STACKS].map(engine));
     all
 }
 
@@ -143,7 +141,7 @@ fn check_empty(store: &mut Store<()>) {
 
 #[test]
 fn copies_that_the_host_holds_are_equal_and_independent() {
-    for engine in all_engines() {
+    for engine in more_engines() {
         let (mut store, instance) = setup(&engine);
         for (name, added) in [("asks", 0), ("nested", 1000)] {
             let fresh = new(&mut store, instance, name);
@@ -169,7 +167,7 @@ fn copies_that_the_host_holds_are_equal_and_independent() {
 
 #[test]
 fn an_exception_into_a_copy_leaves_the_other_as_it_is() {
-    for engine in all_engines() {
+    for engine in more_engines() {
         let (mut store, instance) = setup(&engine);
         let error = instance.get_tag(&mut store, "error").unwrap();
         let rest = asked(new(&mut store, instance, "catches").resume(&mut store, &[Val::I32(1)]));
@@ -198,7 +196,7 @@ fn typed_copies_have_types() {
 
 #[test]
 fn a_failed_copy_leaves_the_original() {
-    for engine in all_engines() {
+    for engine in more_engines() {
         let (mut store, instance) = setup(&engine);
         for (name, reason) in [
             ("calls the host", "it was left in a call of the host, which returns once"),
@@ -220,7 +218,7 @@ fn a_failed_copy_leaves_the_original() {
 
 #[test]
 fn copies_of_webassembly_and_of_the_host_are_the_same() {
-    for engine in all_engines() {
+    for engine in more_engines() {
         let (mut store, instance) = setup(&engine);
         let rest = asked(new(&mut store, instance, "asks").resume(&mut store, &[Val::I32(1)]));
         let copy = rest.try_clone(&mut store).unwrap();
@@ -351,14 +349,13 @@ fn setup_stacks(engine: &Engine) -> (Store<()>, Instance) {
 
 #[test]
 fn stacks_of_the_bag_are_copied_by_the_host() {
-    for engine in all_engines() {
+    for engine in more_engines() {
         let (mut store, instance) = setup_stacks(&engine);
-        let new = instance.get_typed_func::<(), BagStack>(&mut store, "bag").unwrap();
         let send = |store: &mut Store<()>, stack: BagStack, x: i32| {
             let Switched { values, from } = stack.switch(store, &[Val::I32(x)]).unwrap();
             (values[0].i32().unwrap(), from.unwrap())
         };
-        let stack = new.call(&mut store, ()).unwrap();
+        let stack = invoke::<(), BagStack>(&mut store, instance, "bag", ()).unwrap();
         let (_, stack) = send(&mut store, stack, 1);
         let copy = stack.try_clone(&mut store).unwrap();
         let (sum, _) = send(&mut store, stack, 10);
@@ -371,17 +368,16 @@ fn stacks_of_the_bag_are_copied_by_the_host() {
 
 #[test]
 fn first_class_stacks_are_copied_by_the_host() {
-    for engine in all_engines() {
+    for engine in more_engines() {
         let (mut store, instance) = setup_stacks(&engine);
         let event = instance.get_tag(&mut store, "send").unwrap();
-        let new = instance
-            .get_typed_func::<(), Option<FirstClassStack>>(&mut store, "first class")
-            .unwrap();
         let send = |store: &mut Store<()>, stack: FirstClassStack, x: i32| {
             let arrived = stack.switch(store, event, &[Val::I32(x)]).unwrap();
             (arrived.values[0].i32().unwrap(), arrived.from.unwrap())
         };
-        let stack = new.call(&mut store, ()).unwrap().unwrap();
+        let stack = invoke::<(), Option<FirstClassStack>>(&mut store, instance, "first class", ())
+            .unwrap()
+            .unwrap();
         let fresh = stack.try_clone(&mut store).unwrap();
         let (_, stack) = send(&mut store, stack, 1);
         let copy = stack.try_clone(&mut store).unwrap();
@@ -395,7 +391,7 @@ fn first_class_stacks_are_copied_by_the_host() {
 
 #[test]
 fn a_first_class_stack_whose_copy_traps_ends_with_the_activation() {
-    for engine in all_engines() {
+    for engine in more_engines() {
         let (mut store, instance) = setup_stacks(&engine);
         assert_eq!(code(number(&mut store, instance, "trap", &[])), TrapCode::NotCopied);
         assert_eq!(store.stack_statistics().live, 0);

@@ -108,8 +108,7 @@ fn a_function_on_top_returns_to_a_clause_after_very_many() {
     // The clauses take more steps to compile than the default allows.
     let engine = Engine::new(Config::new().opt_level(OptLevel::None).max_steps(10_000)).unwrap();
     let (mut store, instance) = instantiate_in(&engine, &text);
-    let go = instance.get_typed_func::<i32, i32>(&mut store, "go").unwrap();
-    assert_eq!(go.call(&mut store, 41).unwrap(), 42);
+    assert_eq!(invoke::<i32, i32>(&mut store, instance, "go", 41).unwrap(), 42);
 }
 
 /// Objects that own stacks. A stack that `$nest` makes waits with a second stack in a local and a

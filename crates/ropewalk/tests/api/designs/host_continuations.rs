@@ -7,14 +7,6 @@
 use crate::common::*;
 use ropewalk::*;
 
-fn all_engines() -> Vec<Engine> {
-    let mut all = engines();
-    all.push(engine(CHECK));
-    all.extend(few_generations(0));
-    all.extend(few_generations(1));
-    all
-}
-
 const MODULE: &str = r#"(module
     (import "host" "f" (func $host (param i32) (result i32)))
     (type $s (struct (field i32)))
@@ -464,8 +456,7 @@ fn a_host_function_can_be_the_body() {
 fn the_host_takes_references_that_webassembly_returns() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine);
-        let make = instance.get_typed_func::<(), Continuation>(&mut store, "new").unwrap();
-        let rest = make.call(&mut store, ()).unwrap();
+        let rest = invoke::<(), Continuation>(&mut store, instance, "new", ()).unwrap();
         store.gc();
         let (value, rest) = asked(rest.resume(&mut store, &[Val::I32(4)]));
         assert_eq!(value, 4);
@@ -477,8 +468,9 @@ fn the_host_takes_references_that_webassembly_returns() {
         assert_eq!(value, 4);
         assert_eq!(returned(rest.resume(&mut store, &[Val::I32(2)])), 23);
         drop(bound.call(&mut store, 3).unwrap());
-        let none = instance.get_typed_func::<(), Option<Continuation>>(&mut store, "none").unwrap();
-        assert!(none.call(&mut store, ()).unwrap().is_none());
+        assert!(
+            invoke::<(), Option<Continuation>>(&mut store, instance, "none", ()).unwrap().is_none()
+        );
         check_empty(store);
     }
 }
@@ -487,8 +479,7 @@ fn the_host_takes_references_that_webassembly_returns() {
 fn what_the_host_has_taken_webassembly_has_no_more() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine);
-        let keep = instance.get_typed_func::<(), Continuation>(&mut store, "keep").unwrap();
-        let rest = keep.call(&mut store, ()).unwrap();
+        let rest = invoke::<(), Continuation>(&mut store, instance, "keep", ()).unwrap();
         let used = call(&mut store, instance, "use what was kept", &[]);
         assert_eq!(code(used), TrapCode::ContinuationConsumed);
         let (value, _) = asked(rest.resume(&mut store, &[Val::I32(4)]));
@@ -562,8 +553,7 @@ fn references_to_continuations_are_typed_and_owned() {
 #[test]
 fn a_reference_that_was_used_is_no_continuation() {
     let (mut store, instance) = setup(&Engine::default());
-    let keep = instance.get_typed_func::<(), Continuation>(&mut store, "keep").unwrap();
-    drop(keep.call(&mut store, ()).unwrap());
+    drop(invoke::<(), Continuation>(&mut store, instance, "keep", ()).unwrap());
     // The host took the continuation, so the reference that WebAssembly returns is stale.
     let module = Module::new(
         store.engine(),
@@ -591,8 +581,7 @@ fn a_stack_of_another_design_is_no_continuation() {
         (func $body (param $me (ref null $t)) (param i32) (result i32) (local.get 1))
         (func (export "task") (result (ref $t)) (task.new $t $body)))"#;
     let (mut store, instance) = with_host(&Engine::default(), module, |x: i32| x);
-    let task = instance.get_typed_func::<(), Continuation>(&mut store, "task").unwrap();
-    let rest = task.call(&mut store, ()).unwrap();
+    let rest = invoke::<(), Continuation>(&mut store, instance, "task", ()).unwrap();
     assert_eq!(code(rest.resume(&mut store, &[Val::I32(1)])), TrapCode::OtherDesign);
 }
 

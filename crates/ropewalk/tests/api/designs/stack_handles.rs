@@ -44,13 +44,6 @@ const ALL: [(&str, StackKind); 4] = [
     ("coroutine", StackKind::Bag),
 ];
 
-fn all_engines() -> Vec<Engine> {
-    let mut all = engines();
-    all.push(engine(CHECK));
-    all.extend(few_generations(0));
-    all
-}
-
 #[test]
 fn a_stack_of_each_design_is_kept_asked_and_freed() {
     for engine in all_engines() {

@@ -1,7 +1,7 @@
 //! Threads that share an accessor.
 
 use super::{CHECK, DEFAULT, engine};
-use crate::common::polling::block_on;
+use crate::common::{After, block_on, link};
 use ropewalk::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,6 @@ const MODULE: &str = r#"(module
 fn host_functions_of_two_threads_end_in_the_opposite_order_in_which_they_began() {
     for mode in [DEFAULT, CHECK] {
         let engine = engine(mode);
-        let module = Module::new(&engine, MODULE).unwrap();
         let mut linker: Linker<()> = Linker::new(&engine);
         let inside = Arc::new(AtomicUsize::new(0));
         let (in_a, in_b) = (inside.clone(), inside.clone());
@@ -47,18 +46,17 @@ fn host_functions_of_two_threads_end_in_the_opposite_order_in_which_they_began()
                 })
             })
             .unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = link(&linker, (), MODULE);
         let a = instance.get_typed_func::<i32, i32>(&mut store, "a").unwrap();
         let b = instance.get_typed_func::<i32, i32>(&mut store, "b").unwrap();
         block_on(store.run_concurrent(async |accessor| {
             std::thread::scope(|scope| {
-                let first = scope.spawn(|| block_on(a.call_concurrent(accessor, 10)).0);
+                let first = scope.spawn(|| block_on(a.call_concurrent(accessor, 10)));
                 let second = scope.spawn(|| {
                     while inside.load(Ordering::SeqCst) == 0 {
                         std::thread::yield_now();
                     }
-                    block_on(b.call_concurrent(accessor, 20)).0
+                    block_on(b.call_concurrent(accessor, 20))
                 });
                 assert_eq!(first.join().unwrap().unwrap(), 11 + 0x1111);
                 assert_eq!(second.join().unwrap().unwrap(), 22 + 0x2222);
@@ -71,7 +69,6 @@ fn host_functions_of_two_threads_end_in_the_opposite_order_in_which_they_began()
 #[test]
 fn a_host_function_calls_again_by_its_accessor_in_its_own_thread() {
     let engine = engine(CHECK);
-    let module = Module::new(&engine, MODULE).unwrap();
     let mut linker: Linker<Option<TypedFunc<i32, i32>>> = Linker::new(&engine);
     type Data = Option<TypedFunc<i32, i32>>;
     linker
@@ -80,21 +77,20 @@ fn a_host_function_calls_again_by_its_accessor_in_its_own_thread() {
                 let b = accessor.with(|store| store.data().clone()).expect("it was put there");
                 // Once through the store, and once as a concurrent call.
                 let first = accessor.with(|mut store| b.call(&mut store, x))?;
-                Ok::<i32, Error>(first + block_on(b.call_concurrent(accessor, x)).0?)
+                Ok::<i32, Error>(first + block_on(b.call_concurrent(accessor, x))?)
             })
         })
         .unwrap();
     linker.func_wrap("host", "b", |x: i32| x).unwrap();
-    let mut store = Store::new(&engine, None);
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (mut store, instance) = link(&linker, None, MODULE);
     let a = instance.get_typed_func::<i32, i32>(&mut store, "a").unwrap();
     let b = instance.get_typed_func::<i32, i32>(&mut store, "b").unwrap();
     *store.data_mut() = Some(b);
     let expected = 0x1111 + 2 * (5 + 0x2222);
-    let (many, _) =
+    let many =
         block_on(store.run_concurrent(async |accessor| a.call_concurrent(accessor, 5).await));
     assert_eq!(many.unwrap(), expected);
-    assert_eq!(block_on(a.call_async(&mut store, 5)).0.unwrap(), expected);
+    assert_eq!(block_on(a.call_async(&mut store, 5)).unwrap(), expected);
     assert_eq!(a.call(&mut store, 5).unwrap(), expected);
 }
 
@@ -104,20 +100,18 @@ fn calls_of_many_threads_have_their_own_results() {
     const THREADS: i32 = 4;
     const CALLS: i32 = 100;
     let engine = engine(CHECK);
-    let module = Module::new(&engine, MODULE).unwrap();
     let mut linker: Linker<()> = Linker::new(&engine);
     for name in ["a", "b"] {
         linker
             .func_wrap_concurrent("host", name, |accessor: &Accessor<()>, (x,): (i32,)| {
                 Box::pin(async move {
-                    crate::common::polling::After(x as usize % 3).await;
+                    After(x as usize % 3).await;
                     accessor.with(|_| x)
                 })
             })
             .unwrap();
     }
-    let mut store = Store::new(&engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (mut store, instance) = link(&linker, (), MODULE);
     let a = instance.get_typed_func::<i32, i32>(&mut store, "a").unwrap();
     let b = instance.get_typed_func::<i32, i32>(&mut store, "b").unwrap();
     block_on(store.run_concurrent(async |accessor| {
@@ -133,7 +127,7 @@ fn calls_of_many_threads_have_their_own_results() {
                             );
                             (both.0.unwrap(), both.1.unwrap())
                         };
-                        assert_eq!(block_on(both).0, (x + 0x1111, x + 1 + 0x2222));
+                        assert_eq!(block_on(both), (x + 0x1111, x + 1 + 0x2222));
                     }
                 });
             }

@@ -2,6 +2,7 @@
 
 use super::deeds::{Doer, WhenDropped, WhenPrinted};
 use super::program::Program;
+use crate::common::polling::block_on;
 use ropewalk::*;
 use std::future::Future;
 use std::io::{self, Write};
@@ -398,10 +399,6 @@ impl Drop for Waits {
             self.deed.act();
         }
     }
-}
-
-fn block_on<R>(future: impl Future<Output = R>) -> R {
-    crate::common::polling::block_on(future).0
 }
 
 /// Calls a function that waits, alone or as one of many.

@@ -1,6 +1,7 @@
 //! Hooks that run WebAssembly while a function is stopped. That WebAssembly stops too.
 
 use super::{MODES, config};
+use crate::common::start;
 use ropewalk::*;
 use std::sync::{Arc, Mutex};
 
@@ -108,8 +109,7 @@ fn a_store_that_was_exchanged_has_no_references_of_the_restored_one() {
     let text = "(module (type $s (struct (field (mut i64))))
       (func (export \"make\") (result (ref $s)) (struct.new $s (i64.const 5))))";
     let module = Module::new(&engine, text).unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = start(&module);
     let make = instance.get_typed_func::<(), Owned<StructRef>>(&mut store, "make").unwrap();
     let made = make.call(&mut store, ()).unwrap();
     let mut options = SnapshotOptions::new();

@@ -285,9 +285,8 @@ fn an_exception_that_nothing_catches_is_an_error_with_tag_values_and_backtrace()
 fn typed_calls_and_instantiations_answer_exceptions_too() {
     for engine in engines() {
         let (mut store, instance) = instantiate_in(&engine, THROWS);
-        let run =
-            instance.get_typed_func::<(i32, Option<ExternRef>), ()>(&mut store, "run").unwrap();
-        let error = run.call(&mut store, (3, None)).unwrap_err();
+        let error = invoke::<(i32, Option<ExternRef>), ()>(&mut store, instance, "run", (3, None))
+            .unwrap_err();
         assert_eq!(exception(&error).values(&mut store).unwrap()[0].i32(), Some(3));
 
         let text = "(module (tag $e (param i64)) (start $s) (func $s (throw $e (i64.const 9))))";
@@ -431,7 +430,6 @@ fn an_exception_crosses_any_number_of_nested_calls() {
             (unreachable))))"#;
     for engine in engines() {
         let passed = Arc::new(AtomicUsize::new(0));
-        let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
         let counter = passed.clone();
         linker
@@ -445,8 +443,7 @@ fn an_exception_crosses_any_number_of_nested_calls() {
                 Err(error)
             })
             .unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = link(&linker, (), text);
         let found = call(&mut store, instance, "catch", &[Val::I32(50)]).unwrap();
         assert_eq!(found[0].i32(), Some(77));
         assert_eq!(passed.load(Ordering::Relaxed), 51);
@@ -573,7 +570,6 @@ fn exceptions_are_passed_to_the_host_and_back() {
           (call $value (call $pass (call $make (local.get 0)))))
         (func (export "throw") (param exnref) (throw_ref (local.get 0))))"#;
     for engine in engines() {
-        let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
         linker
             .func_wrap(
@@ -592,17 +588,17 @@ fn exceptions_are_passed_to_the_host_and_back() {
                 },
             )
             .unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = link(&linker, (), text);
         let round = instance.get_typed_func::<i32, i32>(&mut store, "round").unwrap();
         assert_eq!(round.call(&mut store, 4).unwrap(), 4);
         assert_eq!(round.call(&mut store, 5).unwrap(), 50);
 
-        let make = instance.get_typed_func::<i32, ExnRef>(&mut store, "make").unwrap();
-        let made = make.call(&mut store, 6).unwrap();
+        let made = invoke::<i32, ExnRef>(&mut store, instance, "make", 6).unwrap();
         store.gc();
-        let value = instance.get_typed_func::<Option<ExnRef>, i32>(&mut store, "value").unwrap();
-        assert_eq!(value.call(&mut store, Some(made)).unwrap(), 6);
+        assert_eq!(
+            invoke::<Option<ExnRef>, i32>(&mut store, instance, "value", Some(made)).unwrap(),
+            6
+        );
         let error = call(&mut store, instance, "throw", &[made.into()]).unwrap_err();
         assert_eq!(exception(&error).values(&mut store).unwrap()[0].i32(), Some(6));
         let error = call(&mut store, instance, "throw", &[Val::ExnRef(None)]).unwrap_err();

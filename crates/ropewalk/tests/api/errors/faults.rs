@@ -129,11 +129,9 @@ fn run_in_host(body: impl Fn() + Send + Sync + 'static) {
         (func (export "run") (resume $c (cont.new $c (ref.func $body))))
         (elem declare func $body)
         (func (export "trap") unreachable))"#;
-    let module = Module::new(&engine, text).unwrap();
     let mut linker = Linker::new(&engine);
     linker.func_wrap("host", "body", body).unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (mut store, instance) = link(&linker, (), text);
     call(&mut store, instance, "run", &[]).unwrap();
     let error = call(&mut store, instance, "trap", &[]).unwrap_err();
     assert_eq!(trap(&error).code(), TrapCode::Unreachable);
@@ -392,7 +390,6 @@ fn values_of_host_calls_do_not_step_over_the_end_of_the_hosts_stack() {
             "(i64.const 7) ".repeat(1000),
             "(drop) ".repeat(1000)
         );
-        let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
         let again = |mut caller: Caller<'_, ()>, _: &[Val], _: &mut [Val]| -> Result<()> {
             DEPTH.fetch_add(1, Ordering::Relaxed);
@@ -400,8 +397,7 @@ fn values_of_host_calls_do_not_step_over_the_end_of_the_hosts_stack() {
             run.call(&mut caller, &[], &mut [])
         };
         linker.func_new("host", "again", many, again).unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = link(&linker, (), text);
         let small = std::thread::Builder::new().stack_size(256 << 10);
         let thread = small.spawn(move || drop(call(&mut store, instance, "run", &[])));
         thread.unwrap().join().unwrap();

@@ -4,7 +4,6 @@
 //! it at the end.
 
 use crate::allocator::check_freed_memory;
-use crate::common::polling::{After, block_on};
 use crate::common::*;
 use ropewalk::*;
 
@@ -15,7 +14,6 @@ const CALLS: &str = r#"(module
 
 /// A store with a function that waits for a number of polls and has an accessor.
 fn with_accessor(engine: &Engine) -> (Store<i32>, TypedFunc<i32, i32>) {
-    let module = Module::new(engine, CALLS).unwrap();
     let mut linker = Linker::new(engine);
     linker
         .func_wrap_concurrent("host", "f", |accessor: &Accessor<i32>, (polls,): (i32,)| {
@@ -28,8 +26,7 @@ fn with_accessor(engine: &Engine) -> (Store<i32>, TypedFunc<i32, i32>) {
             })
         })
         .unwrap();
-    let mut store = Store::new(engine, 0);
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (mut store, instance) = link(&linker, 0, CALLS);
     let run = instance.get_typed_func(&mut store, "run").unwrap();
     (store, run)
 }
@@ -42,9 +39,9 @@ fn a_function_with_an_accessor_of_its_own_writes_to_nothing_that_was_freed() {
             // Ready at once, in a synchronous call and an async one. Waits in a synchronous call.
             // Waits and is dropped.
             assert_eq!(run.call(&mut store, 0).unwrap(), 3);
-            assert_eq!(block_on(run.call_async(&mut store, 0)).0.unwrap(), 7);
+            assert_eq!(block_on(run.call_async(&mut store, 0)).unwrap(), 7);
             assert!(run.call(&mut store, 1).is_err());
-            assert_eq!(block_on(run.call_async(&mut store, 2)).0.unwrap(), 11);
+            assert_eq!(block_on(run.call_async(&mut store, 2)).unwrap(), 11);
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
             let mut given_up = Box::pin(run.call_async(&mut store, 2));
             assert!(given_up.as_mut().poll(&mut context).is_pending());
@@ -71,7 +68,7 @@ fn a_restored_call_that_never_continues_keeps_its_references() {
             Ok(1)
         })
         .unwrap();
-    let mut store = Store::new(&engine, None);
+    let mut store = Store::new(module.engine(), None);
     let instance = linker.instantiate(&mut store, &module).unwrap();
     let tags = ["yield", "other"].map(|name| instance.get_tag(&mut store, name).unwrap());
     let run = instance.get_func(&mut store, "continuation").unwrap();
@@ -90,7 +87,7 @@ fn a_restored_call_that_never_continues_keeps_its_references() {
             let resumed = store.run_concurrent(async |accessor| {
                 call.resume_concurrent(accessor, &[Val::I32(0), Val::I32(0)]).await
             });
-            drop(block_on(resumed).0.unwrap_err());
+            drop(block_on(resumed).unwrap_err());
         },
     ];
     let modules = std::slice::from_ref(&module);

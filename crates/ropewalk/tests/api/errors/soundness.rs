@@ -207,7 +207,6 @@ fn a_host_function_may_continue_in_another_thread() {
         (memory 1)
         (func (export "load") (result i32) (i32.load (i32.const -1))))"#;
     for engine in engines() {
-        let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
         let apart = |mut caller: Caller<'_, ()>, depth: i32| -> i32 {
             std::thread::scope(|scope| {
@@ -228,10 +227,8 @@ fn a_host_function_may_continue_in_another_thread() {
             })
         };
         linker.func_wrap("host", "apart", apart).unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
-        let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
-        assert_eq!(run.call(&mut store, 4).unwrap(), 5);
+        let (mut store, instance) = link(&linker, (), text);
+        assert_eq!(invoke::<i32, i32>(&mut store, instance, "run", 4).unwrap(), 5);
     }
 }
 
@@ -321,8 +318,7 @@ fn a_panic_of_a_collected_value_continues_in_the_operation_that_collects() {
                        (i32.const 1000))))))"#,
         )
         .unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        let (mut store, instance) = start(&module);
         let task = instance.get_typed_func::<(), i32>(&mut store, "task").unwrap();
         let fill = instance.get_typed_func::<(), ()>(&mut store, "fill").unwrap();
         type Collects<'a> = &'a dyn Fn(&mut Store<()>);

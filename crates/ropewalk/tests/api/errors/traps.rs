@@ -130,8 +130,7 @@ fn a_frame_of_a_binary_has_no_line() {
     let engine = Engine::default();
     let binary = ropewalk_text::Text::parse(text).unwrap();
     let module = Module::new(&engine, binary.binary()).unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = start(&module);
     let error = call(&mut store, instance, "f", &[]).unwrap_err();
     let frame = &trap(&error).backtrace().frames()[0];
     assert_eq!((frame.file(), frame.line(), frame.column()), (None, None, None));
@@ -350,7 +349,6 @@ const NESTED: &str = r#"(module
 #[test]
 fn backtraces_go_through_nested_host_calls() {
     for engine in engines() {
-        let module = Module::new(&engine, NESTED).unwrap();
         let mut linker = Linker::new(&engine);
         linker
             .func_wrap("host", "reenter", |mut caller: Caller<'_, ()>, n: i32| -> Result<()> {
@@ -358,8 +356,7 @@ fn backtraces_go_through_nested_host_calls() {
                 down.call(&mut caller, &[n.into()], &mut [])
             })
             .unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = link(&linker, (), NESTED);
         let error = call(&mut store, instance, "down", &[Val::I32(3)]).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::Unreachable);
         assert_eq!(names(&error), ["down"; 4]);

@@ -1,7 +1,7 @@
 //! Modules, linkers and types, which belong to an engine.
 
-use super::home::wait_for;
 use super::*;
+use crate::common::polling::block_on;
 
 pub fn rows() -> Vec<Row> {
     [instances(), linkers(), definitions(), types()].into_iter().flatten().collect()
@@ -35,10 +35,10 @@ fn instances() -> Vec<Row> {
             Instance::new(&mut m.store, &m.module, &[t.run().into()])
         }),
         row("Instance::new_async", ENGINE, |m, t| {
-            wait_for(Instance::new_async(&mut m.store, &plain(t), &[]))
+            block_on(Instance::new_async(&mut m.store, &plain(t), &[]))
         }),
         row("Instance::new_async", STORE, |m, t| {
-            wait_for(Instance::new_async(&mut m.store, &m.module, &[t.run().into()]))
+            block_on(Instance::new_async(&mut m.store, &m.module, &[t.run().into()]))
         }),
         row("InstancePre::instantiate", ENGINE, |m, t| {
             t.linker().instantiate_pre(&t.module).unwrap().instantiate(&mut m.store)
@@ -49,7 +49,7 @@ fn instances() -> Vec<Row> {
         }),
         row("InstancePre::instantiate_async", ENGINE, |m, t| {
             let ready = t.linker().instantiate_pre(&t.module).unwrap();
-            wait_for(ready.instantiate_async(&mut m.store))
+            block_on(ready.instantiate_async(&mut m.store))
         }),
     ]
 }
@@ -73,10 +73,10 @@ fn linkers() -> Vec<Row> {
         row("Linker::instantiate", ENGINE, |m, t| t.linker().instantiate(&mut m.store, &m.module)),
         row("Linker::instantiate", ENGINE, |m, t| m.linker().instantiate(&mut m.store, &t.module)),
         row("Linker::instantiate_async", ENGINE, |m, t| {
-            wait_for(t.linker().instantiate_async(&mut m.store, &m.module))
+            block_on(t.linker().instantiate_async(&mut m.store, &m.module))
         }),
         row("Linker::instantiate_async", ENGINE, |m, t| {
-            wait_for(m.linker().instantiate_async(&mut m.store, &t.module))
+            block_on(m.linker().instantiate_async(&mut m.store, &t.module))
         }),
         row("Linker::instantiate_pre", ENGINE, |m, t| m.linker().instantiate_pre(&t.module)),
     ]
@@ -123,10 +123,10 @@ fn definitions() -> Vec<Row> {
             m.linker().module(&mut m.store, "a", &t.module).map(drop)
         }),
         row("Linker::module_async", ENGINE, |m, t| {
-            wait_for(t.linker().module_async(&mut m.store, "a", &m.module)).map(drop)
+            block_on(t.linker().module_async(&mut m.store, "a", &m.module)).map(drop)
         }),
         row("Linker::module_async", ENGINE, |m, t| {
-            wait_for(m.linker().module_async(&mut m.store, "a", &t.module)).map(drop)
+            block_on(m.linker().module_async(&mut m.store, "a", &t.module)).map(drop)
         }),
     ]
 }
@@ -193,8 +193,8 @@ fn a_limiter_is_not_asked_about_a_module_of_another_engine() {
     let ready = Linker::new(&theirs).instantiate_pre(&module).unwrap();
     let mut store = Store::new(&mine, ());
     store.limiter_async(NeverAsked);
-    let made = wait_for(Instance::new_async(&mut store, &module, &[]));
+    let made = block_on(Instance::new_async(&mut store, &module, &[]));
     assert!(made.unwrap_err().is::<WrongEngine>());
-    let made = wait_for(ready.instantiate_async(&mut store));
+    let made = block_on(ready.instantiate_async(&mut store));
     assert!(made.unwrap_err().is::<WrongEngine>());
 }

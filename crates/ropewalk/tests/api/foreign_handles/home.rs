@@ -1,9 +1,10 @@
 //! A store with one of everything.
 
+use crate::common::block_on;
 use ropewalk::*;
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
 /// A module with an export of each kind, which makes a stack of each design.
 const TEXT: &str = r#"(module
@@ -212,7 +213,7 @@ impl Home {
     /// A restored store with a waiting call.
     pub fn restored(&mut self) -> (Restored<()>, RestoredCall) {
         let wait = self.typed::<(), Option<AnyRef>>("wait");
-        let snapshot = wait_for(self.store.run_concurrent(async |accessor| {
+        let snapshot = block_on(self.store.run_concurrent(async |accessor| {
             let mut call = pin!(wait.call_concurrent(accessor, ()));
             let polled = poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await;
             assert!(polled.is_pending());
@@ -234,16 +235,4 @@ fn linker(engine: &Engine) -> Linker<()> {
         })
         .unwrap();
     linker
-}
-
-/// Polls a future until it is ready.
-pub fn wait_for<R>(future: impl Future<Output = R>) -> R {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    for _ in 0..1000 {
-        if let Poll::Ready(result) = future.as_mut().poll(&mut context) {
-            return result;
-        }
-    }
-    panic!("it is never ready");
 }

@@ -1,7 +1,7 @@
 //! Functions, memories, tables, globals, tags, instances, and the values they take.
 
-use super::home::wait_for;
 use super::*;
+use crate::common::polling::block_on;
 
 pub fn rows() -> Vec<Row> {
     vec![
@@ -13,30 +13,30 @@ pub fn rows() -> Vec<Row> {
             m.func("takes func").call(&mut m.store, &[t.run().into()], &mut [])
         }),
         row("Func::call_async", STORE, |m, t| {
-            wait_for(t.run().call_async(&mut m.store, &[], &mut [Val::I32(0)]))
+            block_on(t.run().call_async(&mut m.store, &[], &mut [Val::I32(0)]))
         }),
         row("Func::call_async", STORE, |m, t| {
-            wait_for(m.func("body").call_async(&mut m.store, &[t.object()], &mut [Val::I64(0)]))
+            block_on(m.func("body").call_async(&mut m.store, &[t.object()], &mut [Val::I64(0)]))
         }),
         row("Func::call_async", STORE, |m, t| {
             let takes = m.func("takes func");
-            wait_for(takes.call_async(&mut m.store, &[t.run().into()], &mut []))
+            block_on(takes.call_async(&mut m.store, &[t.run().into()], &mut []))
         }),
         row("Func::call_concurrent", STORE, |m, t| {
             let (takes, run) = (m.func("takes func"), t.run().into());
-            wait_for(m.store.run_concurrent(async |accessor| {
+            block_on(m.store.run_concurrent(async |accessor| {
                 takes.call_concurrent(accessor, &[run], &mut []).await
             }))
         }),
         row("Func::call_concurrent", STORE, |m, t| {
             let run = t.run();
-            wait_for(m.store.run_concurrent(async |accessor| {
+            block_on(m.store.run_concurrent(async |accessor| {
                 run.call_concurrent(accessor, &[], &mut [Val::I32(0)]).await
             }))
         }),
         row("Func::call_concurrent", STORE, |m, t| {
             let (body, object) = (m.func("body"), t.object());
-            wait_for(m.store.run_concurrent(async |accessor| {
+            block_on(m.store.run_concurrent(async |accessor| {
                 body.call_concurrent(accessor, &[object], &mut [Val::I64(0)]).await
             }))
         }),
@@ -71,19 +71,19 @@ pub fn rows() -> Vec<Row> {
             m.typed::<Option<Continuation>, ()>("takes cont").call(&mut m.store, Some(continuation))
         }),
         row("TypedFunc::call_async", STORE, |m, t| {
-            wait_for(t.typed::<(), i32>("run").call_async(&mut m.store, ()))
+            block_on(t.typed::<(), i32>("run").call_async(&mut m.store, ()))
         }),
         row("TypedFunc::call_async", STORE, |m, t| {
             let body = m.typed::<Option<AnyRef>, i64>("body");
-            wait_for(body.call_async(&mut m.store, Some(t.any())))
+            block_on(body.call_async(&mut m.store, Some(t.any())))
         }),
         row("TypedFunc::call_concurrent", STORE, |m, t| {
             let run = t.typed::<(), i32>("run");
-            wait_for(m.store.run_concurrent(async |all| run.call_concurrent(all, ()).await))
+            block_on(m.store.run_concurrent(async |all| run.call_concurrent(all, ()).await))
         }),
         row("TypedFunc::call_concurrent", STORE, |m, t| {
             let (body, object) = (m.typed::<Option<AnyRef>, i64>("body"), t.any());
-            wait_for(
+            block_on(
                 m.store.run_concurrent(async |all| body.call_concurrent(all, Some(object)).await),
             )
         }),
@@ -94,7 +94,7 @@ pub fn rows() -> Vec<Row> {
         row("Memory::data_mut", STORE, |m, t| t.memory().data_mut(&mut m.store).map(drop)),
         row("Memory::data_size", STORE, |m, t| t.memory().data_size(&m.store)),
         row("Memory::grow", STORE, |m, t| t.memory().grow(&mut m.store, 1)),
-        row("Memory::grow_async", STORE, |m, t| wait_for(t.memory().grow_async(&mut m.store, 1))),
+        row("Memory::grow_async", STORE, |m, t| block_on(t.memory().grow_async(&mut m.store, 1))),
         row("Memory::read", STORE, |m, t| t.memory().read(&m.store, 0, &mut [0])),
         row("Memory::size", STORE, |m, t| t.memory().size(&m.store)),
         row("Memory::ty", STORE, |m, t| t.memory().ty(&m.store)),
@@ -113,10 +113,10 @@ pub fn rows() -> Vec<Row> {
         row("Table::grow", STORE, |m, t| t.table().grow(&mut m.store, 1, Val::FuncRef(None))),
         row("Table::grow", STORE, |m, t| m.anys().grow(&mut m.store, 1, t.object())),
         row("Table::grow_async", STORE, |m, t| {
-            wait_for(t.table().grow_async(&mut m.store, 1, Val::FuncRef(None)))
+            block_on(t.table().grow_async(&mut m.store, 1, Val::FuncRef(None)))
         }),
         row("Table::grow_async", STORE, |m, t| {
-            wait_for(m.anys().grow_async(&mut m.store, 1, t.object()))
+            block_on(m.anys().grow_async(&mut m.store, 1, t.object()))
         }),
         row("Table::new", STORE, |m, t| {
             Table::new(&mut m.store, TableType::new(RefType::FUNCREF, 1, None), t.run().into())
@@ -127,11 +127,11 @@ pub fn rows() -> Vec<Row> {
         }),
         row("Table::new_async", STORE, |m, t| {
             let ty = TableType::new(RefType::FUNCREF, 1, None);
-            wait_for(Table::new_async(&mut m.store, ty, t.run().into()))
+            block_on(Table::new_async(&mut m.store, ty, t.run().into()))
         }),
         row("Table::new_async", TYPE, |m, t| {
             let ty = TableType::new(t.reference(), 1, None);
-            wait_for(Table::new_async(&mut m.store, ty, Val::AnyRef(None)))
+            block_on(Table::new_async(&mut m.store, ty, Val::AnyRef(None)))
         }),
         row("Table::set", STORE, |m, t| t.table().set(&mut m.store, 0, Val::FuncRef(None))),
         row("Table::set", STORE, |m, t| m.table().set(&mut m.store, 0, t.run().into())),

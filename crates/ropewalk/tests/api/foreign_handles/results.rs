@@ -1,7 +1,7 @@
 //! What host functions return: values, suspensions and pending calls of another store.
 
-use super::home::wait_for;
 use super::*;
+use crate::common::{After, block_on};
 use std::sync::{Arc, Mutex};
 
 pub fn rows() -> Vec<Row> {
@@ -38,22 +38,22 @@ pub fn rows() -> Vec<Row> {
             let theirs = t.any();
             let func = Func::wrap_async(&mut m.store, move |_: Caller<'_, ()>, (): ()| {
                 Box::new(async move {
-                    once().await;
+                    After(1).await;
                     Some(theirs)
                 })
             });
-            wait_for(func.call_async(&mut m.store, &[], &mut [Val::AnyRef(None)]))
+            block_on(func.call_async(&mut m.store, &[], &mut [Val::AnyRef(None)]))
         }),
         row("a host function returns a value later", STORE, |m, t| {
             let (theirs, ty) = (t.object(), FuncType::new([], [ValType::Ref(RefType::ANYREF)]));
             let func = Func::new_async(&mut m.store, ty, move |_, _, results| {
                 Box::new(async move {
-                    once().await;
+                    After(1).await;
                     results[0] = theirs;
                     Ok(())
                 })
             });
-            wait_for(func.unwrap().call_async(&mut m.store, &[], &mut [Val::AnyRef(None)]))
+            block_on(func.unwrap().call_async(&mut m.store, &[], &mut [Val::AnyRef(None)]))
         }),
         row("a host function returns a pending call", STORE, |m, t| {
             let slot = Arc::new(Mutex::new(None));
@@ -65,7 +65,7 @@ pub fn rows() -> Vec<Row> {
             let mine = Func::wrap(&mut m.store, move || -> Result<()> {
                 Err(slot.lock().unwrap().take().unwrap().into())
             });
-            wait_for(mine.call_async(&mut m.store, &[], &mut []))
+            block_on(mine.call_async(&mut m.store, &[], &mut []))
         }),
         row("Suspension::new", STORE, |m, t| {
             let theirs = t.tag("failure");
@@ -84,14 +84,4 @@ pub fn rows() -> Vec<Row> {
             continuation.resume(&mut m.store, &[])
         }),
     ]
-}
-
-/// A future that is ready at the second poll.
-async fn once() {
-    let mut is_polled = false;
-    std::future::poll_fn(|_| match std::mem::replace(&mut is_polled, true) {
-        true => std::task::Poll::Ready(()),
-        false => std::task::Poll::Pending,
-    })
-    .await
 }

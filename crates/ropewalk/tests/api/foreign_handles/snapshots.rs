@@ -1,7 +1,7 @@
 //! Snapshots, named handles in them, and calls of restored stores.
 
-use super::home::wait_for;
 use super::*;
+use crate::common::polling::block_on;
 
 pub fn rows() -> Vec<Row> {
     [names(), snapshots(), calls()].into_iter().flatten().collect()
@@ -64,7 +64,7 @@ fn snapshots() -> Vec<Row> {
     vec![
         row("Accessor::snapshot", STORE, |m, t| {
             let options = naming(t);
-            wait_for(m.store.run_concurrent(async |accessor| accessor.snapshot(&options)))
+            block_on(m.store.run_concurrent(async |accessor| accessor.snapshot(&options)))
         }),
         row("Caller::snapshot", STORE, |m, t| {
             let options = naming(t);
@@ -126,11 +126,11 @@ fn calls() -> Vec<Row> {
         }),
         row("RestoredCall::resume_async", STORE, move |m, t| {
             let (_restored, call) = t.restored();
-            wait_for(call.resume_async(&mut m.store, &null))
+            block_on(call.resume_async(&mut m.store, &null))
         }),
         row("RestoredCall::resume_concurrent", STORE, move |m, t| {
             let (_restored, call) = t.restored();
-            wait_for(m.store.run_concurrent(async |all| call.resume_concurrent(all, &null).await))
+            block_on(m.store.run_concurrent(async |all| call.resume_concurrent(all, &null).await))
         }),
         row("RestoredCall::resume_until_suspended", STORE, move |m, t| {
             let (_restored, call) = t.restored();
@@ -138,7 +138,7 @@ fn calls() -> Vec<Row> {
         }),
         row("RestoredCall::resume_until_suspended_async", STORE, move |m, t| {
             let (_restored, call) = t.restored();
-            wait_for(call.resume_until_suspended_async(&mut m.store, &null))
+            block_on(call.resume_until_suspended_async(&mut m.store, &null))
         }),
         row("RestoredCall::resume", STORE, |m, t| {
             let (mut restored, call) = m.restored();
@@ -146,14 +146,14 @@ fn calls() -> Vec<Row> {
         }),
         row("RestoredCall::resume_async", STORE, |m, t| {
             let (mut restored, call) = m.restored();
-            wait_for(call.resume_async(&mut restored.store, &[t.object()]))
+            block_on(call.resume_async(&mut restored.store, &[t.object()]))
         }),
         row("RestoredCall::resume_concurrent", STORE, |m, t| {
             let ((mut restored, call), theirs) = (m.restored(), t.object());
             let resumed = restored
                 .store
                 .run_concurrent(async |accessor| call.resume_concurrent(accessor, &[theirs]).await);
-            wait_for(resumed)
+            block_on(resumed)
         }),
         row("RestoredCall::resume_until_suspended", STORE, |m, t| {
             let (mut restored, call) = m.restored();
@@ -161,7 +161,7 @@ fn calls() -> Vec<Row> {
         }),
         row("RestoredCall::resume_until_suspended_async", STORE, |m, t| {
             let (mut restored, call) = m.restored();
-            wait_for(call.resume_until_suspended_async(&mut restored.store, &[t.object()]))
+            block_on(call.resume_until_suspended_async(&mut restored.store, &[t.object()]))
         }),
     ]
 }

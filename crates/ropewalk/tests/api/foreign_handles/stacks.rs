@@ -1,7 +1,7 @@
 //! Continuations, tasks, fibers and other stacks in the hands of the host.
 
-use super::home::wait_for;
 use super::*;
+use crate::common::polling::block_on;
 
 pub fn rows() -> Vec<Row> {
     [references(), continuations(), typed_continuations(), tasks(), fibers(), others()]
@@ -39,10 +39,10 @@ fn continuations() -> Vec<Row> {
             m.continuation().resume(&mut m.store, &[t.object()])
         }),
         row("Continuation::resume_async", STORE, move |m, t| {
-            wait_for(t.continuation().resume_async(&mut m.store, &null))
+            block_on(t.continuation().resume_async(&mut m.store, &null))
         }),
         row("Continuation::resume_async", STORE, |m, t| {
-            wait_for(m.continuation().resume_async(&mut m.store, &[t.object()]))
+            block_on(m.continuation().resume_async(&mut m.store, &[t.object()]))
         }),
         row("Continuation::resume_on", STORE, move |m, t| {
             let ask = m.tag("ask");
@@ -53,10 +53,10 @@ fn continuations() -> Vec<Row> {
         }),
         row("Continuation::resume_on_async", STORE, move |m, t| {
             let ask = m.tag("ask");
-            wait_for(t.continuation().resume_on_async(&mut m.store, &[ask], &null))
+            block_on(t.continuation().resume_on_async(&mut m.store, &[ask], &null))
         }),
         row("Continuation::resume_on_async", STORE, move |m, t| {
-            wait_for(m.continuation().resume_on_async(&mut m.store, &[t.tag("ask")], &null))
+            block_on(m.continuation().resume_on_async(&mut m.store, &[t.tag("ask")], &null))
         }),
         row("Continuation::resume_with", STORE, move |m, t| {
             let ask = Clause::On(m.tag("ask"));
@@ -69,11 +69,11 @@ fn continuations() -> Vec<Row> {
             m.continuation().resume_with(&mut m.store, &[Clause::OnSwitch(t.tag("ask"))], &null)
         }),
         row("Continuation::resume_with_async", STORE, move |m, t| {
-            wait_for(t.continuation().resume_with_async(&mut m.store, &[Clause::OnAny], &null))
+            block_on(t.continuation().resume_with_async(&mut m.store, &[Clause::OnAny], &null))
         }),
         row("Continuation::resume_with_async", STORE, move |m, t| {
             let on = [Clause::On(t.tag("ask"))];
-            wait_for(m.continuation().resume_with_async(&mut m.store, &on, &null))
+            block_on(m.continuation().resume_with_async(&mut m.store, &on, &null))
         }),
         row("Continuation::resume_on", STORE, |m, t| {
             let ask = m.tag("ask");
@@ -81,14 +81,14 @@ fn continuations() -> Vec<Row> {
         }),
         row("Continuation::resume_on_async", STORE, |m, t| {
             let ask = m.tag("ask");
-            wait_for(m.continuation().resume_on_async(&mut m.store, &[ask], &[t.object()]))
+            block_on(m.continuation().resume_on_async(&mut m.store, &[ask], &[t.object()]))
         }),
         row("Continuation::resume_with", STORE, |m, t| {
             m.continuation().resume_with(&mut m.store, &[Clause::OnAny], &[t.object()])
         }),
         row("Continuation::resume_with_async", STORE, |m, t| {
             let values = [t.object()];
-            wait_for(m.continuation().resume_with_async(&mut m.store, &[Clause::OnAny], &values))
+            block_on(m.continuation().resume_with_async(&mut m.store, &[Clause::OnAny], &values))
         }),
         row("Continuation::resume_throw", STORE, |m, t| {
             let exception = m.exception();
@@ -99,10 +99,10 @@ fn continuations() -> Vec<Row> {
         }),
         row("Continuation::resume_throw_async", STORE, |m, t| {
             let exception = m.exception();
-            wait_for(t.continuation().resume_throw_async(&mut m.store, &exception))
+            block_on(t.continuation().resume_throw_async(&mut m.store, &exception))
         }),
         row("Continuation::resume_throw_async", STORE, |m, t| {
-            wait_for(m.continuation().resume_throw_async(&mut m.store, &t.exception()))
+            block_on(m.continuation().resume_throw_async(&mut m.store, &t.exception()))
         }),
         row("Continuation::set_max_stack", STORE, |m, t| {
             t.continuation().set_max_stack(&mut m.store, 1 << 20)
@@ -127,10 +127,10 @@ fn typed_continuations() -> Vec<Row> {
             m.typed_continuation().resume(&mut m.store, Some(t.any()))
         }),
         row("TypedContinuation::resume_async", STORE, |m, t| {
-            wait_for(t.typed_continuation().resume_async(&mut m.store, None))
+            block_on(t.typed_continuation().resume_async(&mut m.store, None))
         }),
         row("TypedContinuation::resume_async", STORE, |m, t| {
-            wait_for(m.typed_continuation().resume_async(&mut m.store, Some(t.any())))
+            block_on(m.typed_continuation().resume_async(&mut m.store, Some(t.any())))
         }),
         row("TypedContinuation::resume_on", STORE, |m, t| {
             let ask = m.tag("ask").typed::<i32, i32>(&m.store).unwrap();
@@ -142,11 +142,11 @@ fn typed_continuations() -> Vec<Row> {
         }),
         row("TypedContinuation::resume_on_async", STORE, |m, t| {
             let ask = m.tag("ask").typed::<i32, i32>(&m.store).unwrap();
-            wait_for(t.typed_continuation().resume_on_async(&mut m.store, &ask, None))
+            block_on(t.typed_continuation().resume_on_async(&mut m.store, &ask, None))
         }),
         row("TypedContinuation::resume_on_async", STORE, |m, t| {
             let ask = t.tag("ask").typed::<i32, i32>(&t.store).unwrap();
-            wait_for(m.typed_continuation().resume_on_async(&mut m.store, &ask, None))
+            block_on(m.typed_continuation().resume_on_async(&mut m.store, &ask, None))
         }),
         row("TypedContinuation::resume_on", STORE, |m, t| {
             let ask = m.tag("ask").typed::<i32, i32>(&m.store).unwrap();
@@ -154,7 +154,7 @@ fn typed_continuations() -> Vec<Row> {
         }),
         row("TypedContinuation::resume_on_async", STORE, |m, t| {
             let ask = m.tag("ask").typed::<i32, i32>(&m.store).unwrap();
-            wait_for(m.typed_continuation().resume_on_async(&mut m.store, &ask, Some(t.any())))
+            block_on(m.typed_continuation().resume_on_async(&mut m.store, &ask, Some(t.any())))
         }),
         row("TypedContinuation::try_clone", STORE, |m, t| {
             t.typed_continuation().try_clone(&mut m.store)
@@ -177,10 +177,10 @@ fn tasks() -> Vec<Row> {
         row("Task::resume", STORE, |m, t| t.task().resume(&mut m.store, &[Val::AnyRef(None)])),
         row("Task::resume", STORE, |m, t| m.task().resume(&mut m.store, &[t.object()])),
         row("Task::resume_async", STORE, |m, t| {
-            wait_for(t.task().resume_async(&mut m.store, &[Val::AnyRef(None)]))
+            block_on(t.task().resume_async(&mut m.store, &[Val::AnyRef(None)]))
         }),
         row("Task::resume_async", STORE, |m, t| {
-            wait_for(m.task().resume_async(&mut m.store, &[t.object()]))
+            block_on(m.task().resume_async(&mut m.store, &[t.object()]))
         }),
         row("Task::ty", STORE, |m, t| t.task().ty(&m.store)),
         row("Task::typed", STORE, |m, t| t.task().typed::<Option<AnyRef>, i64>(&m.store)),
@@ -196,11 +196,11 @@ fn tasks() -> Vec<Row> {
         }),
         row("TypedTask::resume_async", STORE, |m, t| {
             let task = t.task().typed::<Option<AnyRef>, i64>(&t.store).unwrap();
-            wait_for(task.resume_async(&mut m.store, None))
+            block_on(task.resume_async(&mut m.store, None))
         }),
         row("TypedTask::resume_async", STORE, |m, t| {
             let task = m.task().typed::<Option<AnyRef>, i64>(&m.store).unwrap();
-            wait_for(task.resume_async(&mut m.store, Some(t.any())))
+            block_on(task.resume_async(&mut m.store, Some(t.any())))
         }),
     ]
 }
@@ -234,19 +234,19 @@ fn fibers() -> Vec<Row> {
         }),
         row("Fiber::mount_async", STORE, move |m, t| {
             let (go, end) = (m.tag("go"), m.tag("end"));
-            wait_for(t.fiber().mount_async(&mut m.store, go, &one, &[end]))
+            block_on(t.fiber().mount_async(&mut m.store, go, &one, &[end]))
         }),
         row("Fiber::mount_async", STORE, move |m, t| {
             let end = m.tag("end");
-            wait_for(m.fiber().mount_async(&mut m.store, t.tag("go"), &one, &[end]))
+            block_on(m.fiber().mount_async(&mut m.store, t.tag("go"), &one, &[end]))
         }),
         row("Fiber::mount_async", STORE, move |m, t| {
             let go = m.tag("go");
-            wait_for(m.fiber().mount_async(&mut m.store, go, &one, &[t.tag("end")]))
+            block_on(m.fiber().mount_async(&mut m.store, go, &one, &[t.tag("end")]))
         }),
         row("Fiber::mount_async", STORE, |m, t| {
             let holds = m.tag("holds");
-            wait_for(m.fiber().mount_async(&mut m.store, holds, &[t.object()], &[]))
+            block_on(m.fiber().mount_async(&mut m.store, holds, &[t.object()], &[]))
         }),
         row("Fiber::reference", STORE, |m, t| t.fiber().reference(&mut m.store)),
         row("Fiber::release", STORE, |m, t| t.fiber().release(&mut m.store)),
@@ -266,7 +266,7 @@ fn others() -> Vec<Row> {
         row("BagStack::into_ref", STORE, |m, t| t.bag_stack().into_ref(&mut m.store)),
         row("BagStack::switch", STORE, move |m, t| t.bag_stack().switch(&mut m.store, &null)),
         row("BagStack::switch_async", STORE, move |m, t| {
-            wait_for(t.bag_stack().switch_async(&mut m.store, &null))
+            block_on(t.bag_stack().switch_async(&mut m.store, &null))
         }),
         row("BagStack::try_clone", STORE, |m, t| t.bag_stack().try_clone(&mut m.store)),
         row("FirstClassStack::backtrace", STORE, |m, t| t.first_class_stack().backtrace(&m.store)),
@@ -290,17 +290,17 @@ fn others() -> Vec<Row> {
         }),
         row("FirstClassStack::switch_async", STORE, move |m, t| {
             let event = m.tag("event");
-            wait_for(t.first_class_stack().switch_async(&mut m.store, event, &null))
+            block_on(t.first_class_stack().switch_async(&mut m.store, event, &null))
         }),
         row("FirstClassStack::switch_async", STORE, move |m, t| {
-            wait_for(m.first_class_stack().switch_async(&mut m.store, t.tag("event"), &null))
+            block_on(m.first_class_stack().switch_async(&mut m.store, t.tag("event"), &null))
         }),
         row("FirstClassStack::try_clone", STORE, |m, t| {
             t.first_class_stack().try_clone(&mut m.store)
         }),
         row("BagStack::switch", STORE, |m, t| m.bag_stack().switch(&mut m.store, &[t.object()])),
         row("BagStack::switch_async", STORE, |m, t| {
-            wait_for(m.bag_stack().switch_async(&mut m.store, &[t.object()]))
+            block_on(m.bag_stack().switch_async(&mut m.store, &[t.object()]))
         }),
         row("FirstClassStack::switch", STORE, |m, t| {
             let event = m.tag("event");
@@ -308,7 +308,7 @@ fn others() -> Vec<Row> {
         }),
         row("FirstClassStack::switch_async", STORE, |m, t| {
             let event = m.tag("event");
-            wait_for(m.first_class_stack().switch_async(&mut m.store, event, &[t.object()]))
+            block_on(m.first_class_stack().switch_async(&mut m.store, event, &[t.object()]))
         }),
     ]
 }

@@ -1049,7 +1049,6 @@ fn a_host_value_stays_while_a_frame_has_it() {
     // More than a mebibyte of garbage, where not every allocation collects.
     for (engine, rounds) in engines().into_iter().zip([700, 700, 1, 1]) {
         let alive = Arc::new(AtomicUsize::new(0));
-        let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
         let counter = alive.clone();
         linker
@@ -1069,9 +1068,10 @@ fn a_host_value_stays_while_a_frame_has_it() {
                 Ok(counter.load(Ordering::Relaxed) as i32)
             })
             .unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
-        let run = instance.get_typed_func::<(), (i32, i32, i32)>(&mut store, "run").unwrap();
-        assert_eq!(run.call(&mut store, ()).unwrap(), (4, 2, 0));
+        let (mut store, instance) = link(&linker, (), text);
+        assert_eq!(
+            invoke::<(), (i32, i32, i32)>(&mut store, instance, "run", ()).unwrap(),
+            (4, 2, 0)
+        );
     }
 }

@@ -108,8 +108,7 @@ fn backtraces_go_through_stacks_and_activations() {
         let (mut store, instance) = nested(&mode);
         call(&mut store, instance, "nested", &[]).unwrap();
         call(&mut store, instance, "bag", &[]).unwrap();
-        let float = instance.get_typed_func::<f64, f64>(&mut store, "float").unwrap();
-        assert_eq!(float.call(&mut store, 0.5).unwrap(), 0.5);
+        assert_eq!(invoke::<f64, f64>(&mut store, instance, "float", 0.5).unwrap(), 0.5);
         return;
     }
     for mode in ["default", "moving", "traced"] {

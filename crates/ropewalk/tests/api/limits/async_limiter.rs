@@ -1,6 +1,5 @@
 //! Async limiters: which operations wait for the decision, and which cannot.
 
-use crate::common::polling::{After, block_on};
 use crate::common::*;
 use ropewalk::*;
 use std::future::Future;
@@ -10,10 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-fn all_engines() -> Vec<Engine> {
+fn limited_engines() -> Vec<Engine> {
     let mut all = engines();
-    all.push(engine(CHECK));
-    all.push(engine(PARK));
+    all.extend([CHECK, PARK].map(engine));
     all.push(Engine::new(Config::new().consume_fuel(true)).unwrap());
     all
 }
@@ -218,14 +216,14 @@ fn limited(engine: &Engine, limiter: &Slow) -> (Store<()>, Instance) {
     // An engine that does not count fuel refuses this.
     let _ = store.set_fuel(1 << 40);
     store.limiter_async(limiter.clone());
-    let (instance, _) = block_on(Instance::new_async(&mut store, &module, &[]));
+    let (instance, _) = count_polls(Instance::new_async(&mut store, &module, &[]));
     limiter.take_asked();
     (store, instance.unwrap())
 }
 
 fn run(store: &mut Store<()>, instance: Instance, name: &str, n: i32) -> (Result<i32>, usize) {
     let func = instance.get_typed_func::<i32, i32>(&mut *store, name).unwrap();
-    block_on(func.call_async(store, n))
+    count_polls(func.call_async(store, n))
 }
 
 /// Exports, each with an argument and the result.
@@ -244,7 +242,7 @@ const PROGRAMS: [(&str, i32, i32); 10] = [
 
 #[test]
 fn instructions_wait_until_the_limiter_has_decided() {
-    for engine in all_engines() {
+    for engine in limited_engines() {
         for polls in [0, 1, 3] {
             let limiter = Slow::new(polls);
             let (mut store, instance) = limited(&engine, &limiter);
@@ -262,7 +260,7 @@ fn instructions_wait_until_the_limiter_has_decided() {
 /// A late refusal has the effect of an immediate one.
 #[test]
 fn a_late_refusal_is_a_refusal() {
-    for engine in all_engines() {
+    for engine in limited_engines() {
         let (mut store, instance) = limited(&engine, &Slow::limited(2, ANY, ANY, 100, ANY));
         let stacks = run(&mut store, instance, "stacks", 200).0;
         assert_eq!(code(stacks), TrapCode::TooManyStacks);
@@ -282,7 +280,7 @@ fn a_late_refusal_is_a_refusal() {
 
 #[test]
 fn a_call_that_cannot_wait_gets_an_error_that_says_so() {
-    for engine in all_engines() {
+    for engine in limited_engines() {
         let limiter = Slow::new(1);
         let (mut store, instance) = limited(&engine, &limiter);
         for (name, argument) in [("memory", 1), ("table", 1), ("bytes", 300_000), ("stacks", 5)] {
@@ -312,7 +310,7 @@ fn a_module_is_instantiated_when_everything_is_allowed() {
     store.limiter_async(limiter.clone());
     let mut instantiate = |text: &str| {
         let module = Module::new(&engine, text).unwrap();
-        let (instance, polls) = block_on(Instance::new_async(&mut store, &module, &[]));
+        let (instance, polls) = count_polls(Instance::new_async(&mut store, &module, &[]));
         let error = instance.err().map(|error| error.to_string());
         (error, polls, limiter.take_asked().join(", "))
     };
@@ -338,29 +336,29 @@ fn the_host_waits_too() {
     store.limiter_async(limiter.clone());
     let ty = MemoryType { memory64: false, minimum: 1, maximum: None };
     assert!(Memory::new(&mut store, ty).unwrap_err().is::<Undecided>());
-    let memory = block_on(Memory::new_async(&mut store, ty)).0.unwrap();
-    assert_eq!(block_on(memory.grow_async(&mut store, 2)).0.unwrap(), 1);
-    assert!(block_on(memory.grow_async(&mut store, 3)).0.is_err());
+    let memory = block_on(Memory::new_async(&mut store, ty)).unwrap();
+    assert_eq!(block_on(memory.grow_async(&mut store, 2)).unwrap(), 1);
+    assert!(block_on(memory.grow_async(&mut store, 3)).is_err());
     assert_eq!(memory.size(&store).unwrap(), 3);
     let element = RefType { nullable: true, heap: HeapType::Func };
     let ty = TableType { table64: false, element, minimum: 2, maximum: None };
     let none = Val::FuncRef(None);
-    let table = block_on(Table::new_async(&mut store, ty, none)).0.unwrap();
-    assert_eq!(block_on(table.grow_async(&mut store, 7, none)).0.unwrap(), 2);
-    assert!(block_on(table.grow_async(&mut store, 1, none)).0.is_err());
+    let table = block_on(Table::new_async(&mut store, ty, none)).unwrap();
+    assert_eq!(block_on(table.grow_async(&mut store, 7, none)).unwrap(), 2);
+    assert!(block_on(table.grow_async(&mut store, 1, none)).is_err());
     assert!(table.grow(&mut store, 1, none).unwrap_err().is::<Undecided>());
 }
 
 #[test]
 fn a_call_that_is_dropped_while_it_waits_leaves_the_store_usable() {
-    for engine in all_engines() {
+    for engine in limited_engines() {
         for (name, argument, expected) in PROGRAMS {
             let (mut store, instance) = limited(&engine, &Slow::new(2));
             let func = instance.get_typed_func::<i32, i32>(&mut store, name).unwrap();
             poll_and_drop(func.call_async(&mut store, argument), 2);
             assert_eq!(store.pending_calls(), 0);
             store.gc();
-            let (result, _) = block_on(func.call_async(&mut store, argument));
+            let (result, _) = count_polls(func.call_async(&mut store, argument));
             assert_eq!(result.unwrap(), expected, "{name}");
         }
     }
@@ -370,7 +368,7 @@ fn a_call_that_is_dropped_while_it_waits_leaves_the_store_usable() {
 /// again.
 #[test]
 fn a_memory_that_grew_while_the_limiter_decided_is_asked_about_again() {
-    for engine in all_engines() {
+    for engine in limited_engines() {
         let limiter = Slow::new(2);
         let (mut store, instance) = limited(&engine, &limiter);
         let func = instance.get_typed_func::<i32, i32>(&mut store, "memory").unwrap();
@@ -379,7 +377,7 @@ fn a_memory_that_grew_while_the_limiter_decided_is_asked_about_again() {
             let grow = |n| func.call_concurrent(accessor, n);
             tokio::join!(grow(1), grow(2), bytes.call_concurrent(accessor, 400_000), grow(3))
         });
-        let (all, _) = block_on(all);
+        let (all, _) = count_polls(all);
         let (a, b, c, d) = all;
         c.unwrap();
         let mut old = [a, b, d].map(|old| old.unwrap() - 100);

@@ -117,8 +117,7 @@ fn leaf_functions_do_not_poll_and_all_others_do() {
             given.get().unwrap().interrupt();
         });
         handle.set(store.interrupt_handle().unwrap()).unwrap();
-        let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
-        assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt);
+        assert_eq!(code(invoke::<(), ()>(&mut store, instance, "run", ())), TrapCode::Interrupt);
         let ran = instance.get_global(&mut store, "ran").unwrap().get(&mut store).unwrap();
         assert_eq!(ran.i32(), Some(i32::from(!looks)), "{body}");
     }
@@ -512,7 +511,7 @@ fn objects_survive_that_only_a_stopped_function_has() {
         assert_eq!(block_on(run.call_async(&mut store, 50)).0.unwrap(), 1275, "{}", mode.name);
         assert_eq!(run.call(&mut store, 50).unwrap(), 1275, "{}", mode.name);
         // Other calls allocate while one has stopped.
-        let sums = block_on_any(store.run_concurrent(async |accessor| {
+        let sums = crate::common::block_on(store.run_concurrent(async |accessor| {
             let (mut a, mut b) =
                 (pin!(run.call_concurrent(accessor, 40)), pin!(run.call_concurrent(accessor, 30)));
             let mut sums = [None, None];
@@ -533,17 +532,6 @@ fn objects_survive_that_only_a_stopped_function_has() {
             sums
         }));
         assert_eq!(sums, [Some(820), Some(465)], "{}", mode.name);
-    }
-}
-
-/// Polls a future until it is ready.
-fn block_on_any<R>(future: impl Future<Output = R>) -> R {
-    let mut future = pin!(future);
-    loop {
-        let polled = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        if let Poll::Ready(result) = polled {
-            return result;
-        }
     }
 }
 

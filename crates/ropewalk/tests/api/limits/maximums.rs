@@ -152,8 +152,7 @@ fn many_stores_share_an_engine() {
     )
     .unwrap();
     for _ in 0..1000 {
-        let mut store = Store::new(&engine, ());
-        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        let (mut store, instance) = start(&module);
         let found = call(&mut store, instance, "f", &[]).unwrap();
         assert_eq!(found[0].i32(), Some(3));
     }

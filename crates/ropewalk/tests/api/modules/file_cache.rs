@@ -1,5 +1,6 @@
 //! The cache does not read a known file again, unless it may have changed.
 
+use crate::common::start;
 use ropewalk::*;
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -59,8 +60,7 @@ impl Place {
 }
 
 fn run(module: &Module) -> i32 {
-    let mut store = Store::new(module.engine(), ());
-    let instance = Instance::new(&mut store, module, &[]).unwrap();
+    let (mut store, instance) = start(module);
     instance.get_typed_func::<(), i32>(&mut store, "f").unwrap().call(&mut store, ()).unwrap()
 }
 

@@ -640,7 +640,6 @@ fn throwing_through_the_host_without_end_is_exhaustion() {
             (unreachable))
           (throw $e)))"#;
     let engine = Engine::default();
-    let module = Module::new(&engine, text).unwrap();
     let mut linker = Linker::new(&engine);
     linker
         .func_wrap("host", "f", |mut caller: Caller<'_, ()>| -> Result<()> {
@@ -648,8 +647,7 @@ fn throwing_through_the_host_without_end_is_exhaustion() {
             run.call(&mut caller, &[], &mut [])
         })
         .unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (mut store, instance) = link(&linker, (), text);
     for _ in 0..2 {
         assert_eq!(code(call(&mut store, instance, "run", &[])), TrapCode::CallStackExhausted);
     }

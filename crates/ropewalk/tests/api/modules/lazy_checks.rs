@@ -1,5 +1,6 @@
 //! The code of a compiled file is checked at its first execution.
 
+use crate::common::start;
 use ropewalk::*;
 use std::fmt::Write as _;
 use std::fs;
@@ -74,9 +75,7 @@ fn map(path: &Path) -> Module {
 }
 
 fn instance(module: &Module) -> (Store<()>, Instance) {
-    let mut store = Store::new(module.engine(), ());
-    let instance = Instance::new(&mut store, module, &[]).unwrap();
-    (store, instance)
+    start(module)
 }
 
 fn call(store: &mut Store<()>, instance: Instance, function: u64, argument: i64) -> Result<i64> {

@@ -144,8 +144,7 @@ fn unknown_imports_can_have_default_values() {
         let mut linker = Linker::new(&engine);
         linker.define_unknown_imports_as_default_values(&mut store, &module).unwrap();
         let instance = linker.instantiate(&mut store, &module).unwrap();
-        let run = instance.get_typed_func::<(), i64>(&mut store, "run").unwrap();
-        assert_eq!(run.call(&mut store, ()).unwrap(), 7);
+        assert_eq!(invoke::<(), i64>(&mut store, instance, "run", ()).unwrap(), 7);
     }
     for text in [
         r#"(module (import "a" "f" (func (result (ref extern)))))"#,

@@ -31,16 +31,12 @@ fn instances(engine: &Engine, text: &str, count: usize) -> Vec<(Store<()>, Insta
 }
 
 fn instances_of(module: &Module, count: usize) -> Vec<(Store<()>, Instance)> {
-    let instance = |_| {
-        let mut store = Store::new(module.engine(), ());
-        let instance = Instance::new(&mut store, module, &[]).unwrap();
-        (store, instance)
-    };
+    let instance = |_| start(module);
     (0..count).map(instance).collect()
 }
 
 /// Every kind of memory: full reservations, small ones, and memories that move.
-fn all_engines() -> [Engine; 3] {
+fn engines_of_all_memories() -> [Engine; 3] {
     let small = |bytes| Engine::new(Config::new().memory_reservation(bytes)).unwrap();
     [Engine::default(), small(0), small(1 << 20)]
 }
@@ -55,7 +51,7 @@ const GROW: &str = "(func (export \"grow\") (param i32) (result i32) (memory.gro
 
 #[test]
 fn every_instance_begins_with_the_data_and_sees_no_writes_of_others() {
-    for engine in all_engines() {
+    for engine in engines_of_all_memories() {
         // Segments that do not begin at a page, with a hole between them.
         let (a, b) = (segment("0", 5000, 100 * KIBI, 1), segment("0", 130_001, 10, 2));
         let text = format!("(memory (export \"m\") 4 100) {GROW} {a} {b}");
@@ -85,7 +81,7 @@ fn bytes_written(bytes: &mut [u8]) {
 
 #[test]
 fn a_memory_with_data_grows_and_faults_at_its_end() {
-    for engine in all_engines() {
+    for engine in engines_of_all_memories() {
         // Up to the last byte.
         let len = 2 * (64 * KIBI);
         let text = format!("(memory (export \"m\") 2) {GROW} {}", segment("0", 0, len, 3));
@@ -107,7 +103,7 @@ fn a_memory_with_data_grows_and_faults_at_its_end() {
 /// Segments overlap, in their order. Others are passive, for another memory, or small.
 #[test]
 fn segments_of_all_kinds_are_as_if_they_were_copied() {
-    for engine in all_engines() {
+    for engine in engines_of_all_memories() {
         let segments = [
             segment("$a", 0, 80 * KIBI, 1),
             segment("$b", 10, 20, 2),
@@ -212,7 +208,7 @@ fn out_of_files(engine: &Engine, text: &str, name: &str) -> [Module; 2] {
 
 #[test]
 fn a_module_out_of_a_file_shares_its_data_too() {
-    for engine in all_engines() {
+    for engine in engines_of_all_memories() {
         // Overlapping segments, one in a memory of its own, and a passive one.
         let text = format!(
             "(memory (export \"m\") 4) (memory (export \"n\") 3) (data $passive \"passive\")

@@ -1,6 +1,7 @@
 //! Calls that wait for the host function that took the snapshot.
 
 use super::*;
+use crate::common::polling::After;
 use std::sync::Arc;
 use std::sync::Mutex;
 
@@ -184,15 +185,8 @@ fn a_call_is_continued_in_a_future() {
     linker
         .func_wrap_async("host", "later", |_: Caller<'_, ()>, (): ()| {
             Box::new(async {
-                let mut polled = false;
-                std::future::poll_fn(|context| {
-                    context.waker().wake_by_ref();
-                    match std::mem::replace(&mut polled, true) {
-                        false => std::task::Poll::Pending,
-                        true => std::task::Poll::Ready(40),
-                    }
-                })
-                .await
+                After(1).await;
+                40
             })
         })
         .unwrap();

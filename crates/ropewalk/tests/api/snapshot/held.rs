@@ -126,8 +126,7 @@ fn a_continuation_keeps_its_limit_until_it_has_ended() {
         (suspend $yield)
         (call $down (local.get $n))))"#;
     let module = Module::new(&engine(), source).unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = start(&module);
     let run = instance.get_func(&mut store, "run").unwrap();
     let mut options = SnapshotOptions::new();
     let mut kept = Vec::new();
@@ -189,8 +188,7 @@ fn many_parked_generators_survive_and_continue() {
           (br_if $next (i32.lt_u (local.get $at) (table.size $all))))
         (local.get $sum)))"#;
     let module = Module::new(&engine(), source).unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = start(&module);
     let begin = instance.get_typed_func::<i32, ()>(&mut store, "begin").unwrap();
     begin.call(&mut store, 5000).unwrap();
     let (mut other, same) = restored(&module, &mut store, instance);

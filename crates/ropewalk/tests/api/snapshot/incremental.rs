@@ -75,8 +75,7 @@ impl Case {
     fn new(config: &mut Config) -> Case {
         let engine = Engine::new(config.snapshots(true)).unwrap();
         let module = Module::new(&engine, SOURCE).unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        let (store, instance) = start(&module);
         Case { module, store, instance }
     }
 
@@ -417,8 +416,7 @@ fn stacks_that_grow_shrink_end_and_begin_are_as_they_are() {
     for mut config in configs() {
         let engine = Engine::new(config.snapshots(true)).unwrap();
         let module = Module::new(&engine, source).unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        let (store, instance) = start(&module);
         let mut case = Case { module, store, instance };
         // The depth of each generator, or none if it has ended.
         let mut depths: [Option<i32>; 400] = [None; 400];

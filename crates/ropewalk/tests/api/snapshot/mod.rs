@@ -11,6 +11,7 @@ mod refusals;
 mod resumed;
 mod stacks;
 
+use crate::common::start;
 use ropewalk::*;
 
 /// An engine that compiles for snapshots.

@@ -41,8 +41,7 @@ fn memories_tables_globals_and_dropped_segments_survive() {
         (i32.add (global.get $constant) (call_ref $r (ref.cast (ref $r) (global.get $f)))))
       (func (export "gone") (memory.init $gone (i32.const 0) (i32.const 0) (i32.const 1))))"#;
     let module = Module::new(&engine(), source).unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = start(&module);
     call::<()>(&mut store, instance, "begin");
     let (mut other, same) = restored(&module, &mut store, instance);
     type Seen = (i32, i32, i32, i32, i32, i32, i32, f64, i64, i32);

@@ -1,14 +1,15 @@
 //! Concurrent calls that wait for futures of the host, in every design.
 
 use super::*;
+use crate::common::polling::{block_on, poll_once};
 use crate::common::process::{rerun, told_by_parent};
 use ropewalk::stress::*;
 use std::future::{Future, pending, poll_fn};
 use std::io::{Read, Write};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
 /// Each function asks the host from a stack of another design, and computes with the result.
 const SOURCE: &str = r#"
@@ -207,21 +208,6 @@ fn hundred_calls(module: &Module, between: impl FnOnce(&Accessor<()>)) -> (Snaps
     }));
     assert_eq!(store.stack_statistics().running, 0);
     ended
-}
-
-fn poll_once<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
-    future.poll(&mut Context::from_waker(Waker::noop()))
-}
-
-/// Polls a future until it is ready.
-fn block_on<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    for _ in 0..1000 {
-        if let Poll::Ready(output) = poll_once(future.as_mut()) {
-            return output;
-        }
-    }
-    panic!("it waits for nothing that comes")
 }
 
 fn restore(snapshot: &Snapshot, module: &Module) -> Restored<()> {
@@ -432,9 +418,9 @@ fn a_function_with_an_accessor_takes_one_before_and_after_it_has_waited() {
       (import "host" "save" (func $save (param i32) (result i32)))
       (func (export "wait") (param i32) (result i32) (call $wait (local.get 0)))
       (func (export "save") (param i32) (result i32) (call $save (local.get 0))))"#;
-    let module = Module::new(&engine(), source).unwrap();
     let taken: Arc<Mutex<Vec<Snapshot>>> = Arc::default();
     let list = taken.clone();
+    let module = Module::new(&engine(), source).unwrap();
     let mut linker: Linker<()> = Linker::new(module.engine());
     linker
         .func_wrap_concurrent("host", "wait", |_: &Accessor<()>, (_,): (i32,)| {
@@ -493,8 +479,7 @@ fn calls_that_have_passed_their_turn_are_restored_where_they_were() {
     let engine =
         Engine::new(Config::new().snapshots(true).interruption(true).consume_fuel(true)).unwrap();
     let module = Module::new(&engine, source).unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = start(&module);
     let sum = instance.get_typed_func::<i32, i64>(&mut store, "sum").unwrap();
     store.set_fuel(u64::MAX).unwrap();
     store.fuel_async_yield_interval(Some(100)).unwrap();

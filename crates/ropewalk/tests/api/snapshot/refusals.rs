@@ -18,8 +18,7 @@ fn an_engine_that_does_not_compile_for_it_says_so() {
 #[test]
 fn what_the_host_holds_without_a_name_is_not_lost() {
     let module = Module::new(&engine(), r#"(module (func (export "run")))"#).unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = start(&module);
     let run = instance.get_func(&mut store, "run").unwrap();
     let held = Continuation::new(&mut store, run).unwrap();
     let error = store.snapshot(&SnapshotOptions::new()).unwrap_err();
@@ -61,8 +60,7 @@ fn a_named_handle_that_is_gone_is_not_mistaken_for_its_successor() {
         },
     ];
     for away in ways {
-        let mut store = Store::new(module.engine(), ());
-        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        let (mut store, instance) = start(&module);
         let mut options = SnapshotOptions::new();
         let long = instance.get_func(&mut store, "long").unwrap();
         let long = Continuation::new(&mut store, long).unwrap();
@@ -81,8 +79,7 @@ fn a_named_handle_that_is_gone_is_not_mistaken_for_its_successor() {
 #[test]
 fn what_the_host_can_have_once_has_one_name() {
     let module = Module::new(&engine(), NAMED).unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = start(&module);
     let long = instance.get_func(&mut store, "long").unwrap();
     let long = Continuation::new(&mut store, long).unwrap();
     let mut options = SnapshotOptions::new();
@@ -96,8 +93,7 @@ fn what_the_host_can_have_once_has_one_name() {
 fn host_values_need_someone_who_writes_them() {
     let source = r#"(module (global (export "g") (mut externref) (ref.null extern)))"#;
     let module = Module::new(&engine(), source).unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = start(&module);
     let value = ExternRef::new(&mut store, 5_u32).unwrap();
     let global = instance.get_global(&mut store, "g").unwrap();
     global.set(&mut store, Val::ExternRef(Some(value))).unwrap();
@@ -110,8 +106,7 @@ fn host_values_need_someone_who_writes_them() {
 fn a_host_function_as_a_value_is_refused() {
     let source = r#"(module (table (export "t") 1 funcref))"#;
     let module = Module::new(&engine(), source).unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = start(&module);
     let func = Func::wrap(&mut store, || 1);
     let table = instance.get_table(&mut store, "t").unwrap();
     table.set(&mut store, 0, Val::FuncRef(Some(func))).unwrap();

@@ -6,8 +6,7 @@ use super::*;
 /// saves and restores the store at each step.
 fn steps_continue(source: &str, steps: i32) {
     let module = Module::new(&engine(), source).unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = start(&module);
     call::<()>(&mut store, instance, "begin");
     let (mut other, same) = restored(&module, &mut store, instance);
     let expected: Vec<i32> = (0..steps).map(|_| call(&mut store, instance, "step")).collect();
@@ -279,8 +278,7 @@ fn a_chain_with_a_large_stack_is_restored_as_one() {
         (global.set $rest)))"#;
     let config = ropewalk::stress::CHECK.config().snapshots(true).max_wasm_stack(8 << 20).clone();
     let module = Module::new(&Engine::new(&config).unwrap(), source).unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = start(&module);
     call::<()>(&mut store, instance, "begin");
     assert_eq!(call::<i32>(&mut store, instance, "step"), 7);
     let (mut other, same) = restored(&module, &mut store, instance);

@@ -127,7 +127,6 @@ const SPENT: &str = r#"(module
 /// Calls a function of that module, whose host function collects and inspects the store.
 fn spend(config: &mut Config, name: &str, look: fn(&mut Caller<'_, ()>)) {
     let engine = Engine::new(config.stress(|stress| stress.check_stacks = true)).unwrap();
-    let module = Module::new(&engine, SPENT).unwrap();
     let mut linker = Linker::new(&engine);
     linker
         .func_wrap("host", "f", move |mut caller: Caller<'_, ()>| {
@@ -135,8 +134,7 @@ fn spend(config: &mut Config, name: &str, look: fn(&mut Caller<'_, ()>)) {
             look(&mut caller);
         })
         .unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (mut store, instance) = link(&linker, (), SPENT);
     for _ in 0..3 {
         let error = call(&mut store, instance, name, &[]).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::ReturnedToSuspended, "{error:?}");

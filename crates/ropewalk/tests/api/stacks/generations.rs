@@ -185,9 +185,7 @@ fn stacks_that_are_given_up_all_the_time_keep_their_memory() {
 #[test]
 fn a_pool_of_one_makes_one_stack_at_a_time() {
     let engine = engine(POOL_OF_ONE);
-    let module = Module::new(&engine, CROWD).unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = instantiate_in(&engine, CROWD);
     call(&mut store, instance, "crowd", &[Val::I32(3)]).unwrap();
     let statistics = store.stack_statistics();
     assert_eq!((statistics.live, statistics.pooled), (3, 0));

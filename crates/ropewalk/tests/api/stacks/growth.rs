@@ -157,8 +157,7 @@ fn grows_at_every_depth(text: &str, names: &[&str], expected: i32) {
         for name in names {
             let mut growths = 0;
             for depth in (0..600).step_by(step) {
-                let mut store = Store::new(&engine, ());
-                let instance = Instance::new(&mut store, &module, &[]).unwrap();
+                let (mut store, instance) = start(&module);
                 let found = number(&mut store, instance, name, &[depth]);
                 assert_eq!(found.unwrap(), depth + expected, "{name} at {depth}");
                 growths += store.stack_statistics().growths;
@@ -322,8 +321,10 @@ fn bound_values_find_room() {
     for mode in [DEFAULT, MINIMAL_STACKS, CHECK, GENERATIONS_LEFT[0]] {
         let engine = Engine::new(mode.apply(&mut MINIMAL_STACKS.config())).unwrap();
         let (mut store, instance) = instantiate_in(&engine, &text);
-        let run = instance.get_typed_func::<(), i64>(&mut store, "run").unwrap();
-        assert_eq!(run.call(&mut store, ()).unwrap(), (COUNT * (COUNT - 1) / 2) as i64);
+        assert_eq!(
+            invoke::<(), i64>(&mut store, instance, "run", ()).unwrap(),
+            (COUNT * (COUNT - 1) / 2) as i64
+        );
     }
     let engine = Engine::new(
         Config::new()
@@ -333,8 +334,7 @@ fn bound_values_find_room() {
     )
     .unwrap();
     let (mut store, instance) = instantiate_in(&engine, &text);
-    let run = instance.get_typed_func::<(), i64>(&mut store, "run").unwrap();
-    let error = run.call(&mut store, ()).unwrap_err();
+    let error = invoke::<(), i64>(&mut store, instance, "run", ()).unwrap_err();
     assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
 }
 

@@ -1,6 +1,7 @@
 //! Tasks that the host resumes.
 
 use super::*;
+use std::pin::pin;
 
 const TASKS: &str = r#"(module
     (import "host" "wait" (func $wait (param i32) (result i32)))
@@ -178,12 +179,12 @@ fn a_task_waits_for_host_functions() {
     for engine in all_engines() {
         let (mut store, instance) = waiting(&engine, TASKS);
         let task: Task = get(&mut store, instance, "waiting");
-        let (resumed, polled) = wait(task.resume_async(&mut store, &[Val::I32(4)]));
+        let (resumed, polls) = count_polls(task.resume_async(&mut store, &[Val::I32(4)]));
         let TaskResumed::Finished(values) = resumed.unwrap() else { panic!("it returns") };
-        assert_eq!((i32s(&values), polled), (vec![5], 1));
+        assert_eq!((i32s(&values), polls), (vec![5], 2));
 
         let task: Task = get(&mut store, instance, "waiting and suspending");
-        let (resumed, _) = wait(task.resume_async(&mut store, &[Val::I32(4)]));
+        let (resumed, _) = count_polls(task.resume_async(&mut store, &[Val::I32(4)]));
         let TaskResumed::Suspended(values) = resumed.unwrap() else { panic!("it suspends") };
         assert_eq!(i32s(&values), [4]);
         assert!(matches!(
@@ -193,12 +194,8 @@ fn a_task_waits_for_host_functions() {
 
         // A dropped call frees the task.
         let task: Task = get(&mut store, instance, "waiting");
-        {
-            let arguments = [Val::I32(4)];
-            let mut resuming = pin!(task.resume_async(&mut store, &arguments));
-            let mut context = Context::from_waker(Waker::noop());
-            assert!(resuming.as_mut().poll(&mut context).is_pending());
-        }
+        let resuming = poll_once(pin!(task.resume_async(&mut store, &[Val::I32(4)])));
+        assert!(resuming.is_pending());
         assert!(task.is_moribund(&store).unwrap());
         // A synchronous call says that it cannot wait.
         let task: Task = get(&mut store, instance, "waiting");
@@ -227,8 +224,8 @@ fn wrong_arguments_leave_a_task_as_it_was() {
         r#"(module (func (export "pass") (param taskref) (result taskref) (local.get 0)))"#,
     );
     let untyped = Instance::new(&mut store, &untyped.unwrap(), &[]).unwrap();
-    let pass = untyped.get_typed_func::<Task, Option<Task>>(&mut store, "pass").unwrap();
-    let passed = pass.call(&mut store, task.clone()).unwrap().unwrap();
+    let passed =
+        invoke::<Task, Option<Task>>(&mut store, untyped, "pass", task.clone()).unwrap().unwrap();
     assert!(message(passed.resume(&mut store, &[Val::I32(0)])).contains("what it takes"));
     passed.release(&mut store).unwrap();
     assert!(task.is_moribund(&store).unwrap());

@@ -19,31 +19,41 @@ fn typed_functions_take_and_answer_references() {
         (func (export "any") (param anyref (ref any)) (result anyref) (local.get 1)))"#;
     for engine in engines() {
         let (mut store, instance) = instantiate_in(&engine, text);
-        let make = instance.get_typed_func::<i32, StructRef>(&mut store, "make").unwrap();
-        let made = make.call(&mut store, 5).unwrap();
+        let made = invoke::<i32, StructRef>(&mut store, instance, "make", 5).unwrap();
         assert_eq!(made.field(&mut store, 0).unwrap().i32(), Some(5));
         // A result may be requested as a supertype.
-        let any = instance.get_typed_func::<i32, AnyRef>(&mut store, "make").unwrap();
-        assert!(any.call(&mut store, 5).unwrap().as_struct(&store).unwrap().is_some());
-        let maybe = instance.get_typed_func::<i32, Option<AnyRef>>(&mut store, "make").unwrap();
-        assert!(maybe.call(&mut store, 5).unwrap().is_some());
-        let none = instance.get_typed_func::<(), Option<StructRef>>(&mut store, "none").unwrap();
-        assert!(none.call(&mut store, ()).unwrap().is_none());
-        let array = instance.get_typed_func::<(), ArrayRef>(&mut store, "array").unwrap();
-        assert_eq!(array.call(&mut store, ()).unwrap().len(&store).unwrap(), 3);
-        let func = instance.get_typed_func::<(), Func>(&mut store, "function").unwrap();
-        func.call(&mut store, ()).unwrap().call(&mut store, &[], &mut []).unwrap();
-        let any = instance
-            .get_typed_func::<(Option<AnyRef>, AnyRef), Option<AnyRef>>(&mut store, "any")
+        assert!(
+            invoke::<i32, AnyRef>(&mut store, instance, "make", 5)
+                .unwrap()
+                .as_struct(&store)
+                .unwrap()
+                .is_some()
+        );
+        assert!(invoke::<i32, Option<AnyRef>>(&mut store, instance, "make", 5).unwrap().is_some());
+        assert!(
+            invoke::<(), Option<StructRef>>(&mut store, instance, "none", ()).unwrap().is_none()
+        );
+        assert_eq!(
+            invoke::<(), ArrayRef>(&mut store, instance, "array", ()).unwrap().len(&store).unwrap(),
+            3
+        );
+        invoke::<(), Func>(&mut store, instance, "function", ())
+            .unwrap()
+            .call(&mut store, &[], &mut [])
             .unwrap();
-        let found = any.call(&mut store, (None, made.into())).unwrap().unwrap();
+        let found = invoke::<(Option<AnyRef>, AnyRef), Option<AnyRef>>(
+            &mut store,
+            instance,
+            "any",
+            (None, made.into()),
+        )
+        .unwrap()
+        .unwrap();
         assert!(found.same(&made.into(), &store).unwrap());
         // A parameter may be given as a subtype.
-        let value = instance.get_typed_func::<StructRef, i32>(&mut store, "struct").unwrap();
-        assert_eq!(value.call(&mut store, made).unwrap(), 5);
-        let value =
-            instance.get_typed_func::<Option<StructRef>, i32>(&mut store, "struct").unwrap();
-        let error = value.call(&mut store, None).unwrap_err();
+        assert_eq!(invoke::<StructRef, i32>(&mut store, instance, "struct", made).unwrap(), 5);
+        let error =
+            invoke::<Option<StructRef>, i32>(&mut store, instance, "struct", None).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::CastFailure);
 
         assert!(instance.get_typed_func::<i32, ArrayRef>(&mut store, "make").is_err());
@@ -147,13 +157,11 @@ fn a_typed_call_with_another_defined_type_is_refused_before_it_begins() {
     let error = message(head.call(&mut store, point));
     assert!(error.starts_with("in argument 0: expected a value of type (ref (struct"), "{error}");
 
-    let any = instance.get_typed_func::<AnyRef, i32>(&mut store, "head").unwrap();
     let i31 = AnyRef::i31(&mut store, 5);
-    assert_eq!(wrong_type(any.call(&mut store, i31)).1, "(ref i31)");
-    let owned = instance.get_typed_func::<Owned<StructRef>, i32>(&mut store, "head").unwrap();
+    assert_eq!(wrong_type(invoke::<AnyRef, i32>(&mut store, instance, "head", i31)).1, "(ref i31)");
     let point = point.own(&mut store).unwrap();
     assert_eq!(
-        wrong_type(owned.call(&mut store, point)).1,
+        wrong_type(invoke::<Owned<StructRef>, i32>(&mut store, instance, "head", point)).1,
         "(ref (struct (field f64) (field f64)))"
     );
 
@@ -300,7 +308,6 @@ fn host_functions_pass_references_through_nested_calls() {
           (drop (struct.new $n (i32.const -1) (local.get $own)))
           (struct.new $n (struct.get $n 0 (local.get $own)) (local.get $found))))"#;
     for engine in engines() {
-        let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
         let entered = Arc::new(AtomicUsize::new(0));
         let counter = entered.clone();
@@ -322,12 +329,14 @@ fn host_functions_pass_references_through_nested_calls() {
                 },
             )
             .unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
-        let run = instance
-            .get_typed_func::<(i32, Option<AnyRef>), Option<AnyRef>>(&mut store, "run")
-            .unwrap();
-        let mut next = run.call(&mut store, (20, None)).unwrap();
+        let (mut store, instance) = link(&linker, (), text);
+        let mut next = invoke::<(i32, Option<AnyRef>), Option<AnyRef>>(
+            &mut store,
+            instance,
+            "run",
+            (20, None),
+        )
+        .unwrap();
         // The results 20..1 come first, then the arguments 0..20.
         let mut found = Vec::new();
         while let Some(reference) = next {

@@ -110,7 +110,6 @@ fn handles_of_a_host_function_end_with_it() {
           (call $keep (local.get 0) (ref.i31 (i32.const 5)))))"#;
     for engine in engines() {
         let kept = Arc::new(Mutex::new(Vec::<(ExternRef, AnyRef)>::new()));
-        let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
         let keep = kept.clone();
         linker
@@ -131,8 +130,7 @@ fn handles_of_a_host_function_end_with_it() {
                 },
             )
             .unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = link(&linker, (), text);
         let argument = ExternRef::new(&mut store, 7).unwrap();
         call(&mut store, instance, "run", &[argument.into()]).unwrap();
         let _later = ExternRef::new(&mut store, 8).unwrap();

@@ -9,7 +9,7 @@ mod out_of_memory;
 mod pairs;
 mod products;
 
-use crate::common::alone;
+use crate::common::{alone, instantiate_in, invoke};
 use crate::sample::sample;
 use kinds::KINDS;
 use ropewalk::{Config, Engine, Instance, Linker, Module, ModuleError, Store, Trap, TrapCode};
@@ -251,9 +251,7 @@ fn other_ways_to_compile_change_no_result() {
         (local.get $sum)))";
     let run = |config: &Config| {
         let engine = Engine::new(config).unwrap();
-        let module = Module::new(&engine, source).unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        let (mut store, instance) = instantiate_in(&engine, source);
         let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
         run.call(&mut store, 1000).unwrap()
     };
@@ -274,9 +272,7 @@ fn the_memory_of_stacks_is_limited() {
         (if (local.get 0) (then (resume $c
           (i32.sub (local.get 0) (i32.const 1)) (cont.new $c (ref.func $nest))))))
       (elem declare func $nest))";
-    let module = Module::new(&engine, source).unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = instantiate_in(&engine, source);
     let nest = instance.get_typed_func::<i32, ()>(&mut store, "nest").unwrap();
     for _ in 0..2 {
         nest.call(&mut store, 10).unwrap();
@@ -314,9 +310,7 @@ fn elements_are_kept_when_a_large_table_grows() {
         (table.grow $t (ref.i31 (i32.const 9)) (local.get 0)))
       (func (export \"get\") (param i32) (result i32)
         (i31.get_s (table.get $t (local.get 0)))))";
-    let module = Module::new(&engine, source).unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = instantiate_in(&engine, source);
     let grow = instance.get_typed_func::<i32, i32>(&mut store, "grow").unwrap();
     let get = instance.get_typed_func::<i32, i32>(&mut store, "get").unwrap();
     assert_eq!(grow.call(&mut store, 100_000).unwrap(), 5000);
@@ -361,13 +355,10 @@ fn unwritten_large_arrays_take_no_memory() {
         (array.set $a (global.get $kept) (i32.const 77_000_000) (i64.const 5)))
       (func (export \"get\") (param i32) (result i64)
         (array.get $a (global.get $kept) (local.get 0))))";
-        let module = Module::new(&engine, source).unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = Instance::new(&mut store, &module, &[]).unwrap();
+        let (mut store, instance) = instantiate_in(&engine, source);
         let before = memory();
-        let make = instance.get_typed_func::<i32, ()>(&mut store, "make").unwrap();
         let get = instance.get_typed_func::<i32, i64>(&mut store, "get").unwrap();
-        make.call(&mut store, 100_000_000).unwrap();
+        invoke::<i32, ()>(&mut store, instance, "make", 100_000_000).unwrap();
         for _ in 0..2 {
             assert!(memory() - before < 64, "{} MiB", memory() - before);
             let at = |index, store: &mut Store<()>| get.call(store, index).unwrap();
@@ -394,9 +385,7 @@ fn new_arrays_are_zero_in_reused_memory() {
           (local.set $i (i32.add (local.get $i) (i32.const 1)))
           (br_if $next (i32.lt_u (local.get $i) (local.get $len))))
         (local.get $found)))";
-    let module = Module::new(&engine, source).unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = instantiate_in(&engine, source);
     let run = instance.get_typed_func::<i32, i64>(&mut store, "run").unwrap();
     for round in 0..200 {
         let len = 1 + round * 7919 % 40_000;

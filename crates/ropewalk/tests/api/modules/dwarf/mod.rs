@@ -6,11 +6,9 @@ use ropewalk::*;
 const AVERAGE: &[u8] = include_bytes!("average.wasm");
 
 /// The trap of `run`, which divides by zero.
-fn trap(engine: &Engine, module: &Module) -> String {
-    let mut store = Store::new(engine, ());
-    let instance = Instance::new(&mut store, module, &[]).unwrap();
-    let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
-    run.call(&mut store, 0).unwrap_err().to_string()
+fn trap(module: &Module) -> String {
+    let (mut store, instance) = start(module);
+    invoke::<i32, i32>(&mut store, instance, "run", 0).unwrap_err().to_string()
 }
 
 const TRAP: &str = "\
@@ -24,16 +22,14 @@ wasm backtrace:
 fn a_backtrace_has_lines_and_inlined_functions() {
     for engine in engines() {
         let module = Module::new(&engine, AVERAGE).unwrap();
-        assert_eq!(trap(&engine, &module), TRAP);
+        assert_eq!(trap(&module), TRAP);
     }
 }
 
 #[test]
 fn each_place_can_be_asked_for() {
     let engine = Engine::default();
-    let module = Module::new(&engine, AVERAGE).unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let (mut store, instance) = instantiate_in(&engine, AVERAGE);
     let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
     assert_eq!(run.call(&mut store, 10).unwrap(), 13);
     let error = run.call(&mut store, 0).unwrap_err();
@@ -52,10 +48,10 @@ fn a_compiled_module_keeps_its_lines() {
     let bytes = engine.precompile_module(AVERAGE).unwrap();
     // SAFETY: the bytes come from above.
     let module = unsafe { Module::deserialize(&engine, &bytes).unwrap() };
-    assert_eq!(trap(&engine, &module), TRAP);
+    assert_eq!(trap(&module), TRAP);
     // SAFETY: the bytes come from the module.
     let again = unsafe { Module::deserialize(&engine, module.serialize().unwrap()).unwrap() };
-    assert_eq!(trap(&engine, &again), TRAP);
+    assert_eq!(trap(&again), TRAP);
 }
 
 /// The validator does not check debug information, so it can be anything.
@@ -76,7 +72,7 @@ fn debug_information_that_is_nonsense_does_no_harm() {
         }
         // A changed length of a section is a malformed module.
         if let Ok(module) = Module::new(&engine, &bytes) {
-            assert!(trap(&engine, &module).starts_with("wasm trap: integer divide by zero"));
+            assert!(trap(&module).starts_with("wasm trap: integer divide by zero"));
         }
     }
 }
@@ -107,7 +103,7 @@ fn rust_and_zig_have_lines_too() {
     let engine = Engine::default();
     for (bytes, parts, last) in OTHERS {
         let module = Module::new(&engine, bytes).unwrap();
-        let trap = trap(&engine, &module);
+        let trap = trap(&module);
         assert!(trap.starts_with("wasm trap: unreachable"), "{trap}");
         assert!(parts.iter().all(|part| trap.contains(part)) && trap.ends_with(last), "{trap}");
     }
