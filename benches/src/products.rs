@@ -14,7 +14,7 @@ use crate::resident::resident;
 use crate::row::{Row, Run, Side, Size, Unit, Workload, ours};
 use pairs::PAIRS;
 
-#[path = "../../crates/ropewalk/tests/bombs/pairs.rs"]
+#[path = "../../crates/ropewalk/tests/api/modules/bombs/pairs.rs"]
 mod pairs;
 
 /// How large both counts are.

@@ -1,10 +1,14 @@
 //! Workflows take each step once, even if their process is killed repeatedly.
 
+#[path = "../../../crates/ropewalk/tests/sample/mod.rs"]
+mod sample;
+
 use ropewalk_example_durable::database::{Change, Database};
 use ropewalk_example_durable::guest::Guest;
 use ropewalk_example_durable::requests::Shop;
 use ropewalk_example_durable::worker::Worker;
 use ropewalk_example_durable::workflow::{Answer, State, Workflow};
+use sample::sample_or_all;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::panic::catch_unwind;
@@ -165,7 +169,7 @@ fn killed_workflows_take_each_step_once() {
         Database::open(&path).unwrap().start(more).unwrap();
     };
     start();
-    while killed < setting("DURABLE_KILLS", 1000) {
+    while killed < setting("DURABLE_KILLS", sample_or_all(100, 1000)) {
         number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let time = Duration::from_micros((number >> 33) % 80_000);
         match run(&path, server, Some(time)) {

@@ -1,0 +1,14 @@
+//! The five designs of stack switching, as the host sees and uses them.
+
+mod bag;
+mod clone;
+mod continuations;
+mod fibers;
+mod first_class;
+mod first_class_freeing;
+mod from_host;
+mod host_continuations;
+mod reserved_imports;
+mod stack_handles;
+mod tasks;
+mod wrong_design;
