@@ -73,8 +73,10 @@ impl ContRef {
     pub fn backtrace(&self, store: impl AsContext) -> Result<Backtrace> {
         let runtime = store.as_context().runtime();
         let word = self.handle.word(runtime, HeapType::Cont)?;
-        let is_suspended = runtime.is_suspended(word);
-        Ok(is_suspended.then(|| runtime.held_backtrace(word)).unwrap_or_default())
+        if !runtime.is_suspended(word) {
+            return Ok(Backtrace::default());
+        }
+        Ok(runtime.held_backtrace(word))
     }
 
     /// How many bytes of its stacks are in use. Zero if it is not suspended.
