@@ -256,9 +256,9 @@ fn suspensions_are_told_from_returns_and_threads_are_not_known() {
            (assert_return (invoke "f"))"#,
         &[
             "2: expected suspension: unhandled, found a return",
-            "3: thread is not supported",
-            "4: wait is not supported",
-            "5: thread is not supported",
+            "3: `thread` directives are not supported",
+            "4: `wait` directives are not supported",
+            "5: `thread` directives are not supported",
         ],
     );
 }

@@ -225,8 +225,8 @@ impl Ballast {
     }
 
     fn mount(&self, store: &mut Beside<'_>, number: i64) -> Result<i64> {
-        let [go, script_steps] = [self.tag(store, "go")?, self.tag(store, "script_steps")?];
-        match self.fiber.mount(store, go, &[Val::I64(number)], &[script_steps])? {
+        let [go, told] = [self.tag(store, "go")?, self.tag(store, "told")?];
+        match self.fiber.mount(store, go, &[Val::I64(number)], &[told])? {
             Mounted::Event { values, .. } => sum(&values),
             Mounted::NotHandled => bail!("the fiber does not expect its event"),
         }

@@ -70,7 +70,9 @@ fn a_named_handle_that_is_gone_is_not_mistaken_for_its_successor() {
         let float = Continuation::new(&mut store, float).unwrap();
         let error = store.snapshot(&options).map(drop).unwrap_err();
         assert!(matches!(refusal(&error), SnapshotError::Gone { .. }), "{error}");
-        assert!(error.to_string().contains("the continuation any more that it has named \"it\""));
+        assert!(
+            error.to_string().contains("no longer holds the continuation that it named \"it\"")
+        );
         let mut options = SnapshotOptions::new();
         store.snapshot(options.name_continuation("it", &float)).unwrap();
     }
@@ -147,7 +149,7 @@ fn a_host_function_outside_and_a_host_that_resumes_a_task_are_refused() {
     call::<()>(&mut store, instance, "again");
     let error = errors.lock().unwrap().pop().unwrap();
     assert!(matches!(refusal(&error), SnapshotError::Nested(Some(name)) if name == "again"));
-    assert!(error.to_string().contains("outside of this one, which \"again\" has called"));
+    assert!(error.to_string().contains("outside of this one, which \"again\" called,"));
     let task = call::<Task>(&mut store, instance, "task");
     task.resume(&mut store, &[]).unwrap();
     let error = errors.lock().unwrap().pop().unwrap();
