@@ -174,6 +174,12 @@ impl ControlBlock {
     pub fn is_parked(&self) -> bool {
         self.limit >= PARKED
     }
+
+    /// Whether a function can be called on top of the stack while it is suspended: a first-class
+    /// reference may name it. A root may also have one, but is never parked.
+    pub fn takes_calls_on_top(&self) -> bool {
+        matches!(self.purpose, Purpose::Bag | Purpose::FirstClass)
+    }
 }
 
 const _: () = assert!(
