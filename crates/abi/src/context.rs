@@ -1,8 +1,8 @@
 //! The records that generated code reads and writes.
 
 use crate::builtin::BuiltinPointer;
+use crate::purpose::Purpose;
 use crate::signature::in_registers;
-use crate::stack::Purpose;
 use crate::types::{FuncType, TypeKind};
 use std::ffi::c_void;
 use std::mem::offset_of;

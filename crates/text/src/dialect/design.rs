@@ -37,7 +37,7 @@ pub(crate) enum Role {
 /// A module is lowered in this order. Each word is recognized. All definitions are read before
 /// anything is lowered, so they may appear in any order. Then a walk from front to back defines
 /// types, lowers fields and instructions, and prints heap and value types. The walk happens twice,
-/// for the standard text and for the [shadow](super::check::shadow); a design asks the lowering
+/// for the standard text and for the [shadow](crate::encode); a design asks the lowering
 /// which one it is.
 pub(crate) trait Design: Sync + fmt::Debug {
     /// The name of the design, which is unique.
