@@ -5,9 +5,9 @@
 //! polls for interruption and calls the function again. So a call ends soon after its deadline,
 //! and the program sees a single call.
 
-use crate::abi::errno::{Failure, Result};
 use crate::abi::guest_memory::Buffers;
 use crate::call::Call;
+use crate::failure::{Failure, Result};
 
 /// How many bytes are read, written or generated at once. It takes a few milliseconds, unless the
 /// host waits.

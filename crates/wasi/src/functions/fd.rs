@@ -1,9 +1,10 @@
 //! Functions of descriptors.
 
-use crate::abi::errno::{Errno, Failure, Result};
+use crate::abi::errno::Errno;
 use crate::abi::{FdFlags, Fdstat, Filestat, FstFlags, Rights, Version, dirent, flags, rights};
 use crate::call::Call;
 use crate::exit::BrokenPipe;
+use crate::failure::{Failure, Result};
 use crate::files::descriptor::Kind;
 use crate::files::file_times::FileTimes;
 use crate::functions::chunks::transfer;

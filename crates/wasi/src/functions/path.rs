@@ -2,10 +2,11 @@
 
 #![allow(clippy::too_many_arguments, reason = "the signatures of the specification")]
 
-use crate::abi::errno::{Errno, Result};
+use crate::abi::errno::Errno;
 use crate::abi::{Filestat, FstFlags, LookupFlags, Rights, flags, rights};
 use crate::call::Call;
 use crate::context::WasiCtx;
+use crate::failure::Result;
 use crate::files::directory::filestat;
 use crate::files::file_times::FileTimes;
 use crate::files::open::OpenRequest;

@@ -1,11 +1,12 @@
 //! Arguments, environment, clocks, random numbers, yielding and exiting.
 
-use crate::abi::errno::{Errno, Failure, Result};
+use crate::abi::errno::Errno;
 use crate::abi::guest_memory::{GuestMemory, Number as _};
 use crate::call::Call;
 use crate::context::clock::nanoseconds;
 use crate::context::{Progress, WasiCtx};
 use crate::exit::I32Exit;
+use crate::failure::{Failure, Result};
 use crate::functions::chunks::CHUNK;
 use crate::wait::Wait;
 use rustix::rand::{GetRandomFlags, getrandom};

@@ -1,9 +1,10 @@
 //! Functions of sockets. A program cannot create sockets, except by accepting connections.
 
-use crate::abi::errno::{Errno, Failure, Result};
+use crate::abi::errno::Errno;
 use crate::abi::{FdFlags, RiFlags, Rights, SdFlags, flags};
 use crate::call::Call;
 use crate::context::stream::Socket;
+use crate::failure::{Failure, Result};
 use crate::files::descriptor::Kind;
 use crate::functions::chunks::part;
 use crate::wait::{Interest, Source, Wait};
