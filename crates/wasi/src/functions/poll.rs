@@ -123,7 +123,7 @@ fn bytes_in(descriptor: &Descriptor, interest: Interest) -> u64 {
     }
 }
 
-pub(crate) fn poll_oneoff(
+pub fn poll_oneoff(
     call: &mut Call<'_>,
     subscriptions: i32,
     events: i32,
