@@ -85,8 +85,8 @@ pub struct ControlBlock {
     pub fp: usize,
     /// While the stack runs or waits: the stack that resumed it, never null. The parent of a base
     /// (a root, a stack of the bag, or a first-class stack) is always the block
-    /// `StoreContext::no_parent`, which has no handlers. So is that of a lost task or fiber. The
-    /// parent of a task or fiber is null exactly while it is new or suspended. It has no meaning
+    /// `StoreContext::no_parent`, which has no handlers. So is the parent of a lost task or
+    /// fiber. The parent of a task or fiber is null exactly while it is new or suspended. It has no meaning
     /// for a suspended continuation.
     pub parent: *mut ControlBlock,
     /// The [clauses](crate::clauses) of this stack. While it waits for another: those of its

@@ -232,7 +232,7 @@ impl ControlBlock {
         self.is_grouped = GROUPED;
     }
 
-    /// *Free*: resets the block of a stack that can no longer continue, before it goes on the free
+    /// *Free*: resets the block of a stack that can no longer continue, before it is added to the free
     /// list. The reference for its next suspension was never handed out, so the next computation
     /// can use it. But the reference to a task or fiber was.
     pub fn become_free(&mut self) {

@@ -18,7 +18,7 @@ pub enum StackKind {
 
 /// The purpose of a stack. Its state is a [`Life`](crate::life::Life).
 ///
-/// A root has the highest number: all others are freed with what runs on them.
+/// A root has the highest number: all others are freed when they end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum Purpose {

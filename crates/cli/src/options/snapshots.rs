@@ -50,7 +50,7 @@ enum Trigger {
     Tag(String),
 }
 
-/// Parses the name of a signal, with its `SIG`; any other name is that of a tag.
+/// Parses the name of a signal, with its `SIG`; any other name names a tag.
 fn trigger(name: &str) -> Result<Trigger> {
     let Ok(signal) = name.parse() else { return Ok(Trigger::Tag(name.to_owned())) };
     match signal {

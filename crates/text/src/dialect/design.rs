@@ -32,6 +32,22 @@ pub(crate) enum Role {
     Function,
 }
 
+/// The words of a design.
+#[derive(Debug)]
+pub(crate) struct Vocabulary {
+    /// The name of the design, which is unique.
+    pub name: &'static str,
+    /// How messages describe its types: `a stack type`.
+    pub ty: &'static str,
+    /// Substrings. Every text that uses this design has at least one of them. Other texts may have
+    /// them too.
+    pub hints: &'static [&'static str],
+    /// The words that are instructions of this design wherever an instruction is allowed.
+    pub instructions: &'static [&'static str],
+    /// Pairs of an instruction's name in an earlier draft and its current name.
+    pub renamed: &'static [(&'static str, &'static str)],
+}
+
 /// A design: its words, types and instructions, and how each becomes standard text.
 ///
 /// A module is lowered in this order. Each word is recognized. All definitions are read before
@@ -40,22 +56,15 @@ pub(crate) enum Role {
 /// for the standard text and for the [shadow](crate::encode); a design asks the lowering
 /// which one it is.
 pub(crate) trait Design: Sync + fmt::Debug {
-    /// The name of the design, which is unique.
-    fn name(&self) -> &'static str;
+    /// The words of the design.
+    fn vocabulary(&self) -> &'static Vocabulary;
 
-    /// How messages describe its types: `a stack type`.
-    fn describe_type(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.vocabulary().name
+    }
 
-    /// Substrings, at least one of which occurs in every text that uses this design. Other texts
-    /// may have them too.
-    fn hints(&self) -> &'static [&'static str];
-
-    /// The words that are instructions of this design wherever an instruction is allowed.
-    fn instructions(&self) -> &'static [&'static str];
-
-    /// Pairs of an instruction's name in an earlier draft and its current name.
-    fn renamed(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+    fn describe_type(&self) -> &'static str {
+        self.vocabulary().ty
     }
 
     /// The role of a word of this design that is not one of its `instructions`.
@@ -63,14 +72,15 @@ pub(crate) trait Design: Sync + fmt::Debug {
 
     /// The role of a word, if it belongs to this design.
     fn role(&self, word: &Word<'_, '_>) -> Option<Role> {
-        let is_known = || self.instructions().contains(&word.text) || self.new_name(word).is_some();
+        let is_known =
+            || self.vocabulary().instructions.contains(&word.text) || self.new_name(word).is_some();
         let is_instruction = || word.is_instruction() && is_known();
         self.recognize(word).or_else(|| is_instruction().then_some(Role::Instruction))
     }
 
     /// The current name of an instruction that an earlier draft named differently.
     fn new_name(&self, word: &Word<'_, '_>) -> Option<&'static str> {
-        let found = self.renamed().iter().find(|(old, _)| *old == word.text);
+        let found = self.vocabulary().renamed.iter().find(|(old, _)| *old == word.text);
         found.filter(|_| word.is_instruction()).map(|(_, new)| *new)
     }
 

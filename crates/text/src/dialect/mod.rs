@@ -38,7 +38,7 @@
 //! * [`Lowering::ty`] and [`Lowering::signature`] print types that are right in the standard text
 //!   and in the shadow.
 //! * Counts (of parameters, say) and kinds (whether `$c` is a stack type) are checked by the design.
-//!   Its errors say what was expected, what was found, and what to do.
+//!   Its errors name the expected and the found item, and say what to do.
 
 mod bag;
 mod check;
@@ -107,7 +107,7 @@ pub(crate) fn is_dialect(text: &str) -> bool {
 
 /// A quick test that is true for every dialect module and false for most other texts.
 fn may_have_dialects(text: &str) -> bool {
-    DESIGNS.iter().flat_map(|design| design.hints()).any(|hint| text.contains(hint))
+    DESIGNS.iter().flat_map(|design| design.vocabulary().hints).any(|hint| text.contains(hint))
 }
 
 impl Lowered {

@@ -393,7 +393,7 @@ impl WasiCtxBuilder {
         }
     }
 
-    /// The context with these descriptors, some of which are preopened directories with these
+    /// The context with these descriptors. Some of them are preopened directories with these
     /// names.
     pub(crate) fn finish(self, mut table: DescriptorTable, preopens: &[String]) -> WasiCtx {
         if let Some(max) = self.max_descriptors {

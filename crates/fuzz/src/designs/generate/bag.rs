@@ -90,7 +90,7 @@ impl Proposer<'_> {
             && self.running().is_some_and(|frame| matches!(frame.then, OnReturn::Bottom))
     }
 
-    /// The parameters of a stack type, of which the last is the return stack.
+    /// The parameters of a stack type. The last one is the return stack.
     fn stack_params(&self, ty: usize) -> Vec<Ty> {
         self.program().types.stacks[ty].clone()
     }

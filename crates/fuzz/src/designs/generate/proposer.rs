@@ -135,7 +135,7 @@ impl<'a> Proposer<'a> {
         vec![Op::Const { to, value: 100 + block as i64 }, Op::Note { from: to }]
     }
 
-    /// A block for any code. That of a scripted program calls a function, which reads the script.
+    /// A block for any code. In a scripted program it calls a function, which reads the script.
     pub fn body(&mut self) -> BlockId {
         let mut ops = Vec::new();
         if self.setup.is_scripted {
@@ -299,7 +299,7 @@ impl<'a> Proposer<'a> {
         }
     }
 
-    /// A tag without results: an event, or that of an exception.
+    /// A tag without results, for events and exceptions.
     pub fn event(&mut self) -> TagId {
         self.tag(|tag| tag.results.is_empty()).unwrap_or_default()
     }
