@@ -8,7 +8,7 @@
   (type $begin (func (param (ref null $stack))))
   (type $body (func (param i32)))
   (type $nested (cont $body))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "check_cleared" (func $check_cleared (param (ref null $stack))))
   (import "ropewalk:first-class" "switch" (func $ask (param (ref null $stack))))
   (import "ropewalk:first-class" "switch" (func $answer (param i64 (ref null $stack))))

@@ -10,7 +10,7 @@
     (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $player (func (param i64 i64 (ref null $stack))))
   (type $step (func (param i64 i64 (ref null $stack)) (result i64 i64 (ref null $stack))))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "check_cleared"
     (func $check_cleared (param (ref null $stack))))
   (import "ropewalk:first-class" "switch" (func $switch (param i64 i64 (ref null $stack))))

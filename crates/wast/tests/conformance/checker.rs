@@ -31,7 +31,7 @@ const IMPORTS: &str = r#"
   (rec (type $stack (cont $stack.func))
        (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $rout (func))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "extend_trap"
     (func $extend (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
   (import "ropewalk:first-class" "start" (func $start))

@@ -235,7 +235,7 @@
   (rec (type $stack (cont $stack.func))
        (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $f (func)) (type $k (cont $f))
-  (import "ropewalk:first-class" "new_stack" (func $new (result (ref null $stack))))
+  (import "host" "new_stack" (func $new (result (ref null $stack))))
   (import "ropewalk:first-class" "clone"
     (func $clone (param (ref null $stack)) (result (ref null $stack) (ref null $stack))))
   (import "ropewalk:cont" "clone" (func $clone-cont (param (ref null $stack)) (result (ref $stack))))

@@ -107,7 +107,7 @@
     (type $stack (cont $stack.func))
     (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $rout (func))
-  (import "ropewalk:first-class" "new_stack" (func $new (result (ref null $stack))))
+  (import "host" "new_stack" (func $new (result (ref null $stack))))
   (import "ropewalk:first-class" "extend_trap"
     (func $extend (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
   (import "ropewalk:first-class" "start" (func $start))
@@ -160,7 +160,7 @@
     (type $stack (cont $stack.func))
     (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $rout (func))
-  (import "ropewalk:first-class" "new_stack" (func $new (result (ref null $stack))))
+  (import "host" "new_stack" (func $new (result (ref null $stack))))
   (import "ropewalk:first-class" "extend_trap"
     (func $extend (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
   (import "ropewalk:first-class" "start" (func $start))
