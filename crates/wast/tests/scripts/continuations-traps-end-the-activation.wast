@@ -1,6 +1,6 @@
-;; A trap in a continuation, however deep, ends the activation: it is not
-;; caught on the way. Other suspended continuations can still be resumed, the
-;; ones that ran cannot, and the store goes on.
+;; A trap in a continuation ends the activation, and no clause catches it.
+;; Other suspended continuations stay resumable, the running ones are consumed, and the store stays
+;; usable.
 
 (module
   (type $f (func (param i32) (result i32)))
@@ -30,7 +30,7 @@
       (return (i32.div_s (i32.const 1) (i32.const 0))))
     (call_indirect (i32.const 0))
     (unreachable))
-  ;; n stacks in each other, each with handlers for all that can be handled.
+  ;; n nested stacks, each with handlers for every tag.
   (func $nested (param $n i32) (result i32)
     (block $h (result (ref $k))
       (block $x

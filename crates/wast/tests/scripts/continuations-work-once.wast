@@ -1,4 +1,5 @@
-;; A continuation works once: each way to use it uses it up, for every way.
+;; A continuation works once: every instruction that uses it consumes it for every other
+;; instruction.
 
 (module
   (type $f (func))
@@ -20,7 +21,7 @@
       (try_table (catch_all_ref $h) (throw $exception))
       (unreachable)))
 
-  ;; The first uses.
+  ;; The first use.
   (func (export "by nothing")
     (global.set $k (cont.new $k (ref.func $nothing))))
   (func (export "by resume to its end")
@@ -61,7 +62,7 @@
     (global.set $k (cont.new $k (ref.func $switches)))
     (resume $k (on $swap switch) (global.get $k)))
 
-  ;; The second uses.
+  ;; The second use.
   (func (export "resume") (resume $k (global.get $k)))
   (func (export "resume with a handler")
     (block $h (result (ref $k))
@@ -77,7 +78,7 @@
   (func (export "resume what was switched to")
     (resume $sk (ref.null $sk) (global.get $sk)))
 
-  ;; Many others in between, which use the same memory again.
+  ;; Many other continuations reuse the same memory in between.
   (func (export "others") (param $n i32)
     (loop $next
       (block $h (result (ref $k))

@@ -1,5 +1,5 @@
-;; A trap is not an exception: no clause catches it, neither in the function nor
-;; in its callers, and neither an exhausted stack. The next call works.
+;; No clause catches a trap or an exhausted stack, neither in the function nor in its callers; the
+;; next call works.
 
 (module
   (type $f (func))
