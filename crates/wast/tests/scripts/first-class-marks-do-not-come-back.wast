@@ -1,5 +1,4 @@
-;; Marks that an answer removes are gone: the end of the walk that found the answer
-;; does not bring them back.
+;; The end of a walk does not restore marks that the answer removed.
 
 (module
   (type $arr (array (mut i64)))
@@ -44,15 +43,15 @@
     (call $do_ask)))
 (assert_trap (invoke "go") "no answer on the stack")
 
-;; Nor does `leave_to` with a number above that of the marks.
+;; `leave_to` with a level above the number of marks does not restore them either.
 (module
   (import "ropewalk:first-class" "level" (func $level (result i32)))
   (import "ropewalk:first-class" "leave_to" (func $leave_to (param i32)))
   (func (export "level") (result i32) (call $leave_to (i32.const 5)) (call $level)))
 (assert_return (invoke "level") (i32.const 0))
 
-;; A mark that a function has left without removing it is gone with the function,
-;; as soon as another is left outside of it.
+;; A function returns without removing its mark. The mark disappears when a mark is set outside of
+;; the function.
 (module
   (type $env (struct))
   (type $f (func (param (ref $env)) (result i32)))
