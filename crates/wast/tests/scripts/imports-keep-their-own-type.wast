@@ -1,5 +1,5 @@
-;; An import can be declared with a supertype of what it is given. It is still the same function
-;; or global: casts, tests, indirect calls and exports see its own type.
+;; An item that is imported with a supertype keeps its own type for casts, tests, indirect calls and
+;; exports.
 
 (module $lib
   (type $top (sub (func (result i32))))
@@ -14,7 +14,7 @@
   (func $f (type $bottom) (i32.const 4)))
 (register "lib" $lib)
 
-;; The module in between imports with supertypes, and exports what it got.
+;; The module in between imports the items with supertypes, and reexports them.
 (module $between
   (type $top (sub (func (result i32))))
   (type $p (sub (struct (field i32))))
@@ -37,7 +37,7 @@
   (type $other (sub final $middle (func (result i32))))
   (type $p (sub (struct (field i32))))
   (type $q (sub $p (struct (field i32) (field i32))))
-  ;; What was exported again can be imported with its own type.
+  ;; A reexported item can be imported with its own type.
   (import "between" "bottom again" (func $bottom (type $bottom)))
   (import "between" "bottom again" (func $as-middle (type $middle)))
   (import "between" "bottom again" (func $as-top (type $top)))
@@ -109,7 +109,7 @@
 (assert_return (invoke "continuation") (i32.const 3))
 (assert_return (invoke "globals") (i32.const 12))
 
-;; A type beside the own type does not fit.
+;; A sibling of the item's own type does not match.
 (assert_unlinkable
   (module
     (type $top (sub (func (result i32))))
