@@ -1,5 +1,4 @@
-;; The collector marks a stack that both a stale and a valid reference name, whichever it visits
-;; first.
+;; The collector marks a stack that both a stale and a valid reference name, in either order.
 (module
   (type $f (func (result i32))) (type $c (cont $f))
   (type $box (struct (field i32)))

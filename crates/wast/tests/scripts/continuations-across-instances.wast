@@ -1,5 +1,5 @@
-;; Tags, functions and continuations cross instances: one instance creates a continuation, another
-;; resumes it, a third handles its suspension.
+;; Tags, functions and continuations cross instances.
+;; One instance creates a continuation, another resumes it, and a third handles its suspension.
 
 (module $effects
   (type $f (func (result i32)))

@@ -1,5 +1,4 @@
-;; A continuation works when its only reference is in a local, global, table, object, exception or
-;; payload.
+;; A continuation works wherever its only reference is: locals, globals, tables, objects, payloads.
 
 (module
   (type $f (func (result i32)))

@@ -1,5 +1,5 @@
-;; `cont.bind` binds the first arguments of a new or suspended continuation: none, some or all, in
-;; one step or several.
+;; `cont.bind` binds the first arguments of a new or suspended continuation.
+;; It binds none, some or all of them, in one step or several.
 
 (module
   (type $s (struct (field i32)))

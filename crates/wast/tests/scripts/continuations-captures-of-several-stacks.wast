@@ -1,5 +1,5 @@
-;; A suspension to an outer handler captures all stacks up to it, and they stay together when they
-;; are resumed elsewhere.
+;; A suspension to an outer handler captures all stacks up to it.
+;; They stay together when they are resumed elsewhere.
 
 (module
   (type $f (func (result i32)))

@@ -1,5 +1,5 @@
-;; A clone copies bound arguments, all stacks of a chain and their handlers, and can be continued in
-;; every way.
+;; A clone copies bound arguments, all stacks of a chain, and their handlers.
+;; It can be continued in every way.
 
 (module
   (type $f (func (param i32) (result i32)))

@@ -1,5 +1,4 @@
-;; Structurally equal types are the same type, whatever their indices, in one module or across
-;; modules.
+;; Equal types are the same type whatever their indices, in one module or across modules.
 
 (module $a
   (type $f (func (param i32 i64) (result i32)))

@@ -1,6 +1,5 @@
-;; The examples of the stack-switching proposal run: a generator with its consumer, the seesaw, and
-;; both together.
-;; Here the tag `yield` is exported and the generator is registered; without that, the modules do
+;; The examples of the stack-switching proposal: a generator, the seesaw, and both together.
+;; Here the tag `yield` is exported and the generator is registered. Without that, the modules do
 ;; not link.
 
 (module $generator

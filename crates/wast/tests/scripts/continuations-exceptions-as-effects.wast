@@ -1,5 +1,5 @@
-;; Suspensions act as resumable exceptions: the handler resumes with a value or throws a real
-;; exception.
+;; Suspensions act as resumable exceptions.
+;; The handler resumes with a value or throws a real exception.
 
 (module
   (type $f (func (param i32) (result i32)))

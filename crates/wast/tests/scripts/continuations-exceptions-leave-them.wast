@@ -1,5 +1,5 @@
-;; An uncaught exception leaves a continuation and propagates from the `resume` of each parent; the
-;; continuations are consumed.
+;; An uncaught exception leaves a continuation and propagates from its parent's `resume`.
+;; All continuations that it leaves are consumed.
 
 (module
   (type $f (func))

@@ -1,5 +1,4 @@
-;; Generators nest: generators filter other generators, and a generator walks a tree with one
-;; generator for each subtree.
+;; Generators nest: they filter other generators, or run one generator for each subtree.
 
 (module
   (type $f (func))

@@ -1,6 +1,6 @@
-;; A handler is found at any position in a long clause list; of several clauses for one tag, the
-;; first counts.
-;; Imports decide at link time whether two clauses have the same tag.
+;; A handler is found at any position in a long clause list.
+;; Of several clauses for one tag, the first counts. Imports decide at link time whether two clauses
+;; have the same tag.
 
 (module $tags
   (tag (export "0") (param i32)) (tag (export "1") (param i32)) (tag (export "2") (param i32))

@@ -1,5 +1,4 @@
-;; 20 and 100 values travel as arguments, payloads, results, bound arguments, through `switch`, and
-;; in exceptions.
+;; 20 and 100 values travel as arguments, payloads and results, and by every instruction.
 
 (module
   (type $f20 (func

@@ -1,4 +1,4 @@
-;; Every instruction that takes a continuation traps on null, after it evaluates its operands;
+;; Every instruction that takes a continuation traps on null, after it evaluates its operands.
 ;; `cont.new` traps on a null function.
 
 (module

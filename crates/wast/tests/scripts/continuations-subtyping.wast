@@ -1,5 +1,5 @@
-;; Continuations, payloads and results accept subtypes; abstract types hold continuations of any
-;; type.
+;; Continuations, payloads and results accept subtypes.
+;; Abstract types hold continuations of any type.
 
 (module
   (type $a (sub (struct (field i32))))

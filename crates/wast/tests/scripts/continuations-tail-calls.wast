@@ -1,5 +1,5 @@
-;; A tail call in a continuation replaces the frame; the callee can suspend, and chains of tail
-;; calls use constant stack.
+;; A tail call in a continuation replaces the frame, and the callee can suspend.
+;; Chains of tail calls use constant stack.
 
 (module
   (type $f (func (param i32) (result i32)))

@@ -1,5 +1,4 @@
-;; A suspension traps at any depth if no enclosing `resume` has a clause of the right kind for its
-;; tag.
+;; A suspension traps if no enclosing `resume` has a clause of its kind for its tag.
 
 (module
   (type $f (func))

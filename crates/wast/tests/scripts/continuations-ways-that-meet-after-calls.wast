@@ -1,5 +1,4 @@
-;; A function reloads its running stack where control flow merges after a call that may have
-;; suspended it.
+;; A function reloads its running stack where paths merge after a call that may suspend it.
 (module
   (type $body (func))
   (type $k (cont $body))

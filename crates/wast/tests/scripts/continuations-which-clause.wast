@@ -1,5 +1,4 @@
-;; A suspension goes to the innermost `resume` with a clause for its tag, and there to the first
-;; such clause.
+;; A suspension goes to the first matching clause of the innermost `resume` that has one.
 
 (module
   (type $f (func (result i32)))

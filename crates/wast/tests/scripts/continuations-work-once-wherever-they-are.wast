@@ -1,5 +1,5 @@
-;; A consumed continuation stays consumed wherever its reference was kept, however many
-;; continuations were created since.
+;; A consumed continuation stays consumed wherever its reference was kept.
+;; This holds however many continuations were created since.
 
 (module
   (type $f (func))

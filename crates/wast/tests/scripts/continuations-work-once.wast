@@ -1,5 +1,4 @@
-;; A continuation works once: every instruction that uses it consumes it for every other
-;; instruction.
+;; A continuation works once: every instruction that uses it consumes it.
 
 (module
   (type $f (func))

@@ -1,5 +1,4 @@
-;; An exception reference is a value: it is kept in globals, tables, structs, arrays and locals, and
-;; crosses calls and instances.
+;; An exception reference is a value: it can be kept anywhere, and crosses calls and instances.
 
 (module $keeps
   (tag $e (export "e") (param i32 (ref null i31)))

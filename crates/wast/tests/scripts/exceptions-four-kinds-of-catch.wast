@@ -1,5 +1,5 @@
-;; The four catch clauses match one tag or all, with or without an exception reference as the last
-;; operand of the branch.
+;; The four catch clauses match one tag or all, with or without an exception reference.
+;; The reference is the last operand of the branch.
 
 (module
   (tag $none)

@@ -1,5 +1,5 @@
-;; A start function that throws fails the instantiation with the exception; its earlier effects
-;; remain.
+;; A start function that throws fails the instantiation with the exception.
+;; Its earlier effects remain.
 
 (module $counter
   (tag $e (export "e") (param i32))

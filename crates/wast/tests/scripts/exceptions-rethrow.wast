@@ -1,5 +1,4 @@
-;; `throw_ref` rethrows the same exception with its tag and values, any number of times, from a
-;; handler or elsewhere.
+;; `throw_ref` rethrows an exception with its tag and values, any number of times, from anywhere.
 
 (module
   (type $cell (struct (field (mut i32))))

@@ -1,5 +1,5 @@
-;; Tags are compared by identity, not by structure: each instance has its own tags unless it imports
-;; them.
+;; Tags are compared by identity, not by structure.
+;; Each instance has its own tags unless it imports them.
 
 (module definition $M
   (tag $t (export "tag") (param i32))

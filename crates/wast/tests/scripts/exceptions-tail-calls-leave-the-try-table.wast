@@ -1,5 +1,5 @@
-;; A tail call leaves the `try_table`s of its function, so only the function's caller can catch the
-;; callee's exceptions.
+;; A tail call leaves the `try_table`s of its function.
+;; Only the function's caller can catch the callee's exceptions.
 
 (module
   (type $f (func (result i32)))

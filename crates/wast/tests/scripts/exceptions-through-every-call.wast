@@ -1,5 +1,4 @@
-;; An exception propagates through direct, imported, indirect, reference and tail calls, and through
-;; the host.
+;; Exceptions propagate through direct, imported, indirect, reference, tail and host calls.
 
 (module $other
   (tag $e (export "e") (param i32))

@@ -1,5 +1,4 @@
-;; No clause catches a trap or an exhausted stack, neither in the function nor in its callers; the
-;; next call works.
+;; No clause catches a trap or an exhausted stack, and the next call works.
 
 (module
   (type $f (func))

@@ -1,5 +1,4 @@
-;; `fiber.mount` gives a fiber a control parent, `fiber.switch` passes the parent on,
-;; `fiber.dismount` removes it.
+;; Fibers get, pass on and lose control parents by `mount`, `switch` and `dismount`.
 ;; An ancestor can be suspended too. Its descendants stay attached to it.
 
 (module

@@ -1,5 +1,5 @@
-;; An event matches the first clause for it at the receiver's suspended instruction, or in the
-;; `fiber.new` of a fresh fiber.
+;; An event matches the first clause for it at the receiver's suspended instruction.
+;; For a fresh fiber, these are the clauses of its `fiber.new`.
 
 (module
   (tag $a)

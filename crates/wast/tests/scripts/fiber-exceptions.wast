@@ -1,5 +1,5 @@
-;; An exception that leaves a fiber's function propagates from the instruction of its control
-;; parent, and the fiber is moribund.
+;; An exception that leaves a fiber's function propagates from its control parent's instruction.
+;; The fiber is then moribund.
 
 (module
   (tag $go)

@@ -1,7 +1,6 @@
-;; Stack exhaustion occurs at a function's entry, never inside a switch; the exhausted fiber becomes
-;; moribund.
-;; Frames of two other sizes precede the recursion. They shift its frames, so that in some run one
-;; frame ends exactly at the end of the stack.
+;; Stack exhaustion occurs at a function's entry, never inside a switch.
+;; The exhausted fiber becomes moribund. Frames of two other sizes precede the recursion. They shift
+;; its frames, so that in some run one frame ends exactly at the end of the stack.
 
 (module
   (tag $go)

@@ -1,5 +1,5 @@
-;; Function types of fibers are compared by structure: supertypes for parameters and subtypes for
-;; results are accepted.
+;; Function types of fibers are compared by structure.
+;; Parameters may be supertypes, and results subtypes.
 
 (module
   (type $s (sub (struct (field i32))))

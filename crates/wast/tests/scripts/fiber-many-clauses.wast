@@ -1,7 +1,6 @@
-;; An event finds its clause at any position in a long list; of several clauses for one tag, the
-;; first counts.
-;; The receiver is a suspended fiber, a mounting parent or a fresh fiber. Imports decide whether two
-;; clauses have the same tag.
+;; An event finds its clause at any position in a long list.
+;; Of several clauses for one tag, the first counts. The receiver is a suspended fiber, a mounting
+;; parent or a fresh fiber. Imports decide whether two clauses have the same tag.
 
 (module $tags
   (tag (export "a")) (tag (export "b")) (tag (export "c")) (tag (export "d"))

@@ -1,5 +1,5 @@
-;; One tag may serve `throw`, `suspend`, `switch` and events; each operation only finds handlers of
-;; its own kind.
+;; One tag may serve `throw`, `suspend`, `switch` and events.
+;; Each operation only finds handlers of its own kind.
 
 (module
   (type $f (func))

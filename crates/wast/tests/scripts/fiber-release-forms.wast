@@ -1,6 +1,6 @@
-;; `fiber.dismount_release` and `fiber.switch_release` free the fiber and all fibers attached to it
-;; before the receiver runs.
-;; If the event is not handled, they fall through and free nothing.
+;; `fiber.dismount_release` and `fiber.switch_release` free the fiber that they leave.
+;; They also free all fibers attached to it, before the receiver runs. If the event is not handled,
+;; they fall through and free nothing.
 
 (module
   (tag $go)

@@ -1,6 +1,5 @@
-;; `fiber.release` frees a fiber without a control parent and all fibers attached to it; their code
-;; does not run.
-;; Releasing a moribund fiber has no effect.
+;; `fiber.release` frees a fiber without a control parent, and all fibers attached to it.
+;; Their code does not run. Releasing a moribund fiber has no effect.
 
 (module
   (tag $go)
@@ -56,7 +55,7 @@
     (global.set $a (fiber.new $done (on $go $first)))
     (call $start (global.get $a)))
 
-  ;; A running fiber cannot release itself.
+  ;; A running fiber cannot release itself or an ancestor.
   (func $release-a (param $self fiberref) (fiber.release (global.get $a)))
   (func (export "itself")
     (global.set $a (fiber.new $done (on $go $release-a)))

@@ -1,5 +1,5 @@
-;; When a fiber's function returns, its control parent receives the return event; without a return
-;; event, returning traps.
+;; When a fiber's function returns, its control parent receives the return event.
+;; Without a return event, returning traps.
 
 (module
   (tag $go)

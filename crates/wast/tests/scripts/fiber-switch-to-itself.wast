@@ -1,5 +1,5 @@
-;; A fiber may switch to itself: the sending instruction receives the event, or falls through
-;; without a clause for it.
+;; A fiber may switch to itself: the sending instruction receives the event.
+;; Without a clause for it, the instruction falls through.
 
 (module
   (tag $go)

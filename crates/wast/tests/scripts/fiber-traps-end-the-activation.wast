@@ -1,5 +1,5 @@
-;; A trap in a fiber ends the activation and makes the running fibers moribund; other fibers stay as
-;; they were.
+;; A trap in a fiber ends the activation and makes the running fibers moribund.
+;; Other fibers stay as they were.
 
 (module
   (tag $go)

@@ -1,5 +1,5 @@
-;; Operands are checked before any effect, from left to right: null, then moribund, then state; the
-;; event's handler comes last.
+;; Operands are checked before any effect, from left to right: null, then moribund, then state.
+;; The search for the event's clause comes last.
 
 (module
   (tag $go)

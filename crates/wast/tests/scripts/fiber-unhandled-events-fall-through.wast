@@ -1,6 +1,5 @@
-;; If the receiver has no clause for an event, the sending instruction falls through and only
-;; consumes its operands.
-;; A program can therefore try a cheap event before a general one.
+;; If the receiver has no clause for an event, the sending instruction falls through.
+;; It only consumes its operands. A program can therefore try a cheap event before a general one.
 
 (module
   (tag $go)

@@ -1,5 +1,5 @@
-;; A bag-of-stacks switch suspends the chain from the running fiber to its base; a stack of the bag
-;; is itself a base.
+;; A bag-of-stacks switch suspends the chain from the running fiber to its base.
+;; A stack of the bag is itself a base.
 
 (module
   (type $c (stack (param i32) (ref null $c)))

@@ -1,5 +1,5 @@
-;; Fibers and continuations nest: chains stay together when suspended, and handlers are found along
-;; the parents.
+;; Fibers and continuations nest, and chains of both stay together when suspended.
+;; Handlers are found along the parents.
 
 (module
   (type $f (func (result i32)))

@@ -1,5 +1,5 @@
-;; An answer may switch stacks, suspend and resume; it runs on top of the calling stack and
-;; continues there.
+;; An answer may switch stacks, suspend and resume.
+;; It runs on top of the calling stack and continues there.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

@@ -1,5 +1,4 @@
-;; `call_stack` runs the nearest enclosing `answer` with the locals of its function, and returns to
-;; the call.
+;; `call_stack` runs the nearest enclosing `answer` with its function's locals, and returns.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

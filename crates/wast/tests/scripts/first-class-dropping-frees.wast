@@ -1,5 +1,5 @@
-;; Dropping a stackref frees its stack and everything on it at once; a fiber on the stack then is
-;; moribund.
+;; Dropping a stackref frees its stack and everything on it at once.
+;; A fiber on the stack shows this: it is moribund afterwards.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

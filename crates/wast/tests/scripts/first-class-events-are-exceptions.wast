@@ -1,5 +1,5 @@
-;; An event is thrown where the receiver was suspended; any enclosing `try` or `try_table` may catch
-;; it.
+;; An event is thrown where the receiver was suspended.
+;; Any enclosing `try` or `try_table` may catch it.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

@@ -1,5 +1,4 @@
-;; An exception that leaves a rout before its `start` continues below it, on the stack that is being
-;; extended.
+;; An exception that leaves a rout before its `start` continues on the stack below it.
 ;; The extending stack then never continues, and the extension is removed.
 
 ;; A root that catches the exception has no parent. An exception of the next host call reaches the

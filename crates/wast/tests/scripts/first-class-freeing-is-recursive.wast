@@ -1,6 +1,5 @@
-;; Freeing a stack frees the stacks in its locals, operands and bound arguments at once, in every
-;; design.
-;; A fiber on the last stack shows this: it is moribund afterwards.
+;; Freeing a stack at once frees the stacks in its locals, operands and bound arguments.
+;; This holds in every design. A fiber on the last stack shows it: it is moribund afterwards.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

@@ -1,7 +1,7 @@
-;; Branches, returns, tail calls, exceptions and traps free the stackrefs in locals and operands
-;; that they leave behind.
-;; This happens before any other code runs, and for a trap before the host call returns. A fiber on
-;; the stack shows it: it is moribund afterwards.
+;; Leaving a function or block frees the stackrefs that it leaves in locals and operands.
+;; This holds for branches, returns, tail calls, exceptions and traps, and happens before any other
+;; code runs. For a trap, it happens before the host call returns. A fiber on the stack shows it: it
+;; is moribund afterwards.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

@@ -1,5 +1,4 @@
-;; Validation rejects events that do not match, routs without an initial `stack.start`, and answers
-;; that leave their function.
+;; Validation rejects wrong events, routs without an initial `stack.start`, and escaping answers.
 
 ;; These definitions are valid and shared by all modules below.
 (module

@@ -1,6 +1,6 @@
-;; An event finds its catch at any position in one `try` or several; of several catches for one tag,
-;; the first counts.
-;; Imports decide whether two catches have the same tag.
+;; An event finds its catch at any position, in one `try` or several.
+;; Of several catches for one tag, the first counts. Imports decide whether two catches have the
+;; same tag.
 
 (module $tags
   (event (export "a") (param stackref)) (event (export "b") (param stackref))

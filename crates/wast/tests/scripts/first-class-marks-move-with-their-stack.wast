@@ -1,6 +1,6 @@
-;; A stack whose generations are exhausted moves to another block with its marks, and the old block
-;; starts without marks.
-;; (This only tests something if stacks start near the last generation.)
+;; A stack whose generations are exhausted moves to another block with its marks.
+;; The old block starts without marks. (This only tests something if stacks start near the last
+;; generation.)
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

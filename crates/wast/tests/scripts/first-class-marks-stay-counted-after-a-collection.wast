@@ -1,5 +1,4 @@
-;; A mark that a function did not remove counts until it is removed, with or without a collection in
-;; between.
+;; A mark that a function did not remove counts until it is removed, despite collections.
 
 (module
   (type $env (struct (field i32)))

@@ -1,5 +1,4 @@
-;; A stackref moves through parameters, results, blocks, branches on null, exceptions, events and
-;; continuations.
+;; A stackref moves through calls, blocks, branches, exceptions, events and continuations.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

@@ -1,6 +1,6 @@
-;; `"host" "new_stack"` is an ordinary import that the script may define; otherwise the engine
+;; `"host" "new_stack"` is an ordinary import, which the script may define.
+;; A definition may count, return null or choose the ground. Without a definition, the engine
 ;; provides blank stacks.
-;; A definition may count, return null or choose the ground.
 
 (module $user
   (import "host" "new_stack" (func $new (result stackref)))

@@ -1,5 +1,4 @@
-;; Structs and arrays hold stacks; a live object keeps its stacks, and collecting the object frees
-;; them.
+;; Structs and arrays hold stacks: a live object keeps them, and collecting it frees them.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

@@ -1,5 +1,4 @@
-;; `get_clear`, `set_cleared` and `is_cleared` work on every kind of place, also in modules without
-;; first-class stacks.
+;; `get_clear`, `set_cleared` and `is_cleared` work on every kind of place in all modules.
 ;; The script checks traps and their order, the evaluation of operands, and which places accept
 ;; `is_cleared`.
 

@@ -1,5 +1,5 @@
-;; `stack.redirect` forwards exceptions that reach it to the stack in its local, and frees the stack
-;; that they came from.
+;; `stack.redirect` forwards exceptions that reach it to the stack in its local.
+;; It frees the stack that they came from.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

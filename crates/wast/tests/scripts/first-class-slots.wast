@@ -1,5 +1,5 @@
-;; Reading a stackref from a local, global or table leaves null behind; writing one traps unless the
-;; slot is null.
+;; Reading a stackref from a local, global or table leaves null behind.
+;; Writing one traps unless the slot is null.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

@@ -1,5 +1,4 @@
-;; A switch suspends the current stack at the instruction, and the target stack receives an event
-;; where it was suspended.
+;; A switch suspends the current stack, and the target stack receives an event.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

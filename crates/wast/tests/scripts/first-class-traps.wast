@@ -1,5 +1,4 @@
-;; Switching to null traps, frames without room exhaust the stack, and a trap leaves other stacks
-;; intact.
+;; Switching to null traps, and so do frames without room; other stacks stay intact.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

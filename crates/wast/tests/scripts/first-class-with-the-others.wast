@@ -1,5 +1,5 @@
-;; A first-class stack is a base: its contents are suspended together, and searches for handlers and
-;; ancestors end at it.
+;; A first-class stack is a base: its contents are suspended together.
+;; Searches for handlers and ancestors end at it.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

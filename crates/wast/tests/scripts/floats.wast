@@ -1,5 +1,4 @@
-;; Floats round as IEEE 754 specifies; NaNs are distinct from numbers and keep their bits when only
-;; moved.
+;; Floats round as IEEE 754 specifies, and NaNs keep their bits when only moved.
 
 (module
   (func (export "add") (param f32 f32) (result f32) (f32.add (local.get 0) (local.get 1)))

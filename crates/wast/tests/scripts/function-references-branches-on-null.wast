@@ -1,5 +1,5 @@
-;; `br_on_null` drops the null, `br_on_non_null` passes the reference, and both keep the operands
-;; below.
+;; `br_on_null` drops the null, `br_on_non_null` passes the reference.
+;; Both keep the operands below.
 
 (module
   (type $f (func (result i32)))

@@ -1,5 +1,4 @@
-;; `call_ref` calls a function of any signature, of this or another instance, wherever its reference
-;; was kept.
+;; `call_ref` calls a function of any signature and instance, wherever its reference was kept.
 
 (module $other
   (type $unary (func (param i32) (result i32)))

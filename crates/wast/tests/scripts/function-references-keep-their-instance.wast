@@ -1,5 +1,4 @@
-;; A function uses the globals of its own instance after its reference passed globals, tables,
-;; objects and other instances.
+;; A function uses the globals of its own instance, wherever its reference was kept.
 
 (module definition $M
   (type $f (func (param i32) (result i32)))

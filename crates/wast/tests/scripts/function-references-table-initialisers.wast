@@ -1,5 +1,5 @@
-;; A table may have an initial value, and must have one if it cannot hold null; the value may use
-;; only imported globals.
+;; A table may have an initial value, and must have one if it cannot hold null.
+;; The value may use only imported globals.
 
 (module $two
   (type $f (func (result i32)))

@@ -1,5 +1,5 @@
-;; `return_call_ref` uses constant stack, within and across instances, also when parameters need
-;; different space.
+;; `return_call_ref` uses constant stack, within and across instances.
+;; This includes functions whose parameters need different amounts of stack.
 
 (module $A
   (type $count (func (param i64) (result i64)))

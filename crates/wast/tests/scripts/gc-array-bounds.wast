@@ -1,5 +1,5 @@
-;; Array operations reach exactly the last element; empty ranges may start at the end, and a trap
-;; writes nothing.
+;; Array operations reach exactly the last element.
+;; Empty ranges may start at the end. An operation that traps writes nothing.
 
 (module
   (type $a (array (mut i32)))

@@ -1,5 +1,4 @@
-;; `array.copy` within one array works as if through a buffer, in both directions and for every
-;; element size.
+;; `array.copy` within one array works as if through a buffer, for every element size.
 
 (module
   (type $b (array (mut i8)))

@@ -1,6 +1,5 @@
-;; Arrays are created and filled from data segments, with elements of any width, and from element
-;; segments.
-;; A dropped segment is empty.
+;; Arrays are created and filled from data segments and element segments.
+;; Data segments provide elements of any width. A dropped segment is empty.
 
 (module
   (type $i8 (array (mut i8)))

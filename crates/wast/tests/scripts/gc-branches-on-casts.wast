@@ -1,5 +1,5 @@
-;; `br_on_cast` and `br_on_cast_fail` pass the reference and the operands below it; the fallthrough
-;; has the remaining type.
+;; `br_on_cast` and `br_on_cast_fail` pass the reference and the operands below it.
+;; The fallthrough has the remaining type.
 
 (module
   (type $a (sub (struct (field i32))))

@@ -1,5 +1,4 @@
-;; Constant expressions allocate objects for globals, tables and elements, which may contain earlier
-;; objects.
+;; Constant expressions allocate objects, which may contain earlier objects.
 
 (module $M
   (type $point (struct (field i32) (field (mut i64))))

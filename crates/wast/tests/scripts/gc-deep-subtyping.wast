@@ -1,5 +1,5 @@
-;; Subtype chains up to the specified depth of 63 work, and casts to every level succeed; deeper
-;; chains are invalid.
+;; Chains of subtypes may be as deep as the specified limit, 63, and casts work at every level.
+;; Deeper chains are invalid.
 
 (module
   (type $t0 (sub (struct (field i32))))

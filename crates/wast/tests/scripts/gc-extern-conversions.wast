@@ -1,5 +1,4 @@
-;; References convert to `externref` and back without change: structs, arrays, `i31`, host values
-;; and null.
+;; References convert to `externref` and back without change, including `i31` and null.
 
 (module $M
   (type $s (struct (field i32)))

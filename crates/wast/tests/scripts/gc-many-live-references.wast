@@ -1,5 +1,4 @@
-;; More references than registers stay live across calls, in locals, operands, parameters and
-;; results, among numbers.
+;; More references than registers stay live across calls, mixed with numbers.
 
 (module
   (type $n (struct (field i32)))

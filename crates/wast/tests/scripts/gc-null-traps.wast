@@ -1,5 +1,5 @@
-;; Every access through null traps with its own message, after all operands are evaluated and before
-;; bounds are checked.
+;; Every access through null traps with a message of its own.
+;; All operands are evaluated before, and bounds are checked after.
 
 (module
   (type $s (struct (field $i (mut i32)) (field $b (mut i8)) (field $v (mut v128)) (field $r (mut anyref))))

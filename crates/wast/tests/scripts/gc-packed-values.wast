@@ -1,5 +1,5 @@
-;; Packed fields and elements store the low bits of a value, and extend them with or without sign
-;; when read.
+;; Packed fields and elements store the low bits of a value.
+;; Reading extends them with or without sign.
 
 (module
   (type $s (struct (field $b (mut i8)) (field $h (mut i16))))

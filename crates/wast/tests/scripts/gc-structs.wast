@@ -1,5 +1,4 @@
-;; A struct has fields of every type, which keep their values independently and default to zero or
-;; null.
+;; A struct has fields of every type, which are independent and default to zero or null.
 
 (module
   (type $f (func (result i32)))

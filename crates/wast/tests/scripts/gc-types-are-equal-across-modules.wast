@@ -1,5 +1,4 @@
-;; Types are equal if they have the same position in equal recursive groups, in one module or across
-;; modules.
+;; Types are equal if they have the same position in equal recursive groups, across modules.
 ;; A group with another member, or in another order, defines different types.
 
 (module $A

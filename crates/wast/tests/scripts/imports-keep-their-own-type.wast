@@ -1,5 +1,5 @@
-;; An item that is imported with a supertype keeps its own type for casts, tests, indirect calls and
-;; exports.
+;; An item that is imported with a supertype keeps its own type.
+;; Casts, tests, indirect calls and exports use the own type.
 
 (module $lib
   (type $top (sub (func (result i32))))

@@ -1,5 +1,4 @@
-;; Static offsets of any size work: within and beyond the guard region, and beyond a signed 32-bit
-;; displacement.
+;; Static offsets of any size work, beyond the guard region and beyond 31 bits.
 
 (module
   (memory 1)
@@ -19,7 +18,7 @@
     (v128.load offset=0xffffffff (local.get 0)))
   (func (export "store last") (param i32)
     (i32.store8 offset=0xffffffff (local.get 0) (i32.const 1)))
-  ;; The last byte of the memory.
+  ;; The last byte of the memory, and the one after it.
   (func (export "load 0xffff") (param i32) (result i32)
     (i32.load8_u offset=0xffff (local.get 0)))
   (func (export "load 0x10000") (param i32) (result i32)

@@ -1,5 +1,4 @@
-;; A grown memory is accessible at once, in the running function and in every instance that shares
-;; it.
+;; A grown memory is accessible at once, in the running function and in every instance.
 
 (module $M
   (memory $m (export "memory") 1 4)

@@ -47,7 +47,7 @@
 (assert_trap (invoke "store last" (i64.const 1)) "out of bounds memory access")
 (assert_trap (invoke "wrapped") "out of bounds memory access")
 
-;; A memory of more than 4 GiB, accessed at both ends.
+;; A memory of more than 4 GiB, accessed at its start, above 4 GiB and at its end.
 (module
   (memory i64 65538)
   (func (export "store") (param i64 i32) (i32.store (local.get 0) (local.get 1)))

@@ -1,5 +1,4 @@
-;; References are values: they are passed, returned, kept in locals, globals and tables, and tested
-;; for null.
+;; References are values: they are passed, returned, kept anywhere, and tested for null.
 
 (module
   (func $one (result i32) (i32.const 1))

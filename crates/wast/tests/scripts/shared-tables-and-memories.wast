@@ -1,5 +1,5 @@
-;; Instances share imported tables and memories, and a function in a shared table runs in its own
-;; instance.
+;; Instances share the tables and memories that they import.
+;; A function in a shared table runs in its own instance.
 
 (module $A
   (memory (export "memory") 1 3)

@@ -1,5 +1,4 @@
-;; References to stacks, tasks, fibers and continuations never match each other, however similar
-;; their types.
+;; References to stacks, tasks, fibers and continuations never match each other.
 
 (assert_invalid
   (module

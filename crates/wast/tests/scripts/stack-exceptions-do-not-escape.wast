@@ -1,5 +1,5 @@
-;; An exception that leaves a coroutine's function traps, whatever other stacks could catch; one
-;; that leaves the root reaches the host.
+;; An exception that leaves a coroutine's function traps, whatever other stacks could catch.
+;; An exception that leaves the root reaches the host.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
