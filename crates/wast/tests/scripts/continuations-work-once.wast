@@ -74,7 +74,7 @@
   (func $switch (export "switch") (drop (switch $sk $swap (global.get $sk))))
   (func (export "switch under a handler")
     (resume $k (on $swap switch) (cont.new $k (ref.func $switches))))
-  (func (export "resume what was switched to")
+  (func (export "resume the switched-to continuation")
     (resume $sk (ref.null $sk) (global.get $sk)))
 
   ;; Many other continuations reuse the same memory in between.
@@ -166,11 +166,11 @@
 (assert_return (invoke "by switch"))
 (assert_trap (invoke "switch") "continuation already consumed")
 (assert_trap (invoke "switch under a handler") "continuation already consumed")
-(assert_trap (invoke "resume what was switched to") "continuation already consumed")
+(assert_trap (invoke "resume the switched-to continuation") "continuation already consumed")
 (invoke "others" (i32.const 300))
 (assert_trap (invoke "switch") "continuation already consumed")
 (assert_trap (invoke "switch under a handler") "continuation already consumed")
-(assert_trap (invoke "resume what was switched to") "continuation already consumed")
+(assert_trap (invoke "resume the switched-to continuation") "continuation already consumed")
 
 (assert_trap (invoke "by a trap in it") "continuation already consumed")
 (assert_trap (invoke "resume") "continuation already consumed")

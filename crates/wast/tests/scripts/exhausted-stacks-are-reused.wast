@@ -32,7 +32,7 @@
     (global.set $dead (cont.new $k (ref.func $forever)))
     (resume $k (i32.const 0) (global.get $dead)))
   (func (export "resume it") (result i32) (resume $k (i32.const 0) (global.get $dead)))
-  ;; Nested stacks, of which the innermost is exhausted.
+  ;; Nested stacks. The innermost overflows.
   (func $nests (param i32) (result i32)
     (if (i32.eqz (local.get 0)) (then (return (call $forever (i32.const 0)))))
     (block $y (result (ref $k))
