@@ -1,8 +1,6 @@
-;; Casts: objects of eight types, four generations of a family that forks at each,
-;; are taken in turn from an array that says nothing of their types.
-;; One operation is one object: `chain` casts it down four generations, `tests`
-;; asks it for four types of which it has some, and `branches` finds out its type
-;; with br_on_cast and reads the field that only that type has.
+;; Casts: objects of eight types, in four levels of subtyping, come in turn from an array of anyref.
+;; One operation is one object. `chain` casts it down four levels. `tests` tests it for four types.
+;; `branches` finds its type with br_on_cast, and reads the field that only that type has.
 (module
   (type $one (sub (struct (field $a i64))))
   (type $two (sub $one (struct (field $a i64) (field $b i64))))

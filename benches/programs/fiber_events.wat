@@ -1,9 +1,8 @@
 ;; Mounting and dismounting a fiber: the generator of round_trip.wat.
-;; In `one`, either side waits for one event, in `first` and `fourth` for four, of
-;; which the first or the fourth comes. In `refused`, the fiber waits for one, and
-;; is sent another, which it does not take.
-;; One operation is one mount and one dismount that carries an i64; in `refused` one
-;; mount that falls through.
+;; In `one`, each side has one clause. In `first` and `fourth`, each has four clauses, and the first
+;; or the fourth matches. In `refused`, the fiber has no clause for the event.
+;; One operation is one mount and one dismount that carries an i64, and in `refused` one mount that
+;; falls through.
 (module
   (rec
     (type $fiber (cont $fiber.func))

@@ -1,6 +1,6 @@
-;; Switching from inside nested resumes to a first-class stack, and back: everything up to
-;; the root is suspended as one.
-;; One operation is one stack.switch and one back with a number.
+;; Switches from inside nested resumes to a first-class stack and back: the chain up to the root is
+;; suspended as one.
+;; One operation is one stack.switch, and one back with a number.
 (module
   (rec
     (type $stack (cont $stack.func))
@@ -20,7 +20,7 @@
   (global $sum (mut i64) (i64.const 0))
   (elem declare func $inside $count)
 
-  ;; Does the work inside of so many resumes.
+  ;; Does the work inside of nested resumes.
   (func $inside (type $body) (param $depth i32)
     (if (i32.eqz (local.get $depth)) (then (return_call $work)))
     (resume $nested

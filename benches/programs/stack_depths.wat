@@ -1,5 +1,6 @@
-;; Switches of the bag between a stack inside of so many nested resumes and one outside, in
-;; all ways but the plain one, which is in stack_nested.wat.
+;; Switches between a stack of the bag inside of nested resumes and one outside, by every
+;; instruction.
+;; The basic switch is in stack_nested.wat.
 ;; One operation is a switch there and one back.
 (module
   (rec
@@ -33,7 +34,7 @@
     (global.get $sum))
 
 
-  ;; switch
+  ;; switch.
   (func $count (param $from (ref null $answered))
     (local $i i64)
     (loop $next
@@ -51,7 +52,7 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "switch") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 0)))
 
-  ;; switch_throw, both ways
+  ;; switch_throw in both directions.
   (func $count_thrown (param $from (ref null $answered))
     (local $i i64)
     (loop $next
@@ -84,7 +85,7 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "switch_throw") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 1)))
 
-  ;; a new stack that retires
+  ;; switch_retire from a new stack.
   (func $once (param $from (ref null $answered))
     (switch_retire $answered (i64.const 1) (local.get $from)))
   (func $retires
@@ -96,7 +97,7 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "switch_retire") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 2)))
 
-  ;; bind a value to what is inside
+  ;; stack.bind of a value to the inner stack.
   (func $bound (param $from (ref null $answered))
     (local $i i64)
     (loop $next
@@ -116,7 +117,7 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "bind") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 3)))
 
-  ;; return_switch
+  ;; return_switch.
   (global $counter (mut (ref null $asks)) (ref.null $asks))
   (func $ask (result i64)
     (return_switch $asks $answer (global.get $counter)))
