@@ -1,7 +1,7 @@
 ;; A parser for an ambiguous grammar: `s = s s | 'a'` divides a row of letters into
-;; pairs in several ways. The parser is written for a single reading. It asks by
-;; `$divide` where to divide a row, and the handler resumes a copy for each place. The
-;; results are all readings.
+;; pairs in several ways. The parser is written for a single reading. It suspends with
+;; `$divide` to ask where to divide a row, and the handler resumes a copy for each place.
+;; The results are all readings.
 ;;
 ;; A row of 2, 4 and 8 letters (the Catalan numbers):
 ;;
