@@ -33,8 +33,8 @@
     (block $stopped
       (loop $more
         (br_if $stopped (i32.ge_u (local.get $from) (local.get $to)))
-        (block $go-on
-          (fiber.dismount $yield (on $next $go-on) (on $stop $stopped)
+        (block $continue
+          (fiber.dismount $yield (on $next $continue) (on $stop $stopped)
             (array.get $array (local.get $array) (local.get $from)) (local.get $this))
           (unreachable))
         (local.set $from (i32.add (local.get $from) (i32.const 1)))

@@ -48,7 +48,7 @@
       (struct.get $one $a (local.get $one))
       (struct.get $four $d (ref.cast (ref $four) (local.get $three)))))
 
-  (func $answers (param $object anyref) (result i64)
+  (func $test_bits (param $object anyref) (result i64)
     (i64.extend_i32_u
       (i32.or
         (i32.or
@@ -95,7 +95,7 @@
       (local.set $sum
         (i64.add
           (i64.rotl (local.get $sum) (i64.const 1))
-          (call $answers (call $pick (local.get $objects) (local.get $n)))))
+          (call $test_bits (call $pick (local.get $objects) (local.get $n)))))
       (br_if $next (i64.ne (local.get $n) (i64.const 0))))
     (local.get $sum))
 

@@ -22,12 +22,12 @@
   (func $one (type $body) (param $self (ref null $fiber))
     (local $i i64)
     (loop $next
-      (block $go_on
+      (block $continue
         (local.get $i)
         (local.get $self)
         (block $sent (param i64 (ref null $fiber)) (result i64)
           (try_table (param i64 (ref null $fiber))
-            (catch $yield $sent) (catch $next $go_on)
+            (catch $yield $sent) (catch $next $continue)
             (call $dismount))
           (unreachable))
         (unreachable))
@@ -38,13 +38,13 @@
     (local $i i64)
     (block $never
       (loop $next
-        (block $go_on
+        (block $continue
           (local.get $i)
           (local.get $self)
           (block $sent (param i64 (ref null $fiber)) (result i64)
             (try_table (param i64 (ref null $fiber))
               (catch $yield $sent)
-              (catch $next $go_on) (catch $a $never) (catch $b $never) (catch $c $never)
+              (catch $next $continue) (catch $a $never) (catch $b $never) (catch $c $never)
               (call $dismount))
             (unreachable))
           (unreachable))
@@ -56,13 +56,13 @@
     (local $i i64)
     (block $never
       (loop $next
-        (block $go_on
+        (block $continue
           (local.get $i)
           (local.get $self)
           (block $sent (param i64 (ref null $fiber)) (result i64)
             (try_table (param i64 (ref null $fiber))
               (catch $yield $sent)
-              (catch $a $never) (catch $b $never) (catch $c $never) (catch $next $go_on)
+              (catch $a $never) (catch $b $never) (catch $c $never) (catch $next $continue)
               (call $dismount))
             (unreachable))
           (unreachable))

@@ -33,12 +33,12 @@
     (local $self (ref null $fiber))
     (local.set $self (global.get $self))
     (loop $next
-      (block $go_on
+      (block $continue
         (local.get $i)
         (local.get $self)
         (block $sent (param i64 (ref null $fiber)) (result i64)
           (try_table (param i64 (ref null $fiber))
-            (catch $yield $sent) (catch $next $go_on)
+            (catch $yield $sent) (catch $next $continue)
             (call $dismount))
           (unreachable))
         (unreachable))

@@ -11,7 +11,7 @@
 
   ;; Creates a child node, and returns the number that it yields.
   (func $ask (param $levels i64) (param $number i64) (result i64)
-    (local $answer i64)
+    (local $result i64)
     (local $paused (ref $paused))
     (block $yielded (result i64 (ref $paused))
       (resume $fresh (on $yield $yielded)
@@ -20,9 +20,9 @@
         (cont.new $fresh (ref.func $node)))
       (unreachable))
     (local.set $paused)
-    (local.set $answer)
+    (local.set $result)
     (resume $paused (local.get $paused))
-    (local.get $answer))
+    (local.get $result))
 
   (func $node (type $node) (param $levels i64) (param $number i64)
     (local $child i64)

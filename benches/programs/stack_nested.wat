@@ -3,9 +3,9 @@
 ;; One operation is one switch, and one back with a number.
 (module
   (rec
-    (type $asked (func (param (ref null $answered))))
-    (type $answered (cont $answer))
-    (type $answer (func (param i64 (ref null $asks))))
+    (type $asked (func (param (ref null $replied))))
+    (type $replied (cont $reply))
+    (type $reply (func (param i64 (ref null $asks))))
     (type $asks (cont $asked)))
   (type $body (func (param i32)))
   (type $nested (cont $body))
@@ -13,7 +13,7 @@
   (import "ropewalk:stack" "switch"
     (func $ask (param (ref null $asks)) (result i64 (ref null $asks))))
   (import "ropewalk:stack" "switch"
-    (func $answer (param i64 (ref null $answered)) (result (ref null $answered))))
+    (func $reply (param i64 (ref null $replied)) (result (ref null $replied))))
   (global $n (mut i64) (i64.const 0))
   (global $sum (mut i64) (i64.const 0))
   (elem declare func $inside $count)
@@ -25,10 +25,10 @@
       (i32.sub (local.get $depth) (i32.const 1))
       (cont.new $nested (ref.func $inside))))
 
-  (func $count (type $asked) (param $from (ref null $answered))
+  (func $count (type $asked) (param $from (ref null $replied))
     (local $i i64)
     (loop $next
-      (local.set $from (call $answer (local.get $i) (local.get $from)))
+      (local.set $from (call $reply (local.get $i) (local.get $from)))
       (local.set $i (i64.add (local.get $i) (i64.const 1)))
       (br $next)))
 

@@ -25,9 +25,9 @@
         (struct.get $s 0 (local.get $s)))))
     ;; The innermost level suspends with $inner, and receives 1000 times this level's number.
     (i32.add
-      (call $answer (i32.mul (local.get $n) (i32.const 1000)))
+      (call $reply (i32.mul (local.get $n) (i32.const 1000)))
       (struct.get $s 0 (local.get $s))))
-  (func $answer (param (ref $kn) i32) (result i32)
+  (func $reply (param (ref $kn) i32) (result i32)
     (resume $kn (local.get 1) (local.get 0)))
   (func $asks (result i32)
     (i32.add

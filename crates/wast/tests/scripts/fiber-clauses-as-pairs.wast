@@ -6,13 +6,13 @@
   (tag $yield (param i32))
   (tag $end (param i64))
   (func $one (param $me fiberref) (result i64)
-    (block $go-on
-      (fiber.dismount $yield $again $go-on (i32.const 1) (local.get $me))
+    (block $continue
+      (fiber.dismount $yield $again $continue (i32.const 1) (local.get $me))
       (unreachable))
     (i64.const 10))
   (func $two (param $me fiberref) (result i64)
-    (block $go-on
-      (fiber.dismount $yield $next $go-on $again $go-on (i32.const 2) (local.get $me))
+    (block $continue
+      (fiber.dismount $yield $next $continue $again $continue (i32.const 2) (local.get $me))
       (unreachable))
     (i64.const 20))
   (func $start (param $fiber fiberref) (param $again i32) (result i32)
@@ -67,8 +67,8 @@
   (func (export "switch_new") (result i32)
     (call $start (fiber.new $end $next $switches) (i32.const 0)))
   (func $switches-on (param $me fiberref) (result i64)
-    (block $go-on
-      (fiber.switch $again $next $go-on (local.get $me) (fiber.new $end $next $one $again $two))
+    (block $continue
+      (fiber.switch $again $next $continue (local.get $me) (fiber.new $end $next $one $again $two))
       (unreachable))
     (unreachable))
   (func (export "switch") (result i32)

@@ -8,10 +8,10 @@
   (func (export "ran") (result i32) (global.get $ran) (global.set $ran (i32.const 0)))
   (func $ran (global.set $ran (i32.add (global.get $ran) (i32.const 1))))
 
-  (func $answers (param i32) (param (ref null $c))
+  (func $replies (param i32) (param (ref null $c))
     (switch_retire $c (i32.add (local.get 0) (i32.const 1)) (local.get 1)))
   (func (export "folded") (result i32 i32)
-    (switch $c (i32.const 1) (stack.new $c $answers))
+    (switch $c (i32.const 1) (stack.new $c $replies))
     (ref.is_null))
   (func $plain (param i32) (param (ref null $c))
     i32.const 5
@@ -49,8 +49,8 @@
     (ref.is_null))
   ;; Retires to a fresh stack, which receives null. The root's reference is in a global.
   (global $root (mut (ref null $c)) (ref.null $c))
-  (func $finds-root (param i32) (param $nobody (ref null $c))
-    (switch_retire $c (i32.add (local.get 0) (ref.is_null (local.get $nobody)))
+  (func $finds-root (param i32) (param $null (ref null $c))
+    (switch_retire $c (i32.add (local.get 0) (ref.is_null (local.get $null)))
       (global.get $root)))
   (func $hands-over (param i32) (param (ref null $c))
     (global.set $root (local.get 1))

@@ -100,8 +100,8 @@
     (return_call $leaves (i32.const 11) (stack.new $c $throws-at)))
   ;; A coroutine's function has no caller.
   (func $coroutine (param i32) (param (ref null $c))
-    (return_switch $c $goes-on (local.get 0) (local.get 1)))
-  (func $goes-on (param i32) (param (ref null $c)) (throw $seen (local.get 0)))
+    (return_switch $c $continues (local.get 0) (local.get 1)))
+  (func $continues (param i32) (param (ref null $c)) (throw $seen (local.get 0)))
   (func (export "out of a coroutine")
     (local $s (ref null $c))
     (switch $c (i32.const 0) (stack.new $c $coroutine))

@@ -48,7 +48,7 @@
   ;; Captures itself, $inner and $takes.
   (func $cuts (suspend $cut))
   (func $inner
-    (task.suspend $t (global.get $task) (i32.const 1))     ;; caches the task as an ancestor
+    (task.suspend $t (global.get $task) (i32.const 1))     ;; continued through the task
     (resume $nested (cont.new $nested (ref.func $cuts)))
     (task.suspend $t (global.get $other) (i32.const 2))    ;; is this task an ancestor?
     (task.suspend $t (global.get $other) (i32.const 3)))
