@@ -62,6 +62,7 @@ use source::{Node, Nodes, Tree, Words};
 
 use crate::error::Result;
 
+pub use design::dialect_instructions;
 pub use script::Script;
 
 pub(crate) use lower::SpanMap;

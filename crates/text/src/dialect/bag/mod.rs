@@ -55,6 +55,10 @@ impl Design for BagOfStacks {
         ]
     }
 
+    fn instructions_in_context(&self) -> &'static [&'static str] {
+        &["stack.clone", "switch"]
+    }
+
     fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             "stack" if word.place == WordPlace::Type => Some(Role::Type),

@@ -99,6 +99,10 @@ impl Design for FirstClass {
         ]
     }
 
+    fn instructions_in_context(&self) -> &'static [&'static str] {
+        &["stack.clone", "try"]
+    }
+
     fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {
         match word.text {
             STACKREF if word.place == WordPlace::Plain => Some(Role::ValueType),
