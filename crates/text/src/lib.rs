@@ -41,11 +41,10 @@
 //! | `source_map` | from an offset of a binary to an offset of the source |
 //! | `explain` | rewrites messages of a validator |
 //! | `dialect` | lowers the text of the other designs to standard text |
-//! | `encode` | encodes a module of any form |
+//! | `encode` | encodes a module of any form; checks that the kinds of designs do not mix |
 //! | `text` | [`Text`] |
 //!
-//! Each folder uses only those above it, except that `dialect` encodes what it lowers to validate
-//! it.
+//! Each folder or file uses only those above it.
 //!
 //! Bag of stacks, tasks, fibers and first-class stacks are dialects of the text. A module that uses
 //! one is first lowered to standard text, which [`Text::lowered`] returns. Errors still refer to the

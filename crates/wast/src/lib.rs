@@ -22,16 +22,16 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `script` | the state of a script, and its directives |
-//! | `registry` | modules and instances by name |
-//! | `assertion` | the directives that assert something |
-//! | `argument` | the arguments of an invocation |
-//! | `pattern` | the results that an assertion expects |
-//! | `number` | bits and literals of numbers and lanes |
-//! | `message` | compares errors with those that a script expects |
-//! | `spectest` | the host module that scripts import |
 //! | `report` | passed and failed directives |
+//! | `message` | compares errors with those that a script expects |
+//! | `number` | bits and literals of numbers and lanes |
+//! | `pattern` | the results that an assertion expects |
+//! | `argument` | the arguments of an invocation |
+//! | `registry` | modules and instances by name |
+//! | `spectest` | the host module that scripts import |
 //! | `snapshots` | snapshots of the store while a script runs |
+//! | `script` | the state of a script, and its directives |
+//! | `assertion` | the directives that assert something |
 //!
 //! The crate uses only the engine's public interface, and the front end for text and dialects.
 
@@ -63,7 +63,7 @@ pub struct WastRunner {
 }
 
 impl WastRunner {
-    /// A runner of scripts on `engine`, whose features decide what is valid.
+    /// A runner of scripts on `engine`, whose features decide which modules are valid.
     pub fn new(engine: &Engine) -> Self {
         WastRunner { engine: engine.clone(), is_async: false, snapshots: None }
     }

@@ -33,29 +33,10 @@ pub enum Ty {
 use Ty::*;
 
 /// The types of references in globals and tables.
-pub const KEPT: [Ty; 21] = [
-    Obj,
-    Sub,
-    Bag(0),
-    Bag(1),
-    Bag(2),
-    Bag(3),
-    Bag(4),
-    Bag(5),
-    Bag(6),
-    Task(0),
-    Task(1),
-    Task(2),
-    Task(3),
-    Task(4),
-    Task(5),
-    Fiber,
-    Stack,
-    Cont(0),
-    Cont(1),
-    Cont(2),
-    Exn,
-];
+pub fn kept() -> Vec<Ty> {
+    let numbered = (0..7).map(Bag).chain((0..6).map(Task)).chain((0..3).map(Cont));
+    [Obj, Sub, Fiber, Stack, Exn].into_iter().chain(numbered).collect()
+}
 
 impl Ty {
     /// Its part of the names of globals and tables.
@@ -246,7 +227,7 @@ pub const SUSPENSIONS: [(&str, &[Ty], &[Ty]); 2] =
 fn items() -> Vec<(String, String, String)> {
     let mut items = Vec::new();
     let mut item = |name: String, kind: String, init: &str| items.push((name, kind, init.into()));
-    for ty in KEPT {
+    for ty in kept() {
         for i in 0..2 {
             item(format!("g.{}.{i}", ty.name()), format!("global (mut {})", ty.text()), &ty.null());
         }

@@ -225,7 +225,7 @@ impl Machine {
         pairs.try_for_each(|(&local, &value)| self.set(local, value))
     }
 
-    fn place(&mut self, local: Local) -> &mut Value {
+    pub fn place(&mut self, local: Local) -> &mut Value {
         let locals = self.frame().locals;
         let locals = &mut self.locals[locals];
         if locals.len() <= local {

@@ -1,5 +1,5 @@
-//! State in a store beside the program, known to the host: a large amount, of which little changes
-//! between two snapshots.
+//! A large amount of state in a store beside the program. The host knows it, and little of it
+//! changes between two snapshots.
 //!
 //! Each part adds up numbers: places of a memory, objects, continuations in a table, and a named
 //! stack of each design.

@@ -32,8 +32,4 @@ impl Generator<'_, '_> {
             this.tagged(&import, &takes, &[], &[], event, clauses)
         })
     }
-
-    pub(super) fn fiber_release(&mut self) -> Result<String> {
-        self.plain(("fiber", "release"), &[Fiber], &[])
-    }
 }

@@ -87,22 +87,6 @@ impl Generator<'_, '_> {
         self.protect(|this| Ok(format!("{marks}\n{}", this.stack_start()?)))
     }
 
-    pub(super) fn check_cleared(&mut self) -> Result<String> {
-        self.plain(("first-class", "check_cleared"), &[Stack], &[])
-    }
-
-    pub(super) fn stack_redirect(&mut self) -> Result<String> {
-        self.plain(("first-class", "redirect"), &[Exn, Stack], &[])
-    }
-
-    pub(super) fn level(&mut self) -> Result<String> {
-        self.plain(("first-class", "level"), &[], &[I32])
-    }
-
-    pub(super) fn leave_to(&mut self) -> Result<String> {
-        self.plain(("first-class", "leave_to"), &[I32], &[])
-    }
-
     pub(super) fn enter_answer(&mut self) -> Result<String> {
         let (tag, takes, gives) = self.call_tag()?;
         let function = self.function(Role::Any, &[&[Env], takes].concat(), gives)?;

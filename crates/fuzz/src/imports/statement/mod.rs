@@ -19,15 +19,15 @@ type Statement<'a, 'b> = fn(&mut Generator<'a, 'b>) -> Result<String>;
 impl<'a, 'b> Generator<'a, 'b> {
     /// All kinds of statements. The first [`BEFORE_START`] are allowed before `start`.
     const KINDS: [Statement<'a, 'b>; 50] = [
-        Self::nothing,
+        |_| Ok("(nop)".to_string()),
         Self::see_something,
         Self::move_reference,
-        Self::level,
-        Self::leave_to,
+        |this| this.plain(("first-class", "level"), &[], &[I32]),
+        |this| this.plain(("first-class", "leave_to"), &[I32], &[]),
         Self::enter_answer,
         Self::enter_redirect,
         Self::enter_redirect_to,
-        Self::check_cleared,
+        |this| this.plain(("first-class", "check_cleared"), &[Stack], &[]),
         Self::conditional,
         // The kinds above are allowed before `start`.
         Self::protected,
@@ -56,7 +56,7 @@ impl<'a, 'b> Generator<'a, 'b> {
         Self::fiber_new,
         Self::fiber_go,
         Self::fiber_go,
-        Self::fiber_release,
+        |this| this.plain(("fiber", "release"), &[Fiber], &[]),
         Self::stack_new,
         Self::stack_switch,
         Self::stack_switch,
@@ -64,7 +64,7 @@ impl<'a, 'b> Generator<'a, 'b> {
         Self::stack_extend,
         Self::stack_extend,
         Self::start_anywhere,
-        Self::stack_redirect,
+        |this| this.plain(("first-class", "redirect"), &[Exn, Stack], &[]),
         Self::call_stack,
         Self::continuation,
         Self::suspend,
@@ -99,10 +99,6 @@ impl<'a, 'b> Generator<'a, 'b> {
         self.plain((design, "clone"), &[ty], &gives)
     }
 
-    fn nothing(&mut self) -> Result<String> {
-        Ok("(nop)".to_string())
-    }
-
     fn see_something(&mut self) -> Result<String> {
         let ty = self.pick(&[I32, Obj, Sub, Sub])?;
         let (operand, take) = (self.operand(ty)?, self.take(ty)?);
@@ -111,7 +107,7 @@ impl<'a, 'b> Generator<'a, 'b> {
 
     /// Copies a reference, or drops it.
     fn move_reference(&mut self) -> Result<String> {
-        let ty = self.pick(&v::KEPT)?;
+        let ty = self.pick(&v::kept())?;
         if ty == Stack && self.one_in(4)? {
             return Ok(format!("(ref.is_null {}) {}", self.operand(ty)?, self.take(I32)?));
         }
