@@ -296,7 +296,7 @@ fn types_are_named() {
     => type mismatch: expected (ref null $f), found (ref $g)
 (func (drop (^ref.eq (ref.null $f) (ref.null $g))))
     => type mismatch: expected subtype of eqref, found (ref null $g)
-;; What was expected of an operand that is missing, below one that is there.
+;; The expected type of a missing operand below one that is there.
 (func $h (param (ref $f) (ref null $g) f32))
 (func (^call $h (ref.null $g) (f32.const 1)))
     => type mismatch: expected (ref $f) but nothing on stack

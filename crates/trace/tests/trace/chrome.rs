@@ -74,7 +74,7 @@ fn a_call_of_the_host_is_a_slice_inside_of_the_stack() {
 }
 
 #[test]
-fn a_copy_names_what_it_is_a_copy_of() {
+fn a_copy_names_its_original() {
     let events = events(&common::copies());
     let copies: Vec<_> = events.iter().filter(|event| event["cat"] == "clone").collect();
     let names: Vec<_> =

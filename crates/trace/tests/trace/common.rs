@@ -50,7 +50,7 @@ impl Recorder {
     }
 }
 
-/// The root resumes some generators in turn, each of which yields from time to time.
+/// The root resumes some generators in turn, and each yields.
 pub fn generators(generators: u32, events: usize) -> Trace {
     let mut recorder = Recorder::new("generators.wat");
     let main = recorder.function("main");

@@ -58,7 +58,7 @@ fn a_file_that_is_cut_off_has_all_whole_events() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused() {
+fn other_files_are_refused() {
     for bytes in [&b""[..], b"\0asm\x01\0\0\0", b"\0rwtrace", b"\0rwtrace\x01\0\0"] {
         assert_eq!(Trace::read(bytes), Err(BadTrace::NotATrace));
     }

@@ -4,7 +4,7 @@ use crate::common;
 use ropewalk_trace::{Trace, What};
 
 #[test]
-fn times_and_what_the_engine_does_do_not_matter() {
+fn times_and_events_of_the_engine_do_not_matter() {
     let trace = common::everything();
     let mut other = trace.clone();
     for event in &mut other.events {

@@ -38,7 +38,7 @@ fn stacks_that_are_suspended_together_stay_linked() {
 }
 
 #[test]
-fn what_ran_before_the_oldest_event_is_known_from_it() {
+fn the_stack_before_the_oldest_event_is_known_from_it() {
     let mut trace = common::everything();
     trace.events.drain(..8);
     assert!(runs(&trace).starts_with("2:0-0 0:0-3 2:3-5"), "{}", runs(&trace));

@@ -43,7 +43,7 @@ fn selected(browser: &mut Browser) -> i64 {
 }
 
 #[test]
-fn the_page_needs_no_network_and_says_what_it_shows() {
+fn the_page_needs_no_network_and_names_its_contents() {
     with_page(&common::everything(), |browser| {
         assert_eq!(browser.text("h1"), "everything.wat");
         assert_eq!(browser.text("#facts"), "24 events · 4 stacks · 2.3 µs");
@@ -167,7 +167,7 @@ fn wheel_and_buttons_move_and_zoom() {
 }
 
 #[test]
-fn totals_count_what_ran() {
+fn totals_count_runs() {
     with_page(&common::everything(), |browser| {
         let rows = |table: &str| {
             format!(
@@ -276,7 +276,7 @@ fn a_chain_of_ten_thousand_stacks_can_be_looked_at() {
 }
 
 #[test]
-fn a_copy_of_what_is_suspended_is_suspended_under_its_own_parent() {
+fn a_copy_of_suspended_stacks_is_suspended_under_its_own_parent() {
     with_page(&common::copies(), |browser| {
         browser.run("page.select(11)");
         let tree = "return [...document.querySelectorAll('#tree li')].map((item) => {
