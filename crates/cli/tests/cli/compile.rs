@@ -80,8 +80,7 @@ const SWITCHES: &str = r#"(module $m
       (resume $c (on $yield $on) (cont.new $c (ref.func $body)))
       (return (i32.const 1)))
     (drop) (i32.const 2))
-  (func (export "fail")
-    (unreachable)))"#;
+  (func (export "fail") (unreachable)))"#;
 
 #[test]
 fn a_compiled_module_runs_with_every_option() {

@@ -128,9 +128,7 @@ fn a_program_has_only_the_granted_directories() {
 fn a_broken_pipe_ends_a_program_without_a_message() {
     let body = r#"(data (i32.const 64) "line\n")
         (func (export "_start")
-          (loop $again
-            (drop (call $print (i32.const 64) (i32.const 5)))
-            (br $again)))"#;
+          (loop $again (drop (call $print (i32.const 64) (i32.const 5))) (br $again)))"#;
     let program = program("endless", body);
     let mut child =
         command(&["run", &program]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -234,8 +232,7 @@ const DAMAGES: &str = r#"(module
     (func $set-size (param i32 i64) (result i32)))
   (import "wasi_snapshot_preview1" "fd_filestat_set_times"
     (func $set-times (param i32 i64 i64 i32) (result i32)))
-  (import "wasi_snapshot_preview1" "fd_allocate"
-    (func $allocate (param i32 i64 i64) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_allocate" (func $allocate (param i32 i64 i64) (result i32)))
   (memory (export "memory") 1)
   (data (i32.const 0) "\10\00\00\00\05\00\00\00") (data (i32.const 16) "more\n")
   (func $check (param $errno i32) (param $expected i32) (param $number i32)

@@ -265,8 +265,7 @@ fn nothing_leaks_when_a_host_function_fails_or_panics() {
 fn calls_nest_through_the_host_and_continue() {
     let text = r#"(module
         (import "host" "f" (func $f (param i32) (result i32)))
-        (func $sum (export "sum") (param i32) (result i32)
-          (local $big v128)
+        (func $sum (export "sum") (param i32) (result i32) (local $big v128)
           (local.set $big (i32x4.splat (local.get 0)))
           (if (i32.eqz (local.get 0)) (then (return (i32.const 0))))
           (i32.add
@@ -278,8 +277,7 @@ fn calls_nest_through_the_host_and_continue() {
             (),
             text,
             |mut caller: Caller<'_, ()>, n: i32| -> Result<i32> {
-                let sum = caller.get_export("sum").and_then(Extern::into_func).unwrap();
-                sum.typed::<i32, i32>(&caller)?.call(&mut caller, n)
+                call_back(&mut caller, "sum", n)
             },
         );
         let found = call(&mut store, instance, "sum", &[Val::I32(100)]).unwrap();
@@ -295,12 +293,10 @@ fn nesting_without_end_is_exhaustion_and_not_a_crash() {
     let engine = Engine::default();
     let (mut store, instance) =
         with_host_and_data(&engine, (), text, |mut caller: Caller<'_, ()>| -> Result<()> {
-            let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
-            run.call(&mut caller, &[], &mut [])
+            call_export::<_, _, ()>(&mut caller, "run", ())
         });
     for _ in 0..2 {
-        let error = call(&mut store, instance, "run", &[]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+        assert_eq!(code(call(&mut store, instance, "run", &[])), TrapCode::CallStackExhausted);
     }
 }
 
@@ -308,8 +304,7 @@ fn nesting_without_end_is_exhaustion_and_not_a_crash() {
 fn a_host_function_may_grow_memories_of_its_caller() {
     let text = r#"(module
         (import "host" "f" (func $f))
-        (memory (export "memory") 1)
-        (table (export "table") 1 funcref)
+        (memory (export "memory") 1) (table (export "table") 1 funcref)
         (func (export "run") (result i32 i32 i32)
           (call $f)
           (i32.store (i32.const 65536) (i32.const 7))
@@ -339,8 +334,7 @@ fn a_wrapped_function_knows_who_imported_it() {
     });
     let text = r#"(module
         (import "" "" (func $f (result i32)))
-        (memory (export "memory") 1)
-        (table 1 funcref) (elem (i32.const 0) $f)
+        (memory (export "memory") 1) (table 1 funcref) (elem (i32.const 0) $f)
         (func (export "direct") (result i32) (call $f))
         (func (export "indirect") (result i32) (call_indirect (result i32) (i32.const 0))))"#;
     let module = Module::new(&engine, text).unwrap();

@@ -1,12 +1,16 @@
 //! Helpers of all tests.
 
+pub mod define;
 pub mod designs;
 pub mod endless;
 pub mod polling;
 pub mod process;
+pub mod resumed;
 
+pub use define::Define;
 pub use polling::{After, block_on, count_polls, poll_once};
-pub use process::{alone, child, limit_address_space, memory, set_limit};
+pub use process::{alone, child, limit_address_space, memory, rerun, set_limit, told_by_parent};
+pub use resumed::*;
 pub use ropewalk::stress::*;
 use ropewalk::*;
 use std::path::Path;
@@ -35,9 +39,13 @@ pub fn link<T: 'static>(
     data: T,
     text: impl AsRef<[u8]>,
 ) -> (Store<T>, Instance) {
-    let module = Module::new(linker.engine(), text).unwrap();
-    let mut store = Store::new(linker.engine(), data);
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    start_with(linker, data, &Module::new(linker.engine(), text).unwrap())
+}
+
+/// The same for a compiled module.
+pub fn start_with<T>(linker: &Linker<T>, data: T, module: &Module) -> (Store<T>, Instance) {
+    let mut store = Store::new(module.engine(), data);
+    let instance = linker.instantiate(&mut store, module).unwrap();
     (store, instance)
 }
 
@@ -58,7 +66,7 @@ pub fn with_host_and_data<T: 'static, P, R>(
     func: impl IntoFunc<T, P, R>,
 ) -> (Store<T>, Instance) {
     let mut linker = Linker::new(engine);
-    linker.func_wrap("host", "f", func).unwrap();
+    linker.host("f", func);
     link(&linker, data, text)
 }
 
@@ -99,9 +107,18 @@ pub fn invoke<P: WasmParams, R: WasmResults>(
 }
 
 /// Calls an exported function of the caller's instance.
-pub fn call_back(caller: &mut Caller<'_, ()>, name: &str, argument: i32) -> Result<i32> {
+pub fn call_export<T, P: WasmParams, R: WasmResults>(
+    caller: &mut Caller<'_, T>,
+    name: &str,
+    arguments: P,
+) -> Result<R> {
     let func = caller.get_export(name).and_then(Extern::into_func).expect("exported");
-    func.typed::<i32, i32>(&*caller)?.call(caller, argument)
+    func.typed::<P, R>(&*caller)?.call(caller, arguments)
+}
+
+/// The same for a function that takes and returns a number.
+pub fn call_back<T>(caller: &mut Caller<'_, T>, name: &str, argument: i32) -> Result<i32> {
+    call_export(caller, name, argument)
 }
 
 /// The trap in an error.
@@ -179,6 +196,27 @@ pub fn frames(backtrace: &Backtrace) -> Vec<&str> {
 /// The message of an error with its causes.
 pub fn message<T>(result: Result<T>) -> String {
     format!("{:#}", result.err().expect("an error"))
+}
+
+/// Checks that the message of an error contains this.
+#[track_caller]
+pub fn fails_with<T>(result: Result<T>, part: &str) {
+    let error = result.err().expect("an error");
+    assert!(error.to_string().contains(part), "expected {part}, found {error:#}");
+}
+
+/// The same for the messages of an error and its causes.
+#[track_caller]
+pub fn fails_because<T>(result: Result<T>, part: &str) {
+    let found = message(result);
+    assert!(found.contains(part), "expected {part}, found {found}");
+}
+
+/// Fails unless only this many stacks are alive.
+#[track_caller]
+pub fn check_live<T>(store: &mut Store<T>, live: usize) {
+    store.gc();
+    assert_eq!(store.stack_statistics().live, live);
 }
 
 /// The type of the structs that a parameter or result of a function refers to.

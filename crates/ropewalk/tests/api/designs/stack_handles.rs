@@ -6,15 +6,9 @@ use ropewalk::*;
 
 const MODULE: &str = r#"(module
     (import "host" "f" (func $host (param taskref)))
-    (type $f (func (result i32)))
-    (type $k (cont $f))
-    (type $t (task (param i32) (result i32)))
-    (type $b (stack (ref null $b)))
-    (tag $yield)
-    (tag $go) (tag $out)
-    (elem declare func $yields)
-    (global $task (mut (ref null $t)) (ref.null $t))
-    (global $fiber (mut fiberref) (ref.null fiber))
+    (type $f (func (result i32))) (type $k (cont $f)) (type $t (task (param i32) (result i32)))
+    (type $b (stack (ref null $b))) (tag $yield) (tag $go) (tag $out) (elem declare func $yields)
+    (global $task (mut (ref null $t)) (ref.null $t)) (global $fiber (mut fiberref) (ref.null fiber))
 
     (func $yields (result i32) (suspend $yield) (i32.const 1))
     (func (export "continuation") (result (ref $k)) (cont.new $k (ref.func $yields)))
@@ -27,8 +21,7 @@ const MODULE: &str = r#"(module
       (drop (task.resume $t (local.get $t) (i32.const 1)))
       (global.set $task (local.get $t))
       (local.get $t))
-    (func (export "resume the task") (result i32)
-      (task.resume $t (global.get $task) (i32.const 7)))
+    (func (export "resume the task") (result i32) (task.resume $t (global.get $task) (i32.const 7)))
     (func $run (param $me fiberref) (fiber.dismount $out (local.get $me)))
     (func (export "fiber") (result fiberref)
       (global.set $fiber (fiber.new (on $go $run)))

@@ -74,13 +74,12 @@ fn a_continuation_whose_making_panics_is_freed() {
     store.on_stack_event(|_| std::panic::panic_any(PANIC)).unwrap();
     panic_of(|| TypedContinuation::new(&mut store, &run));
     assert!(matches!(made.resume(&mut store, 5).unwrap(), Resumed::Returned(0)));
-    store.gc();
-    assert_eq!(store.stack_statistics().live, 0);
+    check_live(&mut store, 0);
     store.snapshot(&SnapshotOptions::new()).unwrap();
 }
 
 #[test]
-fn what_writes_values_may_fail_with_an_error_whose_display_fails() {
+fn functions_that_write_values_may_fail_with_an_error_whose_display_fails() {
     #[derive(Debug)]
     struct Unprintable;
     impl std::fmt::Display for Unprintable {
@@ -98,8 +97,7 @@ fn what_writes_values_may_fail_with_an_error_whose_display_fails() {
     kept.set(&mut store, Val::ExternRef(Some(value))).unwrap();
     let mut options = SnapshotOptions::new();
     options.write_host_values(|_| Err(Unprintable.into()));
-    let error = store.snapshot(&options).unwrap_err();
-    assert!(error.to_string().contains("the first half"), "{error}");
+    fails_with(store.snapshot(&options), "the first half");
 }
 
 /// Drops the store whose trace it writes.

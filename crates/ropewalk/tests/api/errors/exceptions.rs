@@ -25,7 +25,7 @@ fn with_host<P, R>(
     *store.data_mut() = Some(tag);
     let mut linker = Linker::new(engine);
     linker.define(&mut store, "host", "tag", tag).unwrap();
-    linker.func_wrap("host", "f", f).unwrap();
+    linker.host("f", f);
     let instance = linker.instantiate(&mut store, &module).unwrap();
     (store, instance)
 }
@@ -122,8 +122,10 @@ fn other_errors_of_the_host_are_not_caught() {
             }
         });
         for name in ["direct", "all"] {
-            let error = call(&mut store, instance, name, &[Val::I32(1)]).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::IntegerOverflow);
+            assert_eq!(
+                code(call(&mut store, instance, name, &[Val::I32(1)])),
+                TrapCode::IntegerOverflow
+            );
             let error = call(&mut store, instance, name, &[Val::I32(2)]).unwrap_err();
             assert_eq!(host_message(&error), "no exception");
             assert!(error.downcast_ref::<Exception>().is_none());
@@ -147,7 +149,7 @@ fn a_panic_of_the_host_is_not_caught() {
             }));
             assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"from the host"));
             let caught = call(&mut store, instance, name, &[Val::I32(7)]).unwrap();
-            assert_eq!(caught[0].i32(), Some(7), "the store goes on");
+            assert_eq!(caught[0].i32(), Some(7), "the store is usable");
         }
     }
 }
@@ -167,8 +169,7 @@ fn values_of_every_type_travel_with_an_exception_to_wasm() {
             (try_table (catch_all_ref $h) (throw $inner (local.get 0))) (unreachable)))
         (func (export "run")
           (result i32 i64 f32 f64 v128 funcref externref anyref (ref $s) exnref i31ref)
-          (try_table (catch $tag 0) (call $f))
-          (unreachable)))"#;
+          (try_table (catch $tag 0) (call $f)) (unreachable)))"#;
     for engine in engines() {
         let module = Module::new(&engine, text).unwrap();
         let ExternType::Tag(ty) = module.imports().next().unwrap().ty().clone() else {
@@ -179,30 +180,26 @@ fn values_of_every_type_travel_with_an_exception_to_wasm() {
         let tag = Tag::new(&mut store, ty).unwrap();
         let mut linker = Linker::new(&engine);
         linker.define(&mut store, "host", "tag", tag).unwrap();
-        linker
-            .func_wrap("host", "f", move |mut caller: Caller<'_, ()>| -> Result<()> {
-                let seven = caller.get_export("seven").and_then(Extern::into_func).unwrap();
-                let make = caller.get_export("exn").and_then(Extern::into_func).unwrap();
-                let make = make.typed::<i32, Option<ExnRef>>(&caller)?;
-                let inner = make.call(&mut caller, 9)?.unwrap();
-                let host_value = ExternRef::new(&mut caller, "a value")?;
-                let structure = StructRef::new(&mut caller, &structs, &[Val::I32(8)])?;
-                let values = [
-                    Val::I32(-1),
-                    Val::I64(-2),
-                    Val::from(3.5f32),
-                    Val::from(4.5f64),
-                    Val::V128(5 << 100),
-                    seven.into(),
-                    host_value.into(),
-                    host_value.to_any().into(),
-                    AnyRef::from(structure).into(),
-                    inner.into(),
-                    AnyRef::i31(&mut caller, 11).into(),
-                ];
-                Err(Exception::new(&mut caller, tag, &values)?.into())
-            })
-            .unwrap();
+        linker.host("f", move |mut caller: Caller<'_, ()>| -> Result<()> {
+            let seven = caller.get_export("seven").and_then(Extern::into_func).unwrap();
+            let inner = call_export::<_, i32, Option<ExnRef>>(&mut caller, "exn", 9)?.unwrap();
+            let host_value = ExternRef::new(&mut caller, "a value")?;
+            let structure = StructRef::new(&mut caller, &structs, &[Val::I32(8)])?;
+            let values = [
+                Val::I32(-1),
+                Val::I64(-2),
+                Val::from(3.5f32),
+                Val::from(4.5f64),
+                Val::V128(5 << 100),
+                seven.into(),
+                host_value.into(),
+                host_value.to_any().into(),
+                AnyRef::from(structure).into(),
+                inner.into(),
+                AnyRef::i31(&mut caller, 11).into(),
+            ];
+            Err(Exception::new(&mut caller, tag, &values)?.into())
+        });
         let instance = linker.instantiate(&mut store, &module).unwrap();
         let values = call(&mut store, instance, "run", &[]).unwrap();
         store.gc();
@@ -239,13 +236,11 @@ fn a_host_function_that_the_host_calls_answers_its_exception() {
 // ---- wasm throws
 
 const THROWS: &str = r#"(module
-    (type $cell (struct (field (mut i32))))
-    (tag $e (export "e") (param i32 externref (ref $cell)))
+    (type $cell (struct (field (mut i32)))) (tag $e (export "e") (param i32 externref (ref $cell)))
     (func $throws (param i32 externref)
       (throw $e (local.get 0) (local.get 1) (struct.new $cell (i32.const 50))))
     (func $middle (param i32 externref) (call $throws (local.get 0) (local.get 1)))
-    (func $run (export "run") (param i32 externref)
-      (call $middle (local.get 0) (local.get 1)))
+    (func $run (export "run") (param i32 externref) (call $middle (local.get 0) (local.get 1)))
     (func (export "fine") (result i32) (i32.const 42)))"#;
 
 #[test]
@@ -307,7 +302,7 @@ const THROUGH: &str = r#"(module
     (func (export "throws") (param i32)
       (struct.set $cell 0 (global.get $cell) (local.get 0))
       (throw $e (global.get $cell)))
-    ;; What was caught: 1 and the cell's value for the exception itself, 2 and
+      ;; The caught value: 1 and the cell's value for the exception itself, 2 and
     ;; the host's value for the host's tag, 3 for any other, 0 for none.
     (func (export "outer") (param i32) (result i32 i32)
       (local $found (ref $cell)) (local $value i32)
@@ -384,8 +379,10 @@ fn the_host_decides_about_exceptions_that_pass_it() {
             }
         }
         let (mut store, instance) = with_host(&engine, THROUGH, through(Reaction::Trap));
-        let error = call(&mut store, instance, "outer", &[Val::I32(7)]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::Unreachable);
+        assert_eq!(
+            code(call(&mut store, instance, "outer", &[Val::I32(7)])),
+            TrapCode::Unreachable
+        );
     }
 }
 
@@ -417,32 +414,26 @@ fn the_backtrace_of_an_exception_that_passed_the_host_begins_where_it_was_thrown
 fn an_exception_crosses_any_number_of_nested_calls() {
     let text = r#"(module
         (import "host" "down" (func $down (param i32)))
-        (tag $e (export "e") (param i32))
-        (tag $other)
+        (tag $e (export "e") (param i32)) (tag $other)
         (func (export "run") (param $n i32)
           (if (i32.eqz (local.get $n)) (then (throw $e (i32.const 77))))
           (block $h
-            (try_table (catch $other $h)
-              (call $down (i32.sub (local.get $n) (i32.const 1))))))
+            (try_table (catch $other $h) (call $down (i32.sub (local.get $n) (i32.const 1))))))
         (func (export "catch") (param $n i32) (result i32)
           (block $h (result i32)
-            (try_table (catch $e $h) (call $down (local.get $n)))
-            (unreachable))))"#;
+            (try_table (catch $e $h) (call $down (local.get $n))) (unreachable))))"#;
     for engine in engines() {
         let passed = Arc::new(AtomicUsize::new(0));
         let mut linker = Linker::new(&engine);
         let counter = passed.clone();
-        linker
-            .func_wrap("host", "down", move |mut caller: Caller<'_, ()>, n: i32| -> Result<()> {
-                let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
-                let result = run.call(&mut caller, &[Val::I32(n)], &mut []);
-                counter.fetch_add(usize::from(result.is_err()), Ordering::Relaxed);
-                // The host can read its values.
-                let error = result.unwrap_err();
-                assert_eq!(exception(&error).values(&mut caller)?[0].i32(), Some(77));
-                Err(error)
-            })
-            .unwrap();
+        linker.host("down", move |mut caller: Caller<'_, ()>, n: i32| -> Result<()> {
+            let result = call_export::<_, _, ()>(&mut caller, "run", n);
+            counter.fetch_add(usize::from(result.is_err()), Ordering::Relaxed);
+            // The host can read its values.
+            let error = result.unwrap_err();
+            assert_eq!(exception(&error).values(&mut caller)?[0].i32(), Some(77));
+            Err(error)
+        });
         let (mut store, instance) = link(&linker, (), text);
         let found = call(&mut store, instance, "catch", &[Val::I32(50)]).unwrap();
         assert_eq!(found[0].i32(), Some(77));
@@ -468,13 +459,11 @@ fn a_tag_of_the_host_is_the_same_for_all_who_import_it() {
         (import "" "throw alike" (func $alike))
         (func (export "catch") (result i32)
           (block $h (result i32 externref)
-            (try_table (catch $tag $h) (call $throw (i32.const 5)))
-            (unreachable))
+            (try_table (catch $tag $h) (call $throw (i32.const 5))) (unreachable))
           (drop))
         (func (export "miss") (result i32)
           (block $h (result i32 externref)
-            (try_table (catch $tag $h) (call $alike))
-            (unreachable))
+            (try_table (catch $tag $h) (call $alike)) (unreachable))
           (drop)))"#;
     for engine in engines() {
         let mut store = Store::new(&engine, ());
@@ -560,34 +549,29 @@ fn exceptions_are_passed_to_the_host_and_back() {
         (tag $e (export "e") (param i32))
         (func $make (export "make") (param i32) (result (ref exn))
           (block $h (result (ref exn))
-            (try_table (catch_all_ref $h) (throw $e (local.get 0)))
-            (unreachable)))
+            (try_table (catch_all_ref $h) (throw $e (local.get 0))) (unreachable)))
         (func $value (export "value") (param exnref) (result i32)
           (block $h (result i32)
-            (try_table (catch $e $h) (throw_ref (local.get 0)))
-            (unreachable)))
+            (try_table (catch $e $h) (throw_ref (local.get 0))) (unreachable)))
         (func (export "round") (param i32) (result i32)
           (call $value (call $pass (call $make (local.get 0)))))
         (func (export "throw") (param exnref) (throw_ref (local.get 0))))"#;
     for engine in engines() {
         let mut linker = Linker::new(&engine);
-        linker
-            .func_wrap(
-                "host",
-                "pass",
-                |mut caller: Caller<'_, ()>, given: Option<ExnRef>| -> Result<Option<ExnRef>> {
-                    let given = given.unwrap();
-                    let tag = caller.get_export("e").and_then(Extern::into_tag).unwrap();
-                    assert_eq!(given.tag(&caller)?, tag);
-                    let value = given.values(&mut caller)?[0].i32().unwrap();
-                    ExternRef::new(&mut caller, "garbage")?;
-                    match value % 2 {
-                        0 => Ok(Some(given)),
-                        _ => Ok(Some(ExnRef::new(&mut caller, tag, &[Val::I32(value * 10)])?)),
-                    }
-                },
-            )
-            .unwrap();
+        linker.host(
+            "pass",
+            |mut caller: Caller<'_, ()>, given: Option<ExnRef>| -> Result<Option<ExnRef>> {
+                let given = given.unwrap();
+                let tag = caller.get_export("e").and_then(Extern::into_tag).unwrap();
+                assert_eq!(given.tag(&caller)?, tag);
+                let value = given.values(&mut caller)?[0].i32().unwrap();
+                ExternRef::new(&mut caller, "garbage")?;
+                match value % 2 {
+                    0 => Ok(Some(given)),
+                    _ => Ok(Some(ExnRef::new(&mut caller, tag, &[Val::I32(value * 10)])?)),
+                }
+            },
+        );
         let (mut store, instance) = link(&linker, (), text);
         let round = instance.get_typed_func::<i32, i32>(&mut store, "round").unwrap();
         assert_eq!(round.call(&mut store, 4).unwrap(), 4);
@@ -601,8 +585,10 @@ fn exceptions_are_passed_to_the_host_and_back() {
         );
         let error = call(&mut store, instance, "throw", &[made.into()]).unwrap_err();
         assert_eq!(exception(&error).values(&mut store).unwrap()[0].i32(), Some(6));
-        let error = call(&mut store, instance, "throw", &[Val::ExnRef(None)]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::NullExceptionReference);
+        assert_eq!(
+            code(call(&mut store, instance, "throw", &[Val::ExnRef(None)])),
+            TrapCode::NullExceptionReference
+        );
         let wrong = call(&mut store, instance, "throw", &[Val::AnyRef(None)]);
         assert!(message(wrong).contains("expected a value of type exnref"));
     }
@@ -656,13 +642,11 @@ fn an_exception_has_as_many_values_as_its_tag_says() {
         (import "host" "f" (func $f))
         (func (export "pass") (result exnref)
           (block $h (result {list} exnref)
-            (try_table (catch_ref $tag $h) (call $f))
-            (unreachable))
+            (try_table (catch_ref $tag $h) (call $f)) (unreachable))
           (return))
         (func (export "again")
           (block $h (result {list})
-            (try_table (catch $tag $h) (call $f))
-            (unreachable))
+            (try_table (catch $tag $h) (call $f)) (unreachable))
           (throw $tag)))"#
     );
     for engine in [engine(DEFAULT), engine(COLLECT_AND_MOVE)] {

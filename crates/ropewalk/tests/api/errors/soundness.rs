@@ -212,9 +212,7 @@ fn a_host_function_may_continue_in_another_thread() {
             std::thread::scope(|scope| {
                 let thread = scope.spawn(|| {
                     for name in ["trap", "load"] {
-                        let func = caller.get_export(name).and_then(Extern::into_func).unwrap();
-                        let func = func.typed::<(), i32>(&caller).unwrap();
-                        trap(&func.call(&mut caller, ()).unwrap_err());
+                        trap(&call_export::<_, (), i32>(&mut caller, name, ()).unwrap_err());
                     }
                     let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
                     let run = run.typed::<i32, i32>(&caller).unwrap();
@@ -226,7 +224,7 @@ fn a_host_function_may_continue_in_another_thread() {
                 thread.join().unwrap()
             })
         };
-        linker.func_wrap("host", "apart", apart).unwrap();
+        linker.host("apart", apart);
         let (mut store, instance) = link(&linker, (), text);
         assert_eq!(invoke::<i32, i32>(&mut store, instance, "run", 4).unwrap(), 5);
     }
@@ -302,27 +300,21 @@ fn extreme_settings_are_errors_or_work() {
 #[test]
 fn a_panic_of_a_collected_value_continues_in_the_operation_that_collects() {
     for engine in engines() {
-        let module = Module::new(
-            &engine,
-            r#"(module
-                 (type $task (task (param) (result i32)))
-                 (type $big (array (mut i64)))
+        let text = r#"(module
+                 (type $task (task (param) (result i32))) (type $big (array (mut i64)))
                  (func $seven (param (ref null $task)) (result i32) (i32.const 7))
                  (elem declare func $seven)
-                 (func (export "task") (result i32)
-                   (task.resume $task (task.new $task $seven)))
+                 (func (export "task") (result i32) (task.resume $task (task.new $task $seven)))
                  (func (export "fill") (local $n i32)
                    (loop $more
                      (drop (array.new_default $big (i32.const 1000)))
                      (br_if $more (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1)))
-                       (i32.const 1000))))))"#,
-        )
-        .unwrap();
-        let (mut store, instance) = start(&module);
+                       (i32.const 1000))))))"#;
+        let (mut store, instance) = instantiate_in(&engine, text);
         let task = instance.get_typed_func::<(), i32>(&mut store, "task").unwrap();
-        let fill = instance.get_typed_func::<(), ()>(&mut store, "fill").unwrap();
         type Collects<'a> = &'a dyn Fn(&mut Store<()>);
-        let ways: [Collects<'_>; 2] = [&|store| store.gc(), &|store| fill.call(store, ()).unwrap()];
+        let ways: [Collects<'_>; 2] =
+            [&|store| store.gc(), &|store| invoke::<(), ()>(store, instance, "fill", ()).unwrap()];
         for collects in ways {
             let dropped = Arc::new(AtomicUsize::new(0));
             {

@@ -129,8 +129,7 @@ fn a_frame_of_a_binary_has_no_line() {
     let text = "(module (func (export \"f\") unreachable))";
     let engine = Engine::default();
     let binary = ropewalk_text::Text::parse(text).unwrap();
-    let module = Module::new(&engine, binary.binary()).unwrap();
-    let (mut store, instance) = start(&module);
+    let (mut store, instance) = instantiate_in(&engine, binary.binary());
     let error = call(&mut store, instance, "f", &[]).unwrap_err();
     let frame = &trap(&error).backtrace().frames()[0];
     assert_eq!((frame.file(), frame.line(), frame.column()), (None, None, None));
@@ -255,8 +254,7 @@ fn an_unhandled_tag_says_if_the_host_stood_in_between() {
     for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, text, |mut caller: Caller<'_, ()>, _: i32| -> Result<()> {
-                let inside = caller.get_export("inside").and_then(Extern::into_func).unwrap();
-                inside.call(&mut caller, &[], &mut [])
+                call_export::<_, _, ()>(&mut caller, "inside", ())
             });
         let mut message = |name: &str| {
             let error = call(&mut store, instance, name, &[]).unwrap_err();
@@ -350,12 +348,9 @@ const NESTED: &str = r#"(module
 fn backtraces_go_through_nested_host_calls() {
     for engine in engines() {
         let mut linker = Linker::new(&engine);
-        linker
-            .func_wrap("host", "reenter", |mut caller: Caller<'_, ()>, n: i32| -> Result<()> {
-                let down = caller.get_export("down").and_then(Extern::into_func).unwrap();
-                down.call(&mut caller, &[n.into()], &mut [])
-            })
-            .unwrap();
+        linker.host("reenter", |mut caller: Caller<'_, ()>, n: i32| -> Result<()> {
+            call_export::<_, _, ()>(&mut caller, "down", n)
+        });
         let (mut store, instance) = link(&linker, (), NESTED);
         let error = call(&mut store, instance, "down", &[Val::I32(3)]).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::Unreachable);
@@ -433,7 +428,7 @@ fn a_recursion_is_folded_with_its_number_and_its_callers() {
 #[test]
 fn active_segments_that_do_not_fit_trap() {
     let engine = Engine::default();
-    for (text, code) in [
+    for (text, expected) in [
         ("(module (memory 1) (data (i32.const 65536) \"x\"))", TrapCode::MemoryOutOfBounds),
         (
             "(module (table 1 funcref) (elem (i32.const 1) $f) (func $f))",
@@ -442,8 +437,7 @@ fn active_segments_that_do_not_fit_trap() {
     ] {
         let module = Module::new(&engine, text).unwrap();
         let mut store = Store::new(&engine, ());
-        let error = Instance::new(&mut store, &module, &[]).unwrap_err();
-        assert_eq!(trap(&error).code(), code);
+        assert_eq!(code(Instance::new(&mut store, &module, &[])), expected, "{text}");
     }
 }
 
@@ -452,8 +446,7 @@ fn a_start_function_that_traps_fails_the_instantiation() {
     let engine = Engine::default();
     let module = Module::new(&engine, "(module (func $s unreachable) (start $s))").unwrap();
     let mut store = Store::new(&engine, ());
-    let error = Instance::new(&mut store, &module, &[]).unwrap_err();
-    assert_eq!(trap(&error).code(), TrapCode::Unreachable);
+    assert_eq!(code(Instance::new(&mut store, &module, &[])), TrapCode::Unreachable);
 }
 
 #[test]
@@ -462,10 +455,11 @@ fn traps_work_on_any_thread() {
     let (mut store, instance) = instantiate_in(&engine, TRAPS);
     for _ in 0..4 {
         store = std::thread::spawn(move || {
-            let error = call(&mut store, instance, "load", &[]).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
-            let error = call(&mut store, instance, "recursion", &[]).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+            assert_eq!(code(call(&mut store, instance, "load", &[])), TrapCode::MemoryOutOfBounds);
+            assert_eq!(
+                code(call(&mut store, instance, "recursion", &[])),
+                TrapCode::CallStackExhausted
+            );
             store
         })
         .join()

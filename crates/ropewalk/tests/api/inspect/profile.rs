@@ -21,8 +21,7 @@ const NESTED: &str = r#"(module $m
 
 fn profile_of(engine: &Engine, export: &str) -> Profile {
     let back = |mut caller: Caller<'_, ()>| -> Result<()> {
-        let spin = caller.get_export("spin").and_then(Extern::into_func).unwrap();
-        spin.call(&mut caller, &[], &mut [])
+        call_export::<_, _, ()>(&mut caller, "spin", ())
     };
     let (mut store, instance) = with_host(engine, NESTED, back);
     store.start_profile(INTERVAL).unwrap();
@@ -125,8 +124,7 @@ fn a_profile_continues_after_a_trap_and_with_a_deadline() {
 #[test]
 fn a_profile_needs_functions_that_can_stop_and_some_time() {
     let mut store = Store::new(&Engine::default(), ());
-    let error = store.start_profile(INTERVAL).unwrap_err();
-    assert!(error.to_string().contains("Config::interruption"));
+    fails_with(store.start_profile(INTERVAL), "Config::interruption");
     let mut store = Store::new(&interruptible(DEFAULT), ());
     assert!(store.start_profile(Duration::ZERO).unwrap_err().to_string().contains("zero"));
 }

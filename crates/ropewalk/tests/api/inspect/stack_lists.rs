@@ -210,8 +210,7 @@ fn the_stacks_of_a_failed_call_are_kept_if_asked_for() {
         call(&mut store, instance, "fail", &[]).unwrap_err();
         assert!(store.take_stacks_of_failure().is_none());
         store.keep_stacks_of_failure(10);
-        let error = call(&mut store, instance, "fail", &[]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::UnhandledTag);
+        assert_eq!(code(call(&mut store, instance, "fail", &[])), TrapCode::UnhandledTag);
         let stacks = store.take_stacks_of_failure().unwrap();
         assert_eq!(stacks.len(), 3, "{stacks}");
         let running = of_life(&stacks, Life::Running);
@@ -371,7 +370,7 @@ fn a_core_dump_has_all_stacks_memories_and_globals() {
     assert_eq!(&dump.memory[70000..70009], b"in memory");
     let life = |name: &str| name.split(", ").last().unwrap().to_string();
     let lives: Vec<_> = dump.stacks.iter().map(|(name, _)| life(name)).collect();
-    assert_eq!(lives, ["running", "waiting", "suspended"], "what runs comes first");
+    assert_eq!(lives, ["running", "waiting", "suspended"], "running stacks come first");
     // A body begins with one byte, the number of groups of locals: none. `suspend` is the first
     // instruction of $alone, and follows `i32.const 5` in $inner.
     assert_eq!(dump.stacks[0].1, [(2, 1)]);

@@ -17,8 +17,7 @@ const KEEPS: &str = r#"(module
     (elem declare func $body)
     (func (export "hold") (param $n i32)
       (loop $more
-        (global.set $kept
-          (struct.new $node (global.get $kept) (cont.new $c (ref.func $body))))
+        (global.set $kept (struct.new $node (global.get $kept) (cont.new $c (ref.func $body))))
         (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
     (func (export "host") (call $host))
     (func (export "nothing"))
@@ -34,8 +33,7 @@ fn check_usable(store: &mut Store<()>, instance: Instance) {
 }
 
 fn reenters(mut caller: Caller<'_, ()>) -> Result<()> {
-    let nothing = caller.get_export("nothing").and_then(Extern::into_func).unwrap();
-    nothing.typed::<(), ()>(&caller)?.call(&mut caller, ())
+    call_export::<_, (), ()>(&mut caller, "nothing", ())
 }
 
 #[test]
@@ -139,8 +137,7 @@ fn least_stack_memory(works: impl Fn(usize) -> Result<()>) -> usize {
 
 /// Functions that recurse, on one stack or on many.
 const DEEP: &str = r#"(module
-    (type $f (func (param i32) (result i32))) (type $c (cont $f))
-    (elem declare func $stacks)
+    (type $f (func (param i32) (result i32))) (type $c (cont $f)) (elem declare func $stacks)
     (func $deep (export "deep") (type $f)
       (if (result i32) (local.get 0)
         (then (i32.add (i32.const 1) (call $deep (i32.sub (local.get 0) (i32.const 1)))))
@@ -377,8 +374,7 @@ fn an_array_that_is_longer_than_any_heap_is_a_trap() {
 // ---- memories and tables
 
 const GROW: &str = r#"(module
-    (memory $a 1) (memory $b i64 1)
-    (table $t 2 funcref) (table $u 2 externref)
+    (memory $a 1) (memory $b i64 1) (table $t 2 funcref) (table $u 2 externref)
     (func (export "a") (param i32) (result i32) (memory.grow $a (local.get 0)))
     (func (export "b") (param i32) (result i32)
       (i32.wrap_i64 (memory.grow $b (i64.extend_i32_u (local.get 0)))))
@@ -499,8 +495,7 @@ fn a_module_has_as_many_memories_and_tables_as_the_format_allows() {
         for _ in 0..2 {
             Instance::new(&mut store, &largest, &[]).unwrap();
         }
-        let error = module(most + 1).unwrap_err();
-        assert!(format!("{error:#}").contains(&format!("{most}")), "{error:#}");
+        fails_because(module(most + 1), &format!("{most}"));
     }
 }
 

@@ -53,7 +53,7 @@ fn every_instruction_costs_one_unit() {
       (func (export \"128: 1000 elements\") (drop (array.new $a (i32.const 1) (i32.const 1000))))
       (func (export \"2: a trap\") (drop (i32.const 0)) (unreachable))
       (func $traps (unreachable))
-      (func (export \"4: calls of which the second does not return\")
+      (func (export \"4: two calls, the second does not return\")
         (call $nothing) (call $traps) (drop (i32.const 1)))
       (func $deep (param i32) (result i32)
         (if (result i32) (i32.eqz (local.get 0))
@@ -262,7 +262,7 @@ fn a_program_costs_the_same_in_every_mode() {
 }
 
 #[test]
-fn whatever_runs_ends_when_its_fuel_is_used_up() {
+fn every_program_ends_when_its_fuel_is_used_up() {
     for mode in [DEFAULT, MOVE] {
         let engine = counting(mode);
         for (name, text) in ENDLESS {
@@ -438,7 +438,7 @@ fn who_is_asked_for_fuel_uses_the_store() {
 }
 
 #[test]
-fn errors_and_panics_of_who_is_asked_for_fuel_end_the_call() {
+fn errors_and_panics_of_the_out_of_fuel_hook_end_the_call() {
     let (mut store, instance) = instantiate_in(&counting(DEFAULT), ENDLESS[0].1);
     let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
     store.on_out_of_fuel(|_| anyhow::bail!("the account is empty")).unwrap();

@@ -126,7 +126,7 @@ fn leaf_functions_do_not_poll_and_all_others_do() {
 /// A long sequence of calls of leaf functions, which do not poll, mostly in branches that are not
 /// taken. The first callee requests an interruption.
 #[test]
-fn a_line_of_calls_of_functions_that_do_little_is_interrupted_soon() {
+fn a_long_sequence_of_leaf_calls_is_interrupted_soon() {
     let count = "(global.set $n (i32.add (global.get $n) (i32.const 1)))";
     let slow = "(drop (i64.div_u (i64.const 7) (global.get $d)))".repeat(60);
     let nops = "(nop)".repeat(40);
@@ -145,8 +145,7 @@ fn a_line_of_calls_of_functions_that_do_little_is_interrupted_soon() {
             r#"(module
               (type $f (func))
               (import "host" "f" (func $interrupt))
-              (global $n (export "n") (mut i32) (i32.const 0))
-              (global $d (mut i64) (i64.const 3))
+              (global $n (export "n") (mut i32) (i32.const 0)) (global $d (mut i64) (i64.const 3))
               (table 1 funcref) (elem (i32.const 0) $short)
               (func $short (type $f) {count} {nops})
               (func $long {slow} {count})
@@ -189,8 +188,7 @@ fn calls_within_each_other_all_end_even_if_a_host_function_ignores_it() {
     let ends = Arc::new(AtomicUsize::new(0));
     let count = ends.clone();
     let (mut store, instance) = with_host(&engine, text, move |mut caller: Caller<'_, ()>| {
-        let inner = caller.get_export("inner").and_then(Extern::into_func).unwrap();
-        let ended = inner.typed::<(), ()>(&caller).unwrap().call(&mut caller, ());
+        let ended = call_export::<_, (), ()>(&mut caller, "inner", ());
         assert_eq!(code(ended), TrapCode::Interrupt);
         count.fetch_add(1, Ordering::Relaxed);
     });
@@ -382,8 +380,7 @@ fn a_time_slice_lets_other_calls_run_and_repeats() {
     {
         let mut future = pin!(run.call_async(&mut store, ()));
         while polls < 5 {
-            let mut context = Context::from_waker(Waker::noop());
-            assert!(future.as_mut().poll(&mut context).is_pending());
+            assert!(poll_once(future.as_mut()).is_pending());
             polls += 1;
         }
     }
@@ -429,34 +426,10 @@ fn concurrent_calls_take_turns() {
                 sum
             };
             // The longer call begins first.
-            let (mut long, mut short) = (pin!(call(300)), pin!(call(20)));
-            let (mut first, mut second) = (None, None);
-            std::future::poll_fn(|context| {
-                if first.is_none()
-                    && let Poll::Ready(sum) = long.as_mut().poll(context)
-                {
-                    first = Some(sum);
-                }
-                if second.is_none()
-                    && let Poll::Ready(sum) = short.as_mut().poll(context)
-                {
-                    second = Some(sum);
-                }
-                if first.is_some() && second.is_some() { Poll::Ready(()) } else { Poll::Pending }
-            })
-            .await;
-            (first, second)
+            tokio::join!(call(300), call(20))
         });
-        let (sums, _) = {
-            let mut future = pin!(both);
-            let mut context = Context::from_waker(Waker::noop());
-            loop {
-                if let Poll::Ready(sums) = future.as_mut().poll(&mut context) {
-                    break (sums, ());
-                }
-            }
-        };
-        assert_eq!(sums, (Some(300 * 301 / 2), Some(20 * 21 / 2)), "{}", mode.name);
+        let sums = crate::common::block_on(both);
+        assert_eq!(sums, (300 * 301 / 2, 20 * 21 / 2), "{}", mode.name);
         assert_eq!(*order.lock().unwrap(), [20, 300], "{}", mode.name);
     }
 }
@@ -513,26 +486,9 @@ fn objects_survive_that_only_a_stopped_function_has() {
         assert_eq!(run.call(&mut store, 50).unwrap(), 1275, "{}", mode.name);
         // Other calls allocate while one has stopped.
         let sums = crate::common::block_on(store.run_concurrent(async |accessor| {
-            let (mut a, mut b) =
-                (pin!(run.call_concurrent(accessor, 40)), pin!(run.call_concurrent(accessor, 30)));
-            let mut sums = [None, None];
-            std::future::poll_fn(|context| {
-                if sums[0].is_none()
-                    && let Poll::Ready(sum) = a.as_mut().poll(context)
-                {
-                    sums[0] = Some(sum.unwrap());
-                }
-                if sums[1].is_none()
-                    && let Poll::Ready(sum) = b.as_mut().poll(context)
-                {
-                    sums[1] = Some(sum.unwrap());
-                }
-                if sums.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
-            })
-            .await;
-            sums
+            tokio::join!(run.call_concurrent(accessor, 40), run.call_concurrent(accessor, 30))
         }));
-        assert_eq!(sums, [Some(820), Some(465)], "{}", mode.name);
+        assert_eq!((sums.0.unwrap(), sums.1.unwrap()), (820, 465), "{}", mode.name);
     }
 }
 
@@ -599,7 +555,7 @@ fn block_until_woken<R>(future: impl Future<Output = R>) -> R {
             return result;
         }
         std::thread::park_timeout(Duration::from_secs(60));
-        assert!(begin.elapsed() < Duration::from_secs(50), "nobody has woken it");
+        assert!(begin.elapsed() < Duration::from_secs(50), "the task was not woken");
     }
 }
 
@@ -624,24 +580,20 @@ struct WaitsForEver {
 fn waits_for_ever(engine: &Engine) -> WaitsForEver {
     let text = r#"(module
         (import "host" "wait" (func $wait))
-        (type $f (func))
-        (type $k (cont $f))
-        (elem declare func $body)
+        (type $f (func)) (type $k (cont $f)) (elem declare func $body)
         (func $body (call $wait))
         (func (export "run") (resume $k (cont.new $k (ref.func $body))))
         (func (export "two") (result i32) (i32.const 2)))"#;
     let dropped = Arc::new(AtomicUsize::new(0));
     let mut linker = Linker::new(engine);
     let count = dropped.clone();
-    linker
-        .func_wrap_concurrent("host", "wait", move |_: &Accessor<()>, (): ()| {
-            let dropped = Dropped(count.clone());
-            Box::pin(async move {
-                std::future::pending::<()>().await;
-                drop(dropped);
-            })
+    linker.host_concurrent("wait", move |_: &Accessor<()>, (): ()| {
+        let dropped = Dropped(count.clone());
+        Box::pin(async move {
+            std::future::pending::<()>().await;
+            drop(dropped);
         })
-        .unwrap();
+    });
     let mut store = Store::new(engine, ());
     let module = Module::new(engine, text).unwrap();
     let instance = linker.instantiate(&mut store, &module).unwrap();
@@ -686,24 +638,10 @@ fn a_deadline_ends_every_call_that_waits_in_a_store() {
     let WaitsForEver { mut store, run, two, dropped } = waits_for_ever(&interruptible(DEFAULT));
     store.set_timeout(Duration::from_millis(10)).unwrap();
     let ended = block_until_woken(store.run_concurrent(async |accessor| {
-        let calls = [run.call_concurrent(accessor, ()), run.call_concurrent(accessor, ())];
-        let mut calls = calls.map(Box::pin);
-        let mut ended: [Option<Result<()>>; 2] = [None, None];
-        std::future::poll_fn(|context| {
-            for (call, ended) in calls.iter_mut().zip(&mut ended) {
-                if ended.is_none()
-                    && let Poll::Ready(result) = call.as_mut().poll(context)
-                {
-                    *ended = Some(result);
-                }
-            }
-            if ended.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
-        })
-        .await;
-        ended
+        tokio::join!(run.call_concurrent(accessor, ()), run.call_concurrent(accessor, ()))
     }));
-    for ended in ended {
-        assert_eq!(code(ended.unwrap()), TrapCode::Interrupt);
+    for ended in [ended.0, ended.1] {
+        assert_eq!(code(ended), TrapCode::Interrupt);
     }
     assert_eq!(dropped.load(Ordering::Relaxed), 2);
     store.set_deadline(None).unwrap();

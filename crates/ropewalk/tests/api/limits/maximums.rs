@@ -12,11 +12,10 @@ fn a_stack_holds_as_much_as_it_was_configured_to() {
     let deepest = |bytes: usize| {
         let engine = Engine::new(Config::new().max_wasm_stack(bytes)).unwrap();
         let (mut store, instance) = instantiate_in(&engine, text);
-        let down = instance.get_typed_func::<i32, i32>(&mut store, "down").unwrap();
         let (mut low, mut high) = (0, 1 << 24);
         while high - low > 1 {
             let middle = (low + high) / 2;
-            match down.call(&mut store, middle) {
+            match invoke::<i32, i32>(&mut store, instance, "down", middle) {
                 Ok(found) => {
                     assert_eq!(found, middle);
                     low = middle;
@@ -98,8 +97,7 @@ fn memories_that_cannot_be_had_are_an_error() {
 #[test]
 fn growth_beyond_the_limit_returns_minus_one() {
     let text = r#"(module
-        (memory $m 1) (memory $n i64 1)
-        (table $t 1 funcref)
+        (memory $m 1) (memory $n i64 1) (table $t 1 funcref)
         (func (export "memory") (param i32) (result i32) (memory.grow $m (local.get 0)))
         (func (export "memory64") (param i64) (result i64) (memory.grow $n (local.get 0)))
         (func (export "table") (param i32) (result i32)
@@ -139,20 +137,20 @@ fn a_64_bit_memory_keeps_its_contents_when_it_moves() {
     assert_eq!(found[0].i64(), Some(42));
     let found = call(&mut store, instance, "load", &[Val::I64(last)]).unwrap();
     assert_eq!(found[0].i64(), Some(43));
-    let error = call(&mut store, instance, "load", &[Val::I64(last + 1)]).unwrap_err();
-    assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
+    assert_eq!(
+        code(call(&mut store, instance, "load", &[Val::I64(last + 1)])),
+        TrapCode::MemoryOutOfBounds
+    );
 }
 
 #[test]
 fn many_stores_share_an_engine() {
     let engine = Engine::default();
-    let module = Module::new(
-        &engine,
-        "(module (memory 1) (func (export \"f\") (result i32) (i32.const 3)))",
-    )
-    .unwrap();
     for _ in 0..1000 {
-        let (mut store, instance) = start(&module);
+        let (mut store, instance) = instantiate_in(
+            &engine,
+            "(module (memory 1) (func (export \"f\") (result i32) (i32.const 3)))",
+        );
         let found = call(&mut store, instance, "f", &[]).unwrap();
         assert_eq!(found[0].i32(), Some(3));
     }
@@ -206,8 +204,10 @@ fn a_smaller_memory_in_the_place_of_a_larger_one_still_traps_at_its_end() {
         if pages > 0 {
             call(&mut store, instance, "load", &[Val::I32(end - 4)]).unwrap();
         }
-        let error = call(&mut store, instance, "load", &[Val::I32(end - 3)]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
+        assert_eq!(
+            code(call(&mut store, instance, "load", &[Val::I32(end - 3)])),
+            TrapCode::MemoryOutOfBounds
+        );
     }
 }
 
@@ -225,8 +225,7 @@ fn binds(count: usize) -> String {
         (type $all (func (param {params}) (result i64))) (type $k (cont $all))
         (type $one (func (param i64) (result i64))) (type $k1 (cont $one))
         (type $depth (func (param i32) (result i64))) (type $kd (cont $depth))
-        (tag $ask (result {params}))
-        (global $k (mut (ref null $k)) (ref.null $k))
+        (tag $ask (result {params})) (global $k (mut (ref null $k)) (ref.null $k))
         (global $k1 (mut (ref null $k1)) (ref.null $k1))
         (elem declare func $down)
         (func $down (param i32) (result i64)
@@ -237,8 +236,7 @@ fn binds(count: usize) -> String {
             (resume $kd (on $ask $h) (local.get 0) (cont.new $kd (ref.func $down)))
             (unreachable))
           (global.set $k))
-        (func (export "bind")
-          (global.set $k1 (cont.bind $k $k1 {first} (global.get $k))))
+        (func (export "bind") (global.set $k1 (cont.bind $k $k1 {first} (global.get $k))))
         (func (export "last") (result i64) (resume $k1 {last} (global.get $k1)))
         (func (export "all") (result i64) (resume $k {first} {last} (global.get $k))))"#
     )

@@ -85,11 +85,11 @@ fn a_trap_is_reported_with_fewer_stacks_where_there_is_no_memory_for_a_list_of_a
             (elem declare func $in)"#,
         );
         store.keep_stacks_of_failure(usize::MAX);
-        let nest = instance.get_typed_func::<i32, ()>(&mut store, "nest").unwrap();
         let mut listed = |least: usize| {
-            let failed = refuse_sizes(least..=usize::MAX, || nest.call(&mut store, 5000));
-            let error = failed.unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::Unreachable);
+            let failed = refuse_sizes(least..=usize::MAX, || {
+                invoke::<i32, ()>(&mut store, instance, "nest", 5000)
+            });
+            assert_eq!(code(failed), TrapCode::Unreachable);
             store.take_stacks_of_failure().map(|list| list.len())
         };
         assert_eq!(listed(usize::MAX), Some(5001));
@@ -204,8 +204,7 @@ fn a_process_without_a_piece_of_address_space_says_so() {
 fn a_heap_without_memory_says_for_which_limit() {
     let text = r#"
         (type $a (array (mut i8))) (global $kept (mut (ref null $a)) (ref.null $a))
-        (func (export "keep") (param i32)
-          (global.set $kept (array.new_default $a (local.get 0))))"#;
+        (func (export "keep") (param i32) (global.set $kept (array.new_default $a (local.get 0))))"#;
     let fails_for = |store: &mut Store<()>, instance, reason: &str| {
         let error = number(store, instance, "keep", &[64 << 20]).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::OutOfMemory);

@@ -1,6 +1,6 @@
 //! The cache does not read a known file again, unless it may have changed.
 
-use crate::common::start;
+use crate::common::*;
 use ropewalk::*;
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -199,7 +199,7 @@ fn a_pipe_is_read_once() {
     let place = Place::new("piped");
     let pipe = place.file("pipe.wasm");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    assert!(Module::from_cache(&place.engine, &pipe).is_none(), "nobody waits for it");
+    assert!(Module::from_cache(&place.engine, &pipe).is_none(), "reading does not wait");
     let writer = std::thread::spawn({
         let pipe = pipe.clone();
         move || fs::write(pipe, module(5)).unwrap()

@@ -138,7 +138,7 @@ fn segments_of_all_kinds_are_as_if_they_were_copied() {
 
 /// The segments before one that traps are written, as the specification says.
 #[test]
-fn what_was_copied_before_a_trap_stays_and_nothing_else() {
+fn segments_copied_before_a_trap_stay_and_no_others() {
     let engine = Engine::default();
     let text = format!(
         "(import \"\" \"m\" (memory $m 1))

@@ -1,5 +1,6 @@
 //! Compiled modules as bytes and as files, and the cache.
 
+use crate::common::*;
 use ropewalk::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -61,19 +62,14 @@ const FURNISHED: &str = r#"
 /// Uses all of it.
 fn use_it(engine: &Engine, module: &Module) {
     let mut linker = Linker::new(engine);
-    linker
-        .func_wrap("host", "log", |mut caller: Caller<'_, Vec<i32>>, value: i32| {
-            caller.data_mut().push(value);
-        })
-        .unwrap();
-    let mut store = Store::new(engine, Vec::new());
-    let instance = linker.instantiate(&mut store, module).unwrap();
-    let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
-    assert_eq!(run.call(&mut store, 10).unwrap(), 385);
+    linker.host("log", |mut caller: Caller<'_, Vec<i32>>, value: i32| {
+        caller.data_mut().push(value);
+    });
+    let (mut store, instance) = start_with(&linker, Vec::new(), module);
+    assert_eq!(invoke::<i32, i32>(&mut store, instance, "run", 10).unwrap(), 385);
     assert_eq!(store.data(), &[385]);
     for (name, expected) in [("caught", 7), ("head", 5)] {
-        let func = instance.get_typed_func::<(), i32>(&mut store, name).unwrap();
-        assert_eq!(func.call(&mut store, ()).unwrap(), expected);
+        assert_eq!(invoke::<(), i32>(&mut store, instance, name, ()).unwrap(), expected);
     }
     let memory = instance.get_memory(&mut store, "memory").unwrap();
     assert_eq!(&memory.data(&store).unwrap()[8..19], b"precompiled");
@@ -137,15 +133,12 @@ fn call_many_types(engine: &Engine, module: &Module) {
     for import in module.imports() {
         let ExternType::Func(ty) = import.ty().clone() else { panic!() };
         let count = ty.results().len();
-        linker
-            .func_new("host", import.name(), ty, move |_: Caller<'_, ()>, arguments, results| {
-                results.clone_from_slice(&arguments[..count]);
-                Ok(())
-            })
-            .unwrap();
+        linker.host_new(import.name(), ty, move |_: Caller<'_, ()>, arguments, results| {
+            results.clone_from_slice(&arguments[..count]);
+            Ok(())
+        });
     }
-    let mut store = Store::new(engine, ());
-    let instance = linker.instantiate(&mut store, module).unwrap();
+    let (mut store, instance) = start_with(&linker, (), module);
     let mut call = |name, arguments: &[Val]| {
         let function = instance.get_func(&mut store, name).unwrap();
         let mut results = vec![Val::I32(0); function.ty(&store).unwrap().results().len()];
@@ -249,8 +242,7 @@ fn bytes_that_are_no_compiled_module_are_refused() {
     assert_eq!(error, "it was made by another version of Ropewalk (format 77, expected 3)");
     let short = refused(&bytes[..40]).to_string();
     assert_eq!(short, "it is damaged: it is too short");
-    let error = Module::new(&engine, &bytes).unwrap_err().to_string();
-    assert!(error.contains("found a precompiled module"), "{error}");
+    fails_with(Module::new(&engine, &bytes), "found a precompiled module");
 }
 
 #[test]
@@ -396,6 +388,5 @@ fn a_damaged_binary_is_not_compiled_again() {
     let engine = Engine::new(Config::new().interruption(true)).unwrap();
     let watch = |_| std::ops::ControlFlow::Continue(());
     // SAFETY: the engine refuses these bytes.
-    let error = unsafe { Module::deserialize_or_compile(&engine, &bytes, watch) }.unwrap_err();
-    assert!(error.to_string().contains("it is damaged"), "{error}");
+    fails_with(unsafe { Module::deserialize_or_compile(&engine, &bytes, watch) }, "it is damaged");
 }

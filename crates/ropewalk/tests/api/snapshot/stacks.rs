@@ -27,16 +27,13 @@ fn steps_continue(source: &str, steps: i32) {
 fn a_restored_generator_continues() {
     steps_continue(
         r#"(module
-          (type $f (func)) (type $c (cont $f))
-          (tag $yield (param i32))
+          (type $f (func)) (type $c (cont $f)) (tag $yield (param i32))
           (global $rest (mut (ref null $c)) (ref.null $c))
-          (func $inner (param $n i32)
-            (suspend $yield (i32.mul (local.get $n) (local.get $n))))
+          (func $inner (param $n i32) (suspend $yield (i32.mul (local.get $n) (local.get $n))))
           (func $body (local $i i32)
             (loop $next
               (local.set $i (i32.add (local.get $i) (i32.const 1)))
-              (call $inner (local.get $i))
-              (br $next)))
+              (call $inner (local.get $i)) (br $next)))
           (elem declare func $body)
           (func (export "begin") (global.set $rest (cont.new $c (ref.func $body))))
           (func (export "step") (result i32)
@@ -55,14 +52,11 @@ fn values_of_every_type_survive_in_frames() {
           (type $f (func)) (type $c (cont $f)) (type $add (func (param i32 i32) (result i32)))
           (type $pair (struct (field $a i32) (field $next (ref null $pair))))
           (tag $yield (param i32))
-          (memory 1)
-          (table $t 4 funcref)
-          (global $rest (mut (ref null $c)) (ref.null $c))
+          (memory 1) (table $t 4 funcref) (global $rest (mut (ref null $c)) (ref.null $c))
           (func $sum (type $add) (i32.add (local.get 0) (local.get 1)))
           (elem declare func $body $sum)
           (func $pause (param i32) (suspend $yield (local.get 0)))
-          (func $body
-            (local $i i32) (local $l i64) (local $f f32) (local $d f64) (local $v v128)
+          (func $body (local $i i32) (local $l i64) (local $f f32) (local $d f64) (local $v v128)
             (local $p (ref null $pair)) (local $fun (ref null $add)) (local $x anyref)
             (local.set $l (i64.const 0x123456789abcdef0))
             (local.set $f (f32.const 1.5)) (local.set $d (f64.const 2.25))
@@ -83,8 +77,7 @@ fn values_of_every_type_survive_in_frames() {
                       (i32.load (i32.const 8))))
                   (local.get $fun)))
               (local.set $v (i32x4.add (local.get $v) (v128.const i32x4 1 1 1 1)))
-              (local.set $f (f32.add (local.get $f) (f32.const 1)))
-              (br $next)))
+              (local.set $f (f32.add (local.get $f) (f32.const 1))) (br $next)))
           (func (export "begin") (global.set $rest (cont.new $c (ref.func $body))))
           (func (export "step") (result i32)
             (block $on (result i32 (ref $c))
@@ -124,25 +117,20 @@ fn bound_arguments_survive() {
 fn a_chain_of_stacks_survives_with_its_handlers() {
     steps_continue(
         r#"(module
-          (type $f (func)) (type $c (cont $f))
-          (tag $out (param i32)) (tag $in (param i32))
+          (type $f (func)) (type $c (cont $f)) (tag $out (param i32)) (tag $in (param i32))
           (global $rest (mut (ref null $c)) (ref.null $c))
           (elem declare func $inner $outer)
           (func $inner (local $i i32)
             (loop $next
               (local.set $i (i32.add (local.get $i) (i32.const 1)))
               (suspend $in (local.get $i))
-              (suspend $out (i32.mul (local.get $i) (i32.const 10)))
-              (br $next)))
+              (suspend $out (i32.mul (local.get $i) (i32.const 10))) (br $next)))
           (func $outer (local $c (ref null $c))
             (local.set $c (cont.new $c (ref.func $inner)))
             (loop $next
-              (block $on (result i32 (ref $c))
-                (resume $c (on $in $on) (local.get $c))
-                (return))
+              (block $on (result i32 (ref $c)) (resume $c (on $in $on) (local.get $c)) (return))
               (local.set $c)
-              (suspend $out (i32.add (i32.const 1000)))
-              (br $next)))
+              (suspend $out (i32.add (i32.const 1000))) (br $next)))
           (func (export "begin") (global.set $rest (cont.new $c (ref.func $outer))))
           (func (export "step") (result i32)
             (block $on (result i32 (ref $c))
@@ -157,8 +145,7 @@ fn a_chain_of_stacks_survives_with_its_handlers() {
 fn exceptions_are_caught_by_frames_that_were_restored() {
     steps_continue(
         r#"(module
-          (type $f (func)) (type $c (cont $f))
-          (tag $yield (param i32)) (tag $e (param i32))
+          (type $f (func)) (type $c (cont $f)) (tag $yield (param i32)) (tag $e (param i32))
           (global $rest (mut (ref null $c)) (ref.null $c))
           (global $kept (mut exnref) (ref.null exn))
           (elem declare func $body)
@@ -196,8 +183,7 @@ fn stacks_of_the_bag_survive() {
               (br $next)))
           (func (export "begin") (global.set $body (stack.new $to-body $run)))
           (func (export "step") (result i32)
-            (switch $to-body (global.get $body))
-            (global.set $body)))"#,
+            (switch $to-body (global.get $body)) (global.set $body)))"#,
         5,
     );
 }
@@ -206,8 +192,7 @@ fn stacks_of_the_bag_survive() {
 fn new_and_suspended_tasks_survive_with_their_arguments() {
     steps_continue(
         r#"(module
-          (type $t (taskref (i32) (i32)))
-          (type $s (struct (field i32)))
+          (type $t (taskref (i32) (i32))) (type $s (struct (field i32)))
           (global $task (mut (ref null $t)) (ref.null $t))
           (func $run (param $me (ref null $t)) (param $first i32) (param $by i32) (param $s (ref null $s))
             (result i32) (local $sum i32)
@@ -230,8 +215,7 @@ fn new_and_suspended_tasks_survive_with_their_arguments() {
 fn fibers_survive_new_and_dismounted() {
     steps_continue(
         r#"(module
-          (type $s (struct (field i32)))
-          (tag $yield (param i32)) (tag $next) (tag $end)
+          (type $s (struct (field i32))) (tag $yield (param i32)) (tag $next) (tag $end)
           (global $fiber (mut fiberref) (ref.null fiber))
           (func $run (param $s (ref null $s)) (param $by i32) (param $this fiberref) (local $i i32)
             (loop $more
@@ -260,8 +244,7 @@ fn fibers_survive_new_and_dismounted() {
 fn a_chain_with_a_large_stack_is_restored_as_one() {
     let source = r#"
     (module
-      (type $f (func (result i32))) (type $c (cont $f))
-      (tag $out (param i32))
+      (type $f (func (result i32))) (type $c (cont $f)) (tag $out (param i32))
       (global $rest (mut (ref null $c)) (ref.null $c))
       (elem declare func $inner $outer)
       (func $down (param $n i32) (result i32)
@@ -269,12 +252,10 @@ fn a_chain_with_a_large_stack_is_restored_as_one() {
           (then (i32.add (i32.const 1) (call $down (i32.sub (local.get $n) (i32.const 1)))))
           (else (suspend $out (i32.const 7)) (i32.const 0))))
       (func $inner (result i32) (call $down (i32.const 20000)))
-      (func $outer (result i32)
-        (i32.add (i32.const 1) (resume $c (cont.new $c (ref.func $inner)))))
+      (func $outer (result i32) (i32.add (i32.const 1) (resume $c (cont.new $c (ref.func $inner)))))
       (func (export "begin") (global.set $rest (cont.new $c (ref.func $outer))))
       (func (export "step") (result i32)
-        (block $on (result i32 (ref $c))
-          (return (resume $c (on $out $on) (global.get $rest))))
+        (block $on (result i32 (ref $c)) (return (resume $c (on $out $on) (global.get $rest))))
         (global.set $rest)))"#;
     let config = ropewalk::stress::CHECK.config().snapshots(true).max_wasm_stack(8 << 20).clone();
     let module = Module::new(&Engine::new(&config).unwrap(), source).unwrap();

@@ -8,16 +8,13 @@ use ropewalk::*;
 /// else refers to.
 const COUNTERS: &str = r#"(module
     (import "host" "f" (func $host (param i32)))
-    (type $f (func (param i32))) (type $c (cont $f))
-    (type $g (func)) (type $d (cont $g))
-    (type $box (struct (field (mut i32))))
-    (tag $yield (param i32))
+    (type $f (func (param i32))) (type $c (cont $f)) (type $g (func)) (type $d (cont $g))
+    (type $box (struct (field (mut i32)))) (tag $yield (param i32))
     (table $t 200000 (ref null $d))
     (func $count (param $i i32)
       (loop $l
         (suspend $yield (local.get $i))
-        (local.set $i (i32.add (local.get $i) (i32.const 1)))
-        (br $l)))
+        (local.set $i (i32.add (local.get $i) (i32.const 1))) (br $l)))
     (func $count_in_box (param $i i32) (local $box (ref $box))
       (local.set $box (struct.new $box (local.get $i)))
       (loop $l
@@ -26,15 +23,11 @@ const COUNTERS: &str = r#"(module
           (i32.add (struct.get $box 0 (local.get $box)) (i32.const 1)))
         (br $l)))
     (func $calls_host (param $i i32)
-      (loop $l
-        (call $host (local.get $i))
-        (suspend $yield (local.get $i))
-        (br $l)))
+      (loop $l (call $host (local.get $i)) (suspend $yield (local.get $i)) (br $l)))
     (elem declare func $count $count_in_box $calls_host)
     (func $begin (param $i i32) (param $c (ref $c)) (local $d (ref null $d))
       (block $on (result i32 (ref $d))
-        (resume $c (on $yield $on) (local.get $i) (local.get $c))
-        (unreachable))
+        (resume $c (on $yield $on) (local.get $i) (local.get $c)) (unreachable))
       (local.set $d) (drop)
       (table.set $t (local.get $i) (local.get $d)))
     (func (export "make") (param $from i32) (param $to i32)
@@ -51,8 +44,7 @@ const COUNTERS: &str = r#"(module
       (call $begin (local.get $i) (cont.new $c (ref.func $calls_host))))
     (func $next (export "next") (param $i i32) (result i32) (local $n i32) (local $d (ref null $d))
       (block $on (result i32 (ref $d))
-        (resume $d (on $yield $on) (table.get $t (local.get $i)))
-        (unreachable))
+        (resume $d (on $yield $on) (table.get $t (local.get $i))) (unreachable))
       (local.set $d) (local.set $n)
       (table.set $t (local.get $i) (local.get $d))
       (local.get $n))
@@ -171,15 +163,13 @@ fn a_stack_that_retires_continues_a_parked_one() {
           (switch_retire $c (local.get $n) (global.get $first)))
         (func $waits (param $n i32) (param $none (ref null $c)) (local $m i32)
           (drop (switch $c (i32.const 0) (local.get $none))) (local.set $m)
-          (switch_retire $c
-            (i32.add (local.get $n) (local.get $m)) (global.get $root)))
+          (switch_retire $c (i32.add (local.get $n) (local.get $m)) (global.get $root)))
         (elem declare func $waits $retires)
         (func (export "begin") (param $n i32)
           (switch $c (local.get $n) (stack.new $c $waits))
           (global.set $first) (drop))
         (func (export "retire") (param $n i32) (result i32)
-          (switch $c (local.get $n) (stack.new $c $retires))
-          (drop)))"#;
+          (switch $c (local.get $n) (stack.new $c $retires)) (drop)))"#;
     for engine in checked_engines() {
         let (mut store, instance) = instantiate_in(&engine, source);
         for n in 1..5 {
@@ -277,8 +267,7 @@ fn a_stack_that_calls_the_host_is_not_parked() {
 
 /// Recurses on new stacks that wait for each other. At the end it resumes a stack from before.
 const NESTED: &str = r#"(module
-    (type $f (func (param i32))) (type $c (cont $f))
-    (type $g (func)) (type $d (cont $g))
+    (type $f (func (param i32))) (type $c (cont $f)) (type $g (func)) (type $d (cont $g))
     (tag $yield)
     (table $t 100 (ref null $d))
     (func $idle (suspend $yield))
@@ -289,8 +278,7 @@ const NESTED: &str = r#"(module
     (elem declare func $nest $idle)
     (func (export "idle") (param $i i32) (local $d (ref null $d))
       (block $on (result (ref $d))
-        (resume $d (on $yield $on) (cont.new $d (ref.func $idle)))
-        (unreachable))
+        (resume $d (on $yield $on) (cont.new $d (ref.func $idle))) (unreachable))
       (local.set $d)
       (table.set $t (local.get $i) (local.get $d)))
     (func (export "nest") (param $n i32) (call $nest (local.get $n))))"#;
@@ -321,8 +309,7 @@ fn parked_stacks_make_room_where_memory_is_limited() {
 /// Continuations that recurse, return, wait at some depth, and recurse again.
 const DEEP: &str = r#"(module
     (type $f (func (param i32 i32) (result i32))) (type $c (cont $f))
-    (type $g (func (result i32))) (type $d (cont $g))
-    (tag $yield (export "yield"))
+    (type $g (func (result i32))) (type $d (cont $g)) (tag $yield (export "yield"))
     (table $t 100 (ref null $d))
     (func $down (param $n i32) (param $waits i32) (result i32)
       (if (result i32) (local.get $n)
@@ -353,8 +340,7 @@ const DEEP: &str = r#"(module
     (func (export "nested") (param $i i32) (param $deep i32) (param $depth i32)
       (call $keep (local.get $i) (local.get $deep) (local.get $depth)
         (cont.new $c (ref.func $nested))))
-    (func (export "end") (param $i i32) (result i32)
-      (resume $d (table.get $t (local.get $i)))))"#;
+    (func (export "end") (param $i i32) (result i32) (resume $d (table.get $t (local.get $i)))))"#;
 
 #[test]
 fn a_grown_stack_gives_its_region_up_when_it_is_parked() {
@@ -426,10 +412,7 @@ fn a_parked_stack_keeps_its_limit() {
     for limit in [None, Some(1 << 20)] {
         let new = Continuation::new(&mut store, body).unwrap();
         let arguments = [Val::I32(5000), Val::I32(0)];
-        let Resumed::Suspended { continuation, .. } = new.resume(&mut store, &arguments).unwrap()
-        else {
-            panic!("it suspends")
-        };
+        let (.., continuation) = suspended(new.resume(&mut store, &arguments));
         if let Some(limit) = limit {
             continuation.set_max_stack(&mut store, limit).unwrap();
         }
@@ -452,8 +435,7 @@ fn a_parked_stack_keeps_its_limit() {
 
 const HELD: &str = r#"(module
     (type $i (func (result i32))) (type $ki (cont $i))
-    (tag $ask (export "ask") (param i32) (result i32))
-    (tag $error (export "error") (param i32))
+    (tag $ask (export "ask") (param i32) (result i32)) (tag $error (export "error") (param i32))
     (func $inner (param i32) (result i32) (suspend $ask (local.get 0)))
     (func $outer (result i32)
       (i32.add (i32.const 1)
@@ -510,7 +492,6 @@ fn the_host_sees_no_difference_in_parked_stacks() {
         let suspended = begin(&mut store);
         store.park_idle();
         drop(suspended);
-        store.gc();
-        assert_eq!(store.stack_statistics().live, 0);
+        check_live(&mut store, 0);
     }
 }

@@ -7,15 +7,13 @@ const BAG: &str = r#"(module
     (rec
       (type $ping (stack (param i32) (param i32) (ref null $pong)))
       (type $pong (stack (param i64) (ref null $ping))))
-    (type $bound (stack (param i32) (ref null $pong)))
-    (type $s (struct (field i32)))
+    (type $bound (stack (param i32) (ref null $pong))) (type $s (struct (field i32)))
     (tag $thrown (export "thrown") (param i32 (ref null $ping)))
-    (tag $there (param i32 (ref null $pong)))
-    (global $kept (mut (ref null $pong)) (ref.null $pong))
+    (tag $there (param i32 (ref null $pong))) (global $kept (mut (ref null $pong)) (ref.null $pong))
     (global $other (mut (ref null $ping)) (ref.null $ping))
 
     ;; Sends the sum of its values and of an object; with -1 it retires, with -2 it throws
-    ;; to whoever switched here, with -3 it traps, with -4 it returns.
+    ;; to the stack that switched here, with -3 it traps, with -4 it returns.
     (func $body (param $x i32) (param $y i32) (param $back (ref null $pong))
       (local $all (ref null $s))
       (local.set $all (struct.new $s (i32.const 0)))
@@ -31,8 +29,7 @@ const BAG: &str = r#"(module
         (local.set $all (struct.new $s (i32.add (struct.get $s 0 (local.get $all))
           (i32.add (call $wait (local.get $x)) (local.get $y)))))
         (switch $pong (i64.extend_i32_s (struct.get $s 0 (local.get $all))) (local.get $back))
-        (local.set $back) (local.set $y) (local.set $x)
-        (br $more)))
+        (local.set $back) (local.set $y) (local.set $x) (br $more)))
     (func (export "new") (result (ref $ping)) (stack.new $ping $body))
     (func (export "bound") (result (ref $bound))
       (stack.bind $ping $bound (i32.const 40) (stack.new $ping $body)))
@@ -42,8 +39,7 @@ const BAG: &str = r#"(module
       (switch_retire $pong (i64.const 99) (global.get $kept)))
     (func $first (param $x i32) (param $y i32) (param $back (ref null $pong))
       (global.set $kept (local.get $back))
-      (switch $ping (local.get $x) (local.get $y) (stack.new $ping $second))
-      (unreachable))
+      (switch $ping (local.get $x) (local.get $y) (stack.new $ping $second)) (unreachable))
     (func (export "by way of another") (result (ref $ping)) (stack.new $ping $first))
     ;; The host's stack is kept beyond the call of the host.
     (func $keeps (param $x i32) (param $y i32) (param $back (ref null $pong))
@@ -115,7 +111,7 @@ fn a_stack_may_throw_trap_and_return_in_the_hands_of_the_host() {
 }
 
 #[test]
-fn whoever_has_the_hosts_stack_switches_there() {
+fn any_stack_with_the_hosts_stack_switches_there() {
     for engine in all_engines() {
         let (mut store, instance) = with_ready(&engine, BAG);
         let stack: BagStack = get(&mut store, instance, "by way of another");

@@ -4,13 +4,9 @@ use super::*;
 
 const FIBERS: &str = r#"(module
     (import "host" "wait" (func $wait (param i32) (result i32)))
-    (tag $go (export "go") (param i32))
-    (tag $stop (export "stop"))
-    (tag $fail (export "fail"))
-    (tag $cheap (export "cheap") (param i64))
-    (tag $sum (export "sum") (param i32))
-    (tag $end (export "end") (param i32 i32))
-    (global $fiber (mut fiberref) (ref.null fiber))
+    (tag $go (export "go") (param i32)) (tag $stop (export "stop")) (tag $fail (export "fail"))
+    (tag $cheap (export "cheap") (param i64)) (tag $sum (export "sum") (param i32))
+    (tag $end (export "end") (param i32 i32)) (global $fiber (mut fiberref) (ref.null fiber))
     ;; Tries a cheap event before a general one.
     (func $run (param $me fiberref) (param $x i32) (result i32 i32) (local $all i32)
       (loop $more
@@ -25,8 +21,7 @@ const FIBERS: &str = r#"(module
               (unreachable))
             (throw $go (i32.const 77)))
           (return (local.get $all) (i32.const 1)))
-        (local.set $x)
-        (br $more))
+        (local.set $x) (br $more))
       (unreachable))
     (func (export "new") (result fiberref)
       (global.set $fiber (fiber.new $end (on $go $run)))

@@ -6,8 +6,7 @@ const FIRST_CLASS: &str = r#"(module
     (import "host" "wait" (func $wait (param i32) (result i32)))
     (import "host" "new_stack" (func $new-stack (result stackref)))
     (event $ask (export "ask") (param i32 stackref))
-    (event $told (export "told") (param i32 stackref))
-    (event $last (export "last") (param i32))
+    (event $told (export "told") (param i32 stackref)) (event $last (export "last") (param i32))
     (event $other (export "other") (param stackref))
     ;; Tells twice what it is asked; with -1 it sends its last word and is freed, with -2 it
     ;; traps, with -3 it runs a function on top of the host's stack, with -4 an exception is
@@ -18,10 +17,8 @@ const FIRST_CLASS: &str = r#"(module
       (throw $last (i32.const 600)))
     (rout $body (local $back stackref) (local $x i32)
       (block $asked (result i32 stackref)
-        (try (stack.start) catch $ask $asked)
-        (unreachable))
-      (local.set_cleared $back)
-      (local.set $x)
+        (try (stack.start) catch $ask $asked) (unreachable))
+      (local.set_cleared $back) (local.set $x)
       (loop $more
         (block $again (result i32 stackref)
           (try
@@ -36,9 +33,7 @@ const FIRST_CLASS: &str = r#"(module
               (local.get_clear $back))
             catch $ask $again)
           (unreachable))
-        (local.set_cleared $back)
-        (local.set $x)
-        (br $more)))
+        (local.set_cleared $back) (local.set $x) (br $more)))
     (func (export "new") (result stackref) (stack.extend $body (call $new-stack))))"#;
 
 #[test]

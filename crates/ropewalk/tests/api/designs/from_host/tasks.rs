@@ -5,13 +5,9 @@ use std::pin::pin;
 
 const TASKS: &str = r#"(module
     (import "host" "wait" (func $wait (param i32) (result i32)))
-    (type $t (task (param i32) (result i32)))
-    (type $s (struct (field i32)))
-    (type $deep (func (param i32) (result i32)))
-    (type $k (cont $deep))
-    (tag $wrong (export "wrong") (param i32))
-    (tag $ask)
-    (elem declare func $deep)
+    (type $t (task (param i32) (result i32))) (type $s (struct (field i32)))
+    (type $deep (func (param i32) (result i32))) (type $k (cont $deep))
+    (tag $wrong (export "wrong") (param i32)) (tag $ask) (elem declare func $deep)
     (global $task (mut (ref null $t)) (ref.null $t))
 
     ;; Gives the sum of what it was resumed with, which lies in an object, until that is
@@ -28,10 +24,8 @@ const TASKS: &str = r#"(module
         (if (i32.eq (local.get $x) (i32.const -5)) (then (suspend $ask)))
         (if (i32.eq (local.get $x) (i32.const -6))
           (then (drop (task.resume $t (local.get $me) (i32.const 1)))))
-        (local.set $sum
-          (struct.new $s (i32.add (struct.get $s 0 (local.get $sum)) (local.get $x))))
-        (local.set $x
-          (task.suspend $t (local.get $me) (struct.get $s 0 (local.get $sum))))
+        (local.set $sum (struct.new $s (i32.add (struct.get $s 0 (local.get $sum)) (local.get $x))))
+        (local.set $x (task.suspend $t (local.get $me) (struct.get $s 0 (local.get $sum))))
         (br $more))
       (unreachable))
     (func (export "new") (result (ref $t)) (global.set $task (task.new $t $body))
@@ -39,8 +33,7 @@ const TASKS: &str = r#"(module
     (func (export "forget") (global.set $task (ref.null $t)))
     (func (export "resume") (param i32) (result i32)
       (task.resume $t (global.get $task) (local.get 0)))
-    (func (export "is it") (param taskref) (result i32)
-      (task.eq (local.get 0) (global.get $task)))
+    (func (export "is it") (param taskref) (result i32) (task.eq (local.get 0) (global.get $task)))
 
     ;; Suspends from a continuation inside of it.
     (func $deep (param $x i32) (result i32)
@@ -237,10 +230,9 @@ fn wrong_arguments_leave_a_task_as_it_was() {
 fn a_hundred_thousand_tasks_come_and_go_in_bounded_memory() {
     alone(|| {
         let (mut store, instance) = waiting(&Engine::default(), TASKS);
-        let new = instance.get_typed_func::<(), Task>(&mut store, "waiting").unwrap();
         let before = memory("VmRSS:");
         for _ in 0..100_000 {
-            new.call(&mut store, ()).unwrap();
+            invoke::<(), Task>(&mut store, instance, "waiting", ()).unwrap();
         }
         assert!(memory("VmRSS:") < before + (128 << 10));
     });

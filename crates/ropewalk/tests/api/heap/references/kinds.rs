@@ -68,8 +68,7 @@ fn host_values_of_any_type_come_back_as_they_were() {
     let text = r#"(module
         (func (export "id") (param externref) (result externref) (local.get 0))
         (func (export "in") (param externref) (result anyref) (any.convert_extern (local.get 0)))
-        (func (export "out") (param anyref) (result externref)
-          (extern.convert_any (local.get 0))))"#;
+        (func (export "out") (param anyref) (result externref) (extern.convert_any (local.get 0))))"#;
     #[derive(Debug, PartialEq)]
     struct Own(Vec<String>);
     for engine in engines() {

@@ -106,30 +106,24 @@ fn every_use_of_a_handle_after_its_scope_is_an_error() {
 fn handles_of_a_host_function_end_with_it() {
     let text = r#"(module
         (import "host" "keep" (func $keep (param externref anyref)))
-        (func (export "run") (param externref)
-          (call $keep (local.get 0) (ref.i31 (i32.const 5)))))"#;
+        (func (export "run") (param externref) (call $keep (local.get 0) (ref.i31 (i32.const 5)))))"#;
     for engine in engines() {
         let kept = Arc::new(Mutex::new(Vec::<(ExternRef, AnyRef)>::new()));
         let mut linker = Linker::new(&engine);
         let keep = kept.clone();
-        linker
-            .func_wrap(
-                "host",
-                "keep",
-                move |mut caller: Caller<'_, ()>,
-                      given: Option<ExternRef>,
-                      number: Option<AnyRef>|
-                      -> Result<()> {
-                    let made = ExternRef::new(&mut caller, "made")?;
-                    let given = given.unwrap();
-                    assert!(given.data(&caller)?.is::<i32>() && made.data(&caller)?.is::<&str>());
-                    keep.lock()
-                        .unwrap()
-                        .extend([(given, number.unwrap()), (made, number.unwrap())]);
-                    Ok(())
-                },
-            )
-            .unwrap();
+        linker.host(
+            "keep",
+            move |mut caller: Caller<'_, ()>,
+                  given: Option<ExternRef>,
+                  number: Option<AnyRef>|
+                  -> Result<()> {
+                let made = ExternRef::new(&mut caller, "made")?;
+                let given = given.unwrap();
+                assert!(given.data(&caller)?.is::<i32>() && made.data(&caller)?.is::<&str>());
+                keep.lock().unwrap().extend([(given, number.unwrap()), (made, number.unwrap())]);
+                Ok(())
+            },
+        );
         let (mut store, instance) = link(&linker, (), text);
         let argument = ExternRef::new(&mut store, 7).unwrap();
         call(&mut store, instance, "run", &[argument.into()]).unwrap();
@@ -218,9 +212,7 @@ fn handles_of_another_store_are_errors() {
 #[test]
 fn calls_that_return_references_outside_of_all_scopes_take_bounded_memory() {
     let text = r#"(module
-        (type $big (array (mut i64)))
-        (type $body (func))
-        (type $k (cont $body))
+        (type $big (array (mut i64))) (type $body (func)) (type $k (cont $body))
         (func $body)
         (elem declare func $body)
         (func (export "array") (result (ref $big)) (array.new_default $big (i32.const 100)))
@@ -240,20 +232,15 @@ fn calls_that_return_references_outside_of_all_scopes_take_bounded_memory() {
     for _ in 0..100_000 {
         cont.call(&mut store, ()).unwrap();
     }
-    store.gc();
-    assert_eq!(store.stack_statistics().live, 10_000);
+    check_live(&mut store, 10_000);
 
     // An owner frees them at once.
-    let cont = instance.get_typed_func::<(), Continuation>(&mut store, "cont").unwrap();
-    let owned = instance.get_typed_func::<(), Owned<ContRef>>(&mut store, "cont").unwrap();
-    let arrays = instance.get_typed_func::<(), Owned<ArrayRef>>(&mut store, "array").unwrap();
     for _ in 0..100_000 {
-        cont.call(&mut store, ()).unwrap();
-        owned.call(&mut store, ()).unwrap();
-        arrays.call(&mut store, ()).unwrap();
+        invoke::<(), Continuation>(&mut store, instance, "cont", ()).unwrap();
+        invoke::<(), Owned<ContRef>>(&mut store, instance, "cont", ()).unwrap();
+        invoke::<(), Owned<ArrayRef>>(&mut store, instance, "array", ()).unwrap();
     }
-    store.gc();
-    assert_eq!(store.stack_statistics().live, 10_000);
+    check_live(&mut store, 10_000);
     assert!(store.heap_used() < 1_000_000);
 }
 
