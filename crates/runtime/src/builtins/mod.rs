@@ -135,7 +135,9 @@ impl Conclusion {
         let can_end = !builtin.is_half_way();
         match self {
             Conclusion::Outcome(outcome) => outcome,
-            Conclusion::Returns(_) if can_end && store.embedder.has_panicked() => store.end_or_panic(None),
+            Conclusion::Returns(_) if can_end && store.embedder.has_panicked() => {
+                store.end_or_panic(None)
+            }
             Conclusion::Returns(value) => Outcome::returned(value),
             Conclusion::Ends(ending) if can_end => store.end_or_panic(Some(ending)),
             Conclusion::Ends(ending) => store.end_with(ending),
