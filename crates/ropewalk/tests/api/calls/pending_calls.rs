@@ -81,8 +81,7 @@ fn check_empty(mut store: Store<i32>) {
 
 #[test]
 fn the_rest_of_a_function_is_waited_for() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, _, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, _, x| Ok(x))) {
         for on in STACKS {
             let func = typed(&mut store, instance, on);
             assert_eq!(block_on(func.call_async(&mut store, 0)).unwrap(), 30, "{on}");
@@ -119,8 +118,7 @@ fn the_waker_of_the_call_is_woken_by_the_pending_call() {
 
 #[test]
 fn many_calls_of_one_store_wait_for_rests() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, _, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, _, x| Ok(x))) {
         let funcs = STACKS.map(|on| typed(&mut store, instance, on));
         let results = block_on(store.run_concurrent(async |accessor| {
             let [a, b, c] = &funcs;
@@ -138,8 +136,7 @@ fn many_calls_of_one_store_wait_for_rests() {
 
 #[test]
 fn a_call_that_cannot_wait_gets_an_error() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, _, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, _, x| Ok(x))) {
         for on in STACKS {
             let func = typed(&mut store, instance, on);
             assert_eq!(func.call(&mut store, 0).unwrap(), 30);

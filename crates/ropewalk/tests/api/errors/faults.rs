@@ -49,9 +49,9 @@ const FUNCTIONS: &str = r#"(module $m
 fn call_at(address: u64) {
     let (mut store, instance) = instantiate(FUNCTIONS);
     // Null is a trap, and any other address is not.
-    assert_eq!(
-        code(call(&mut store, instance, "call", &[Val::FuncRef(None)])),
-        TrapCode::UninitializedElement
+    traps(
+        call(&mut store, instance, "call", &[Val::FuncRef(None)]),
+        TrapCode::UninitializedElement,
     );
     let func = instance.get_func(&mut store, "nop").unwrap();
     call(&mut store, instance, "call", &[func.into()]).unwrap();
@@ -99,9 +99,9 @@ fn a_fault_inside_of_a_memory_is_not_taken_for_one_after_its_end() {
             r#"(module (memory (export "m") 2)
                 (func (export "load") (param i32) (drop (i32.load (local.get 0)))))"#,
         );
-        assert_eq!(
-            code(call(&mut store, instance, "load", &[Val::I32(131_070)])),
-            TrapCode::MemoryOutOfBounds
+        traps(
+            call(&mut store, instance, "load", &[Val::I32(131_070)]),
+            TrapCode::MemoryOutOfBounds,
         );
         let memory = instance.get_memory(&mut store, "m").unwrap();
         let base = memory.data(&store).unwrap().as_ptr();
@@ -137,7 +137,7 @@ fn run_in_host(body: impl Fn() + Send + Sync + 'static) {
     linker.host("body", body);
     let (mut store, instance) = link(&linker, (), text);
     call(&mut store, instance, "run", &[]).unwrap();
-    assert_eq!(code(call(&mut store, instance, "trap", &[])), TrapCode::Unreachable);
+    traps(call(&mut store, instance, "trap", &[]), TrapCode::Unreachable);
 }
 
 /// How often `note` was called, and its last signal code.
@@ -291,11 +291,8 @@ fn switch_while_signals_arrive(signal: i32) {
         while NOTED.load(Ordering::Relaxed) < 300 {
             assert!(begin.elapsed() < Duration::from_secs(60), "signals arrive");
             assert_eq!(call_i32(&mut store, instance, "run"), 500_500);
-            assert_eq!(
-                code(call(&mut store, instance, "overflow", &[])),
-                TrapCode::CallStackExhausted
-            );
-            assert_eq!(code(call(&mut store, instance, "load", &[])), TrapCode::MemoryOutOfBounds);
+            traps(call(&mut store, instance, "overflow", &[]), TrapCode::CallStackExhausted);
+            traps(call(&mut store, instance, "load", &[]), TrapCode::MemoryOutOfBounds);
         }
     });
 }
@@ -366,7 +363,7 @@ fn a_handler_that_finds_no_room_on_a_stack_exhausts_it() {
                 // SAFETY: the thread runs until the signal has arrived.
                 unsafe { libc::pthread_kill(thread, libc::SIGUSR1) };
             });
-            assert_eq!(code(deep.call(&mut store, fits - 1)), TrapCode::CallStackExhausted);
+            traps(deep.call(&mut store, fits - 1), TrapCode::CallStackExhausted);
         });
         assert_eq!(NOTED.load(Ordering::Relaxed), 0, "the handler had no room");
         call_traps();

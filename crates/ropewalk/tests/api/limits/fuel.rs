@@ -354,7 +354,7 @@ fn an_interval_ends_with_the_fuel() {
     store.set_fuel(1000).unwrap();
     store.fuel_async_yield_interval(Some(100)).unwrap();
     let (ended, polls) = count_polls(run.call_async(&mut store, ()));
-    assert_eq!(code(ended), TrapCode::OutOfFuel);
+    traps(ended, TrapCode::OutOfFuel);
     assert_eq!(polls, 10);
     store.set_fuel(u64::MAX).unwrap();
     store.fuel_async_yield_interval(None).unwrap();
@@ -410,7 +410,7 @@ fn a_call_that_yields_for_fuel_lets_other_calls_run() {
             Ok(OutOfFuel::Yield(if portions > 0 { 100 } else { 0 }))
         })
         .unwrap();
-    assert_eq!(code(run.call(&mut store, ())), TrapCode::OutOfFuel);
+    traps(run.call(&mut store, ()), TrapCode::OutOfFuel);
 }
 
 #[test]
@@ -448,7 +448,7 @@ fn errors_and_panics_of_the_out_of_fuel_hook_end_the_call() {
     let panic = catch_unwind(AssertUnwindSafe(|| run.call(&mut store, ()))).unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"the bank is closed"));
     store.on_out_of_fuel(|_| Ok(OutOfFuel::Trap)).unwrap();
-    assert_eq!(code(run.call(&mut store, ())), TrapCode::OutOfFuel);
+    traps(run.call(&mut store, ()), TrapCode::OutOfFuel);
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn a_trap_is_reported_with_fewer_stacks_where_there_is_no_memory_for_a_list_of_a
             let failed = refuse_sizes(least..=usize::MAX, || {
                 invoke::<i32, ()>(&mut store, instance, "nest", 5000)
             });
-            assert_eq!(code(failed), TrapCode::Unreachable);
+            traps(failed, TrapCode::Unreachable);
             store.take_stacks_of_failure().map(|list| list.len())
         };
         assert_eq!(listed(usize::MAX), Some(5001));
@@ -151,8 +151,10 @@ fn fails_for(store: &mut Store<()>, instance: Instance, module: &Module, reason:
         assert_eq!(number(store, instance, "down", &[1000]).unwrap(), 1000);
     }
     if !reason.contains("data") {
-        let found = message(Instance::new(&mut *store, module, &[]));
-        assert_eq!(found, format!("cannot allocate a memory of 1 pages: {reason}"));
+        fails_as(
+            Instance::new(&mut *store, module, &[]),
+            format!("cannot allocate a memory of 1 pages: {reason}"),
+        );
     }
 }
 
@@ -260,8 +262,7 @@ fn too_many_stacks_are_said_to_be_too_many_for_a_limit() {
         (small, None, "nest", "all stacks may have 2097152 bytes (Config::max_stack_memory)"),
         (Config::new(), Some(limiter), "hold", "the limiter of the store allows no more"),
     ] {
-        let engine = Engine::new(&config).unwrap();
-        let (mut store, instance) = instantiate_in(&engine, text);
+        let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), text);
         if let Some(limits) = limits {
             store.limiter(limits);
         }
