@@ -404,14 +404,11 @@ fn a_function_that_has_waited_may_suspend() {
 #[test]
 fn a_start_function_may_wait() {
     let engine = Engine::default();
-    let module = Module::new(
-        &engine,
-        r#"(module (import "host" "wait" (func $wait))
+    let text = r#"(module (import "host" "wait" (func $wait))
             (global $done (mut i32) (i32.const 0)) (start $start)
             (func $start (call $wait) (global.set $done (i32.const 1)))
-            (func (export "done") (result i32) (global.get $done)))"#,
-    )
-    .unwrap();
+            (func (export "done") (result i32) (global.get $done)))"#;
+    let module = Module::new(&engine, text).unwrap();
     let mut linker = Linker::new(&engine);
     linker.host_async("wait", |_: Caller<'_, ()>, (): ()| Box::new(After(2)));
     let mut store = Store::new(&engine, ());
@@ -452,13 +449,10 @@ fn references_of_a_function_that_waits_last_until_it_returns() {
 #[tokio::test]
 async fn a_runtime_drives_calls_of_several_stores() {
     let engine = Engine::default();
-    let module = Module::new(
-        &engine,
-        r#"(module (import "host" "sleep" (func $sleep (param i32)))
+    let text = r#"(module (import "host" "sleep" (func $sleep (param i32)))
             (func (export "run") (param i32) (result i32)
-              (call $sleep (local.get 0)) (call $sleep (local.get 0)) (local.get 0)))"#,
-    )
-    .unwrap();
+              (call $sleep (local.get 0)) (call $sleep (local.get 0)) (local.get 0)))"#;
+    let module = Module::new(&engine, text).unwrap();
     let mut linker = Linker::new(&engine);
     linker.host_async("sleep", |_: Caller<'_, ()>, (time,): (i32,)| {
         Box::new(tokio::time::sleep(std::time::Duration::from_millis(time as u64)))

@@ -280,9 +280,7 @@ fn rest_of_another_store() -> Error {
 
 /// The pending call of the import `make` returns the result of this export of the importer.
 fn made_by(engine: &Engine, export: &'static str) -> Result<i32> {
-    let module = Module::new(
-        engine,
-        r#"(module
+    let text = r#"(module
             (type $s (struct (field i32))) (type $other (struct (field i64)))
             (import "host" "make" (func $make (param i32) (result (ref $s))))
             (func (export "new") (param i32) (result (ref $s)) (struct.new $s (local.get 0)))
@@ -291,8 +289,8 @@ fn made_by(engine: &Engine, export: &'static str) -> Result<i32> {
             (func (export "run") (result i32)
               (i32.add
                 (struct.get $s 0 (call $make (i32.const 30)))
-                (struct.get $s 0 (call $make (i32.const 4))))))"#,
-    )?;
+                (struct.get $s 0 (call $make (i32.const 4))))))"#;
+    let module = Module::new(engine, text)?;
     let mut linker = Linker::new(engine);
     let make = move |mut caller: Caller<'_, ()>, n: i32| -> Result<Owned<StructRef>> {
         let new = caller.get_export(export).and_then(Extern::into_func).unwrap();

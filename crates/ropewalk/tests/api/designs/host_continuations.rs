@@ -484,16 +484,13 @@ fn a_reference_that_was_used_is_no_continuation() {
     let (mut store, instance) = setup(&Engine::default());
     drop(invoke::<(), Continuation>(&mut store, instance, "keep", ()).unwrap());
     // The host took the continuation, so the reference that WebAssembly returns is stale.
-    let module = Module::new(
-        store.engine(),
-        r#"(module (type $f (func (param i32) (result i32))) (type $k (cont $f))
+    let text = r#"(module (type $f (func (param i32) (result i32))) (type $k (cont $f))
             (func $f (type $f) (local.get 0)) (elem declare func $f)
             (func (export "used") (result (ref $k)) (local $k (ref $k))
               (local.set $k (cont.new $k (ref.func $f)))
               (drop (resume $k (i32.const 1) (local.get $k)))
-              (local.get $k)))"#,
-    )
-    .unwrap();
+              (local.get $k)))"#;
+    let module = Module::new(store.engine(), text).unwrap();
     let instance = Instance::new(&mut store, &module, &[]).unwrap();
     let used = instance.get_typed_func::<(), Continuation>(&mut store, "used").unwrap();
     let rest = used.call(&mut store, ()).unwrap();

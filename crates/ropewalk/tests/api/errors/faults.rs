@@ -95,10 +95,9 @@ fn a_jump_to_nowhere_is_no_trap() {
 #[test]
 fn a_fault_inside_of_a_memory_is_not_taken_for_one_after_its_end() {
     let output = child(|| {
-        let (mut store, instance) = instantiate(
-            r#"(module (memory (export "m") 2)
-                (func (export "load") (param i32) (drop (i32.load (local.get 0)))))"#,
-        );
+        let text = r#"(module (memory (export "m") 2)
+                (func (export "load") (param i32) (drop (i32.load (local.get 0)))))"#;
+        let (mut store, instance) = instantiate(text);
         traps(
             call(&mut store, instance, "load", &[Val::I32(131_070)]),
             TrapCode::MemoryOutOfBounds,
@@ -222,13 +221,12 @@ fn a_signal_that_is_sent_and_ignored_changes_nothing() {
 
 /// Fails unless faults of every signal are still traps.
 fn call_traps() {
-    let (mut store, instance) = instantiate(
-        r#"(module (memory 1) (global $zero (mut i32) (i32.const 0))
+    let text = r#"(module (memory 1) (global $zero (mut i32) (i32.const 0))
             (func (export "load") (drop (i32.load (i32.const -1))))
             (func (export "divide") (drop (i32.div_u (i32.const 1) (global.get $zero))))
             (func (export "unreachable") unreachable)
-            (func $forever (export "forever") (call $forever)))"#,
-    );
+            (func $forever (export "forever") (call $forever)))"#;
+    let (mut store, instance) = instantiate(text);
     use TrapCode::*;
     for (name, expected) in [
         ("load", MemoryOutOfBounds),

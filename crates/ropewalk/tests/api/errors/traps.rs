@@ -193,15 +193,13 @@ fn an_unhandled_tag_says_which_and_its_values() {
         r#"(module (tag) (func (export "run") (suspend 0)))"#,
         "wasm trap: unhandled tag: number 0",
     );
-    check_message(
-        r#"(module
+    let text = r#"(module
           (rec (type $f (func (param (ref null $k)))) (type $k (cont $f)))
           (tag $to)
           (func $body (type $f) (param (ref null $k)))
           (elem declare func $body)
-          (func (export "run") (drop (switch $k $to (cont.new $k (ref.func $body))))))"#,
-        "wasm trap: unhandled tag: $to",
-    );
+          (func (export "run") (drop (switch $k $to (cont.new $k (ref.func $body))))))"#;
+    check_message(text, "wasm trap: unhandled tag: $to");
     let values = " i32".repeat(10);
     let zeroes = "(i32.const 3)".repeat(10);
     check_message(

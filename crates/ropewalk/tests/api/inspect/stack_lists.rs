@@ -145,12 +145,11 @@ fn a_stack_with_bound_arguments_says_where_it_is() {
 
 #[test]
 fn a_new_stack_knows_its_function() {
-    let (mut store, instance) = instantiate(
-        r#"(module (type $f (func)) (type $c (cont $f))
+    let text = r#"(module (type $f (func)) (type $c (cont $f))
           (global $kept (mut (ref null $c)) (ref.null $c))
           (func $body) (elem declare func $body)
-          (func (export "run") (global.set $kept (cont.new $c (ref.func $body)))))"#,
-    );
+          (func (export "run") (global.set $kept (cont.new $c (ref.func $body)))))"#;
+    let (mut store, instance) = instantiate(text);
     call(&mut store, instance, "run", &[]).unwrap();
     let stacks = store.stacks().unwrap();
     let stack = stacks.iter().next().unwrap();

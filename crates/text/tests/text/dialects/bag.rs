@@ -232,9 +232,8 @@ fn quoted_modules() {
 
 #[test]
 fn names_in_quotes() {
-    lower(
-        r#"(type $"my type" (stack (param i32) (ref null $"my type")))
+    let text = r#"(type $"my type" (stack (param i32) (ref null $"my type")))
            (func $"a\u{62}" (param i32 (ref null $"my type")))
-           (func (result (ref $"my type")) (stack.new $"my type" $ab))"#,
-    );
+           (func (result (ref $"my type")) (stack.new $"my type" $ab))"#;
+    lower(text);
 }
