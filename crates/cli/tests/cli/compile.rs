@@ -106,7 +106,7 @@ fn a_compiled_module_runs_with_every_option() {
     assert!(at.stdout.starts_with("after event 2: "), "{at:?}");
     // Source positions are known.
     let outcome = ropewalk(&["run", "--timeout", "60", "--invoke", "fail", &compiled]);
-    outcome.fails(134, &["compiled-options.wat:11:6: m!fail"]);
+    outcome.fails(134, &["compiled-options.wat:10:26: m!fail"]);
 }
 
 #[test]

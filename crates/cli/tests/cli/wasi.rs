@@ -33,13 +33,11 @@ fn program(name: &str, rest: &str) -> String {
 
 /// A program that prints its arguments, each followed by a zero.
 fn echo(name: &str) -> String {
-    program(
-        name,
-        r#"(func (export "_start")
+    let text = r#"(func (export "_start")
              (drop (call $args-sizes (i32.const 16) (i32.const 20)))
              (drop (call $args (i32.const 32) (i32.const 1024)))
-             (drop (call $print (i32.const 1024) (i32.load (i32.const 20)))))"#,
-    )
+             (drop (call $print (i32.const 1024) (i32.load (i32.const 20)))))"#;
+    program(name, text)
 }
 
 #[test]
@@ -53,13 +51,11 @@ fn arguments_after_the_file_are_passed_to_the_program() {
 
 #[test]
 fn a_program_has_only_the_granted_environment() {
-    let program = program(
-        "environment",
-        r#"(func (export "_start")
+    let text = r#"(func (export "_start")
              (drop (call $env-sizes (i32.const 16) (i32.const 20)))
              (drop (call $env (i32.const 32) (i32.const 1024)))
-             (drop (call $print (i32.const 1024) (i32.load (i32.const 20)))))"#,
-    );
+             (drop (call $print (i32.const 1024) (i32.load (i32.const 20)))))"#;
+    let program = program("environment", text);
     ropewalk(&["run", &program]).prints("");
     ropewalk(&["run", "--env", "A=1", "--env", "B=x=y", &program]).prints("A=1\0B=x=y\0");
     let mut inheriting = command(&["run", "--env", "ROPEWALK_TEST", &program]);

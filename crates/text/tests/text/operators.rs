@@ -130,8 +130,7 @@ fn constant_expressions() {
 
 #[test]
 fn after_sugar() {
-    check(
-        r#"(module $m
+    let text = r#"(module $m
   (func $log (export "l") (import "host" "log") (param i32))
   (global $g (export "g") (import "host" "g") i64)
   (memory (export "m") (data "abc"))
@@ -143,8 +142,8 @@ fn after_sugar() {
     (local.get $x)
     (block (param i32) (result i32 i32) (i32.const 1)))
   (func $b (@name "b") (; é漢 ;) (call $log (i32.const 1)) ;; 😀
-    (call_indirect (param i32) (result i32 i32) (i32.const 1) (i32.const 0)) drop drop))"#,
-    );
+    (call_indirect (param i32) (result i32 i32) (i32.const 1) (i32.const 0)) drop drop))"#;
+    check(text);
 }
 
 #[test]

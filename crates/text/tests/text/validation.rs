@@ -41,9 +41,7 @@ fn plain_code() {
 
 #[test]
 fn folded_code() {
-    check_table(
-        "",
-        r"
+    let rows = r"
 (module
   (func (param $x i32) (result i32)
     (i32.mul
@@ -55,8 +53,8 @@ fn folded_code() {
  (^i64.store (i32.const 0)
   (local.get 0)))
 (memory 1) => type mismatch
-",
-    );
+";
+    check_table("", rows);
 }
 
 #[test]
@@ -107,8 +105,7 @@ fn the_second_function() {
 
 #[test]
 fn after_sugar() {
-    check(
-        r#"(module
+    let text = r#"(module
   (func $log (import "host" "log") (param i32))
   (import "host" "x" (global i32))
   (memory (export "m") (export "memory") (data "abc"))
@@ -118,10 +115,8 @@ fn after_sugar() {
   (func $f (export "f") (export "f2") (param i32) (result i64)
     (call_indirect (param i64) (result i64)
       (local.get 0)
-      (i32.const 0))))"#,
-        "9:6",
-        MISMATCH,
-    );
+      (i32.const 0))))"#;
+    check(text, "9:6", MISMATCH);
 }
 
 #[test]
@@ -339,8 +334,7 @@ fn labels_of_catches() {
             check(&format!("{source})"), &position, &message);
         }
     };
-    check(
-        r"
+    let text = r"
 (block $l (result i64) (try_table (catch $e ^$l)) (unreachable)) (drop)
     => [i32], found one that takes [i64]
 (block $l (try_table (catch $e ^$l))) => [i32], found one that takes []
@@ -359,8 +353,8 @@ fn labels_of_catches() {
 (try_table (catch $e ^0)) => [i32], found one that takes []
 ;; The operand is wrong as well.
 (block $l (try_table (param i32) (catch $e ^$l) (drop))) => [i32], found one that takes []
-",
-    );
+";
+    check(text);
 }
 
 #[test]

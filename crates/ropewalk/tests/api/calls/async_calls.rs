@@ -138,8 +138,7 @@ fn a_call_waits_for_its_host_functions_on_stacks_of_every_design() {
 
 #[test]
 fn values_of_every_class_are_waited_for() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, x| Ok(x))) {
         let many = instance.get_func(&mut store, "many").unwrap();
         let values = [
             Val::I32(-1),
@@ -172,8 +171,7 @@ fn the_store_can_be_used_by_a_function_that_waits() {
 
 #[test]
 fn a_synchronous_call_cannot_wait() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, x| Ok(x))) {
         for on in STACKS {
             let func = typed(&mut store, instance, on);
             // A future that is ready at once gives the same.
@@ -225,8 +223,7 @@ fn errors_panics_and_exceptions_arrive_where_the_call_was_made() {
 
 #[test]
 fn a_trap_after_waiting_ends_the_call() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, x| Ok(x))) {
         let func = typed(&mut store, instance, "waits and traps");
         for n in [0, 2, 0, 1] {
             let error = block_on(func.call_async(&mut store, n)).unwrap_err();
@@ -285,12 +282,6 @@ fn futures_can_be_sent_with_their_store() {
 
 /// The host function awaits, calls another export, and awaits again.
 fn nested(engine: &Engine, dropped: Arc<AtomicUsize>) -> (Store<()>, Instance) {
-    struct Counts(Arc<AtomicUsize>);
-    impl Drop for Counts {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
     let text = r#"(module
             (import "host" "next" (func $next (param i32) (result i32)))
             (type $f (func (param i32) (result i32))) (type $k (cont $f)) (elem declare func $next)
@@ -298,7 +289,7 @@ fn nested(engine: &Engine, dropped: Arc<AtomicUsize>) -> (Store<()>, Instance) {
               (i32.add (i32.const 1) (resume $k (local.get 0) (cont.new $k (ref.func $next))))))"#;
     let mut linker = Linker::new(engine);
     linker.host_async("next", move |mut caller: Caller<'_, ()>, (n,): (i32,)| {
-        let counts = Counts(dropped.clone());
+        let counts = CountsDrop(dropped.clone());
         Box::new(async move {
             let _counts = counts;
             After(1).await;
@@ -369,8 +360,7 @@ fn nested_calls_are_given_up_together_however_far_they_are() {
 
 #[test]
 fn a_continuation_that_the_host_resumes_may_wait() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, x| Ok(x))) {
         let rest = continuation(&mut store, instance, "waits and suspends");
         let (.., continuation) = suspended(block_on(rest.resume_async(&mut store, &[Val::I32(3)])));
         let (resumed, polls) = count_polls(continuation.resume_async(&mut store, &[Val::I32(5)]));
@@ -414,14 +404,11 @@ fn a_function_that_has_waited_may_suspend() {
 #[test]
 fn a_start_function_may_wait() {
     let engine = Engine::default();
-    let module = Module::new(
-        &engine,
-        r#"(module (import "host" "wait" (func $wait))
+    let text = r#"(module (import "host" "wait" (func $wait))
             (global $done (mut i32) (i32.const 0)) (start $start)
             (func $start (call $wait) (global.set $done (i32.const 1)))
-            (func (export "done") (result i32) (global.get $done)))"#,
-    )
-    .unwrap();
+            (func (export "done") (result i32) (global.get $done)))"#;
+    let module = Module::new(&engine, text).unwrap();
     let mut linker = Linker::new(&engine);
     linker.host_async("wait", |_: Caller<'_, ()>, (): ()| Box::new(After(2)));
     let mut store = Store::new(&engine, ());
@@ -462,13 +449,10 @@ fn references_of_a_function_that_waits_last_until_it_returns() {
 #[tokio::test]
 async fn a_runtime_drives_calls_of_several_stores() {
     let engine = Engine::default();
-    let module = Module::new(
-        &engine,
-        r#"(module (import "host" "sleep" (func $sleep (param i32)))
+    let text = r#"(module (import "host" "sleep" (func $sleep (param i32)))
             (func (export "run") (param i32) (result i32)
-              (call $sleep (local.get 0)) (call $sleep (local.get 0)) (local.get 0)))"#,
-    )
-    .unwrap();
+              (call $sleep (local.get 0)) (call $sleep (local.get 0)) (local.get 0)))"#;
+    let module = Module::new(&engine, text).unwrap();
     let mut linker = Linker::new(&engine);
     linker.host_async("sleep", |_: Caller<'_, ()>, (time,): (i32,)| {
         Box::new(tokio::time::sleep(std::time::Duration::from_millis(time as u64)))

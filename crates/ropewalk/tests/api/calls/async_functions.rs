@@ -138,8 +138,7 @@ fn a_panic_of_an_async_function_continues_in_the_caller() {
 
 #[test]
 fn async_functions_inside_of_each_other_have_futures_of_their_own() {
-    for engine in engines() {
-        let (mut store, instance) = with(&engine, nest);
+    for (mut store, instance) in engines().iter().map(|engine| with(engine, nest)) {
         let once = instance.get_typed_func::<(i32, i32), i32>(&mut store, "once").unwrap();
         for polls in [0, 1] {
             let called = block_on(once.call_async(&mut store, (polls, 5)));

@@ -267,8 +267,7 @@ fn a_tag_that_the_host_does_not_handle_is_a_trap_after_waiting_too() {
 
 #[test]
 fn an_exception_that_nothing_catches_is_the_error_of_throwing() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, double);
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, double)) {
         let rest = begun(&mut store, instance, "run").unwrap();
         let (_, rest) = suspended(block_on(rest.resume_async(&mut store, &[1.into()])).unwrap());
         let cancel = tag(&mut store, instance, "cancel");
@@ -299,8 +298,7 @@ fn handles_of_another_store_are_refused_before_anything_waits() {
 
 #[test]
 fn the_limit_of_a_continuation_ends_with_it_though_it_has_waited() {
-    let engine = Engine::default();
-    let (mut store, instance) = setup(&engine, double);
+    let (mut store, instance) = setup(&Engine::default(), double);
     for throws in [false, true] {
         let rest = begun(&mut store, instance, if throws { "cancelled" } else { "run" }).unwrap();
         rest.set_max_stack(&mut store, 64 << 10).unwrap();

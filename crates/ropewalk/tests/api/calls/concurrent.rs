@@ -152,8 +152,7 @@ fn check_empty(mut store: Store<Host>) {
 
 #[test]
 fn calls_continue_in_any_order() {
-    for engine in all_engines() {
-        let (mut store, instance, gates) = setup(&engine);
+    for (mut store, instance, gates) in all_engines().iter().map(setup) {
         let func: Typed = instance.get_typed_func(&mut store, "run").unwrap();
         const N: i32 = 30;
         let func = &func;
@@ -185,8 +184,7 @@ fn calls_continue_in_any_order() {
 
 #[test]
 fn the_end_of_a_call_does_not_affect_the_others() {
-    for engine in all_engines() {
-        let (mut store, instance, gates) = setup(&engine);
+    for (mut store, instance, gates) in all_engines().iter().map(setup) {
         let func: Typed = instance.get_typed_func(&mut store, "run").unwrap();
         let fails: Typed = instance.get_typed_func(&mut store, "fails").unwrap();
         let once: Typed = instance.get_typed_func(&mut store, "waits once").unwrap();
@@ -205,7 +203,7 @@ fn the_end_of_a_call_does_not_affect_the_others() {
             gates.open(-1);
             calls[2].0 = None;
             poll_all(&mut calls).await;
-            assert_eq!(code(calls[1].1.take().unwrap()), TrapCode::Unreachable);
+            traps(calls[1].1.take().unwrap(), TrapCode::Unreachable);
             let failed = calls[3].1.take().unwrap().unwrap_err();
             assert_eq!(host_message(&failed), "minus one");
             // One call panics.
@@ -265,8 +263,7 @@ fn calls_are_dropped_when_the_body_ends() {
 
 #[test]
 fn a_limit_admits_calls_in_order() {
-    for engine in all_engines() {
-        let (mut store, instance, gates) = setup(&engine);
+    for (mut store, instance, gates) in all_engines().iter().map(setup) {
         let once: Typed = instance.get_typed_func(&mut store, "waits once").unwrap();
         let once = &once;
         run(&mut store, async |accessor| {
@@ -293,8 +290,7 @@ fn a_limit_admits_calls_in_order() {
 
 #[test]
 fn a_function_that_has_the_store_cannot_wait_while_others_run() {
-    for engine in all_engines() {
-        let (mut store, instance, _) = setup(&engine);
+    for (mut store, instance, _) in all_engines().iter().map(setup) {
         let func: Typed = instance.get_typed_func(&mut store, "has the store").unwrap();
         let func = &func;
         let (ready, failed) = run(&mut store, async |accessor| {
@@ -309,8 +305,7 @@ fn a_function_that_has_the_store_cannot_wait_while_others_run() {
 
 #[test]
 fn a_concurrent_function_works_in_other_calls_too() {
-    for engine in all_engines() {
-        let (mut store, instance, gates) = setup(&engine);
+    for (mut store, instance, gates) in all_engines().iter().map(setup) {
         let once: Typed = instance.get_typed_func(&mut store, "waits once").unwrap();
         gates.open(4);
         assert_eq!(once.call(&mut store, 4).unwrap(), 4);
@@ -441,8 +436,7 @@ fn references_are_arguments_of_functions_that_wait_while_others_run() {
         (func (export "run") (param $x i32) (param externref) (result i32)
           (struct.get $s 0
             (ref.cast (ref $s) (call $wait (struct.new $s (local.get $x)) (local.get 1))))))"#;
-    for engine in all_engines() {
-        let mut linker = Linker::new(&engine);
+    for mut linker in all_engines().iter().map(Linker::new) {
         linker.host_concurrent(
             "wait",
             |accessor: &Accessor<()>,
@@ -623,8 +617,7 @@ fn results_are_taken_before_anybody_else_uses_the_store() {
                 }
                 false => {
                     let mut results = [Val::I32(0)];
-                    let arguments = [Val::I32(waits)];
-                    pair.call_concurrent(accessor, &arguments, &mut results).await.unwrap();
+                    pair.call_concurrent(accessor, &[Val::I32(waits)], &mut results).await.unwrap();
                     match &results[0] {
                         Val::AnyRef(Some(pair)) => accessor
                             .with(|store| pair.as_struct(&store))

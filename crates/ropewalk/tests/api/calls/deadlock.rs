@@ -68,8 +68,7 @@ fn run<R>(future: impl Future<Output = R>) -> R {
 
 #[test]
 fn calls_that_wait_for_each_other_end_with_who_waits_for_whom() {
-    for engine in engines() {
-        let (mut store, export) = letters(&engine);
+    for (mut store, export) in engines().iter().map(letters) {
         let (receives, keeps) = (export(&mut store, "receives"), export(&mut store, "keeps"));
         let results = run(store.run_concurrent(async |accessor| {
             keeps.call_concurrent(accessor, (0, 0)).await.unwrap();

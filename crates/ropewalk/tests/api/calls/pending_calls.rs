@@ -81,8 +81,7 @@ fn check_empty(mut store: Store<i32>) {
 
 #[test]
 fn the_rest_of_a_function_is_waited_for() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, _, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, _, x| Ok(x))) {
         for on in STACKS {
             let func = typed(&mut store, instance, on);
             assert_eq!(block_on(func.call_async(&mut store, 0)).unwrap(), 30, "{on}");
@@ -119,8 +118,7 @@ fn the_waker_of_the_call_is_woken_by_the_pending_call() {
 
 #[test]
 fn many_calls_of_one_store_wait_for_rests() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, _, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, _, x| Ok(x))) {
         let funcs = STACKS.map(|on| typed(&mut store, instance, on));
         let results = block_on(store.run_concurrent(async |accessor| {
             let [a, b, c] = &funcs;
@@ -138,8 +136,7 @@ fn many_calls_of_one_store_wait_for_rests() {
 
 #[test]
 fn a_call_that_cannot_wait_gets_an_error() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, _, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, _, x| Ok(x))) {
         for on in STACKS {
             let func = typed(&mut store, instance, on);
             assert_eq!(func.call(&mut store, 0).unwrap(), 30);
@@ -283,9 +280,7 @@ fn rest_of_another_store() -> Error {
 
 /// The pending call of the import `make` returns the result of this export of the importer.
 fn made_by(engine: &Engine, export: &'static str) -> Result<i32> {
-    let module = Module::new(
-        engine,
-        r#"(module
+    let text = r#"(module
             (type $s (struct (field i32))) (type $other (struct (field i64)))
             (import "host" "make" (func $make (param i32) (result (ref $s))))
             (func (export "new") (param i32) (result (ref $s)) (struct.new $s (local.get 0)))
@@ -294,8 +289,8 @@ fn made_by(engine: &Engine, export: &'static str) -> Result<i32> {
             (func (export "run") (result i32)
               (i32.add
                 (struct.get $s 0 (call $make (i32.const 30)))
-                (struct.get $s 0 (call $make (i32.const 4))))))"#,
-    )?;
+                (struct.get $s 0 (call $make (i32.const 4))))))"#;
+    let module = Module::new(engine, text)?;
     let mut linker = Linker::new(engine);
     let make = move |mut caller: Caller<'_, ()>, n: i32| -> Result<Owned<StructRef>> {
         let new = caller.get_export(export).and_then(Extern::into_func).unwrap();

@@ -161,8 +161,7 @@ const STACKS: [&str; 6] = [
 
 #[test]
 fn a_stack_continues_however_a_call_from_its_host_function_ends() {
-    for engine in engines() {
-        let mut linker = Linker::new(&engine);
+    for mut linker in engines().iter().map(Linker::new) {
         linker.host("reenter", reenter);
         for on in STACKS {
             let (mut store, instance) = link(&linker, (), MODULE);
@@ -179,8 +178,7 @@ fn a_stack_continues_however_a_call_from_its_host_function_ends() {
 
 #[test]
 fn a_trap_that_a_host_function_passes_on_ends_every_activation() {
-    for engine in engines() {
-        let mut linker = Linker::new(&engine);
+    for mut linker in engines().iter().map(Linker::new) {
         let pass_on = |mut caller: Caller<'_, ()>, number: i32| -> Result<i32> {
             // Each stack calls the host, which runs the next one.
             let name = STACKS.get(number as usize).copied().unwrap_or("inner 1: traps");
@@ -213,8 +211,7 @@ fn end_on_every_stack(
     host: impl Fn(Caller<'_, ()>, i32) -> Result<i32> + Clone + Send + Sync + 'static,
     check: impl Fn(&str, std::thread::Result<Result<i32>>),
 ) {
-    for engine in engines() {
-        let mut linker = Linker::new(&engine);
+    for mut linker in engines().iter().map(Linker::new) {
         linker.host("reenter", host.clone());
         for on in STACKS {
             let (mut store, instance) = link(&linker, (), MODULE);

@@ -186,8 +186,7 @@ fn typed(engine: &Engine, waits: bool) -> (Store<()>, Instance) {
 
 #[test]
 fn words_with_rusts_types_arrive_in_order() {
-    for engine in all_engines() {
-        let (mut store, instance) = typed(&engine, false);
+    for (mut store, instance) in all_engines().iter().map(|engine| typed(engine, false)) {
         assert_eq!(
             invoke::<(f64, i32, i64, f32), i64>(
                 &mut store,
@@ -205,8 +204,7 @@ fn words_with_rusts_types_arrive_in_order() {
 
 #[test]
 fn words_arrive_where_a_call_was_left() {
-    for engine in all_engines() {
-        let (mut store, instance) = typed(&engine, true);
+    for (mut store, instance) in all_engines().iter().map(|engine| typed(engine, true)) {
         let int = instance.get_typed_func::<(f64, i32, i64, f32), i64>(&mut store, "int").unwrap();
         let call = int.call_async(&mut store, (0.5, -2, 1 << 40, 4.5));
         assert_eq!(block_on(call).unwrap(), (1 << 40) + 1000);

@@ -102,8 +102,7 @@ impl Setup {
 
 #[test]
 fn the_host_handles_suspensions_of_its_functions() {
-    for engine in all_engines() {
-        let mut setup = setup(&engine);
+    for mut setup in all_engines().iter().map(setup) {
         for name in ["work", "deep", "in a task", "catches"] {
             assert_eq!(setup.run(name, 3), 231, "{name}");
         }
@@ -114,8 +113,7 @@ fn the_host_handles_suspensions_of_its_functions() {
 
 #[test]
 fn webassembly_handles_suspensions_of_host_functions() {
-    for engine in all_engines() {
-        let mut setup = setup(&engine);
+    for mut setup in all_engines().iter().map(setup) {
         let found = number(&mut setup.store, setup.instance, "scheduler", &[5]).unwrap();
         assert_eq!(found, 15 + 60 + 1);
         setup.check_empty();
@@ -124,8 +122,7 @@ fn webassembly_handles_suspensions_of_host_functions() {
 
 #[test]
 fn values_of_every_class_become_results() {
-    for engine in all_engines() {
-        let mut setup = setup(&engine);
+    for mut setup in all_engines().iter().map(setup) {
         let values = [
             Val::I32(-1),
             Val::I64(-2),
@@ -151,8 +148,7 @@ fn values_of_every_class_become_results() {
 
 #[test]
 fn a_host_call_that_is_suspended_shows_its_caller_and_can_be_thrown_into() {
-    for engine in all_engines() {
-        let mut setup = setup(&engine);
+    for mut setup in all_engines().iter().map(setup) {
         let suspended = |setup: &mut Setup, name: &str| {
             let rest = setup.make(name);
             match rest.resume(&mut setup.store, &[Val::I32(1)]).unwrap() {
@@ -177,11 +173,9 @@ fn a_host_call_that_is_suspended_shows_its_caller_and_can_be_thrown_into() {
 
 #[test]
 fn where_nothing_handles_the_tag_the_program_traps() {
-    for engine in all_engines() {
-        let mut setup = setup(&engine);
+    for mut setup in all_engines().iter().map(setup) {
         for name in ["work", "deep", "in a task"] {
-            let failed = number(&mut setup.store, setup.instance, name, &[1]);
-            assert_eq!(code(failed), TrapCode::UnhandledTag);
+            traps(number(&mut setup.store, setup.instance, name, &[1]), TrapCode::UnhandledTag);
         }
         setup.check_empty();
     }

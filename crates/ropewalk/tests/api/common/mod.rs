@@ -2,12 +2,14 @@
 
 pub mod define;
 pub mod designs;
+pub mod drops;
 pub mod endless;
 pub mod polling;
 pub mod process;
 pub mod resumed;
 
 pub use define::Define;
+pub use drops::{Counted, CountsDrop};
 pub use polling::{After, block_on, count_polls, poll_once};
 pub use process::{alone, child, limit_address_space, memory, rerun, set_limit, told_by_parent};
 pub use resumed::*;
@@ -85,8 +87,8 @@ pub fn call<T>(
 }
 
 /// Calls an exported function that takes numbers and returns a number or nothing.
-pub fn number(
-    store: &mut Store<()>,
+pub fn number<T>(
+    store: &mut Store<T>,
     instance: Instance,
     name: &str,
     arguments: &[i32],
@@ -132,6 +134,11 @@ pub fn engines() -> Vec<Engine> {
     MOVING_AND_COLLECTING.map(engine).into()
 }
 
+/// An instance of a module without imports on each of these engines.
+pub fn instances(text: impl AsRef<[u8]>) -> impl Iterator<Item = (Store<()>, Instance)> {
+    engines().into_iter().map(move |engine| instantiate_in(&engine, &text))
+}
+
 /// An engine in a stress mode.
 pub fn engine(mode: Mode) -> Engine {
     Engine::new(&mode.config()).unwrap()
@@ -172,6 +179,12 @@ pub fn code<T: std::fmt::Debug>(result: Result<T>) -> TrapCode {
     trap(&result.expect_err("a trap was expected")).code()
 }
 
+/// Checks the kind of trap that a call ended with.
+#[track_caller]
+pub fn traps<T: std::fmt::Debug>(result: Result<T>, expected: TrapCode) {
+    assert_eq!(code(result), expected);
+}
+
 /// The names of the functions in an error's backtrace.
 pub fn names(error: &Error) -> Vec<&str> {
     let backtrace = error
@@ -196,6 +209,12 @@ pub fn frames(backtrace: &Backtrace) -> Vec<&str> {
 /// The message of an error with its causes.
 pub fn message<T>(result: Result<T>) -> String {
     format!("{:#}", result.err().expect("an error"))
+}
+
+/// Checks the messages of an error and its causes.
+#[track_caller]
+pub fn fails_as<T>(result: Result<T>, expected: impl AsRef<str>) {
+    assert_eq!(message(result), expected.as_ref());
 }
 
 /// Checks that the message of an error contains this.

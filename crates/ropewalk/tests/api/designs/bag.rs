@@ -95,10 +95,10 @@ fn a_switch_does_not_cross_a_host_frame() {
                 });
             // The trap did not use the reference: the coroutine switches back.
             assert_eq!(number(&mut store, instance, "run", &[4]).unwrap(), 5);
-            assert_eq!(code(number(&mut store, instance, "run", &[0])), TrapCode::AcrossHostFrame);
+            traps(number(&mut store, instance, "run", &[0]), TrapCode::AcrossHostFrame);
             assert_eq!(number(&mut store, instance, "run", &[5]).unwrap(), 6);
             // That root has ended.
-            assert_eq!(code(number(&mut store, instance, way, &[0])), TrapCode::StackUsed);
+            traps(number(&mut store, instance, way, &[0]), TrapCode::StackUsed);
         }
     }
 }
@@ -123,7 +123,7 @@ fn a_root_that_retires_inside_ends_only_its_own_activation() {
     for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                assert_eq!(code(call_back(&mut caller, "retire", x)), TrapCode::Unreachable);
+                traps(call_back(&mut caller, "retire", x), TrapCode::Unreachable);
                 Ok(x + 1)
             });
         assert_eq!(number(&mut store, instance, "run", &[4]).unwrap(), 5);
@@ -141,8 +141,7 @@ fn an_error_of_the_host_in_a_coroutine_reaches_the_caller_as_itself() {
         let error = number(&mut store, instance, "run", &[13]).unwrap_err();
         assert_eq!(host_message(&error), "thirteen");
         // The root that waited was freed with it.
-        let used = code(number(&mut store, instance, "switch to the root", &[0]));
-        assert_eq!(used, TrapCode::StackUsed);
+        traps(number(&mut store, instance, "switch to the root", &[0]), TrapCode::StackUsed);
         assert_eq!(number(&mut store, instance, "run", &[14]).unwrap(), 14);
     }
 }

@@ -103,8 +103,7 @@ fn finish(store: &mut Store<()>, mut rest: Continuation, answers: &[i32]) -> i32
 
 #[test]
 fn copies_that_the_host_holds_are_equal_and_independent() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in more_engines().iter().map(setup) {
         for (name, added) in [("asks", 0), ("nested", 1000)] {
             let fresh = continuation(&mut store, instance, name);
             let copy = fresh.try_clone(&mut store).unwrap();
@@ -129,8 +128,7 @@ fn copies_that_the_host_holds_are_equal_and_independent() {
 
 #[test]
 fn an_exception_into_a_copy_leaves_the_other_as_it_is() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in more_engines().iter().map(setup) {
         let error = instance.get_tag(&mut store, "error").unwrap();
         let rest =
             begun(continuation(&mut store, instance, "catches").resume(&mut store, &[Val::I32(1)]));
@@ -159,8 +157,7 @@ fn typed_copies_have_types() {
 
 #[test]
 fn a_failed_copy_leaves_the_original() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in more_engines().iter().map(setup) {
         for (name, reason) in [
             ("calls the host", "it was suspended in a host call, which returns once"),
             ("has a task", "a task was suspended with it, and a task is one object"),
@@ -182,8 +179,7 @@ fn a_failed_copy_leaves_the_original() {
 
 #[test]
 fn copies_of_webassembly_and_of_the_host_are_the_same() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in more_engines().iter().map(setup) {
         let rest =
             begun(continuation(&mut store, instance, "asks").resume(&mut store, &[Val::I32(1)]));
         let copy = rest.try_clone(&mut store).unwrap();
@@ -202,8 +198,7 @@ fn copies_of_webassembly_and_of_the_host_are_the_same() {
 #[test]
 fn copies_that_nothing_refers_to_are_reclaimed() {
     // Three stacks each. There are few, so all are reused.
-    for engine in engines_with_max_stacks(20) {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in engines_with_max_stacks(20).iter().map(setup) {
         number(&mut store, instance, "keep", &[]).unwrap();
         number(&mut store, instance, "copy", &[200]).unwrap();
         assert_eq!(number(&mut store, instance, "finish", &[5]).unwrap(), 5);
@@ -213,12 +208,10 @@ fn copies_that_nothing_refers_to_are_reclaimed() {
 
 #[test]
 fn too_many_copies_trap_and_leave_the_original() {
-    for engine in engines_with_max_stacks(20) {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in engines_with_max_stacks(20).iter().map(setup) {
         number(&mut store, instance, "keep", &[]).unwrap();
         for _ in 0..3 {
-            let full = code(number(&mut store, instance, "keep copies", &[30]));
-            assert_eq!(full, TrapCode::TooManyStacks);
+            traps(number(&mut store, instance, "keep copies", &[30]), TrapCode::TooManyStacks);
             number(&mut store, instance, "drop copies", &[]).unwrap();
         }
         assert_eq!(number(&mut store, instance, "finish", &[5]).unwrap(), 5);
@@ -312,8 +305,7 @@ fn setup_stacks(engine: &Engine) -> (Store<()>, Instance) {
 
 #[test]
 fn stacks_of_the_bag_are_copied_by_the_host() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup_stacks(&engine);
+    for (mut store, instance) in more_engines().iter().map(setup_stacks) {
         let send = |store: &mut Store<()>, stack: BagStack, x: i32| {
             let Switched { values, from } = stack.switch(store, &[Val::I32(x)]).unwrap();
             (values[0].i32().unwrap(), from.unwrap())
@@ -331,8 +323,7 @@ fn stacks_of_the_bag_are_copied_by_the_host() {
 
 #[test]
 fn first_class_stacks_are_copied_by_the_host() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup_stacks(&engine);
+    for (mut store, instance) in more_engines().iter().map(setup_stacks) {
         let event = instance.get_tag(&mut store, "send").unwrap();
         let send = |store: &mut Store<()>, stack: FirstClassStack, x: i32| {
             let arrived = stack.switch(store, event, &[Val::I32(x)]).unwrap();
@@ -354,9 +345,8 @@ fn first_class_stacks_are_copied_by_the_host() {
 
 #[test]
 fn a_first_class_stack_whose_copy_traps_ends_with_the_activation() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup_stacks(&engine);
-        assert_eq!(code(number(&mut store, instance, "trap", &[])), TrapCode::NotCopied);
+    for (mut store, instance) in more_engines().iter().map(setup_stacks) {
+        traps(number(&mut store, instance, "trap", &[]), TrapCode::NotCopied);
         assert_eq!(store.stack_statistics().live, 0);
     }
 }

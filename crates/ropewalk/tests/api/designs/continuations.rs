@@ -7,22 +7,6 @@ use ropewalk::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A host value that counts how many values like it are alive.
-struct Counted(Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(live: &Arc<AtomicUsize>) -> Counted {
-        live.fetch_add(1, Ordering::Relaxed);
-        Counted(live.clone())
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 // ---- calls in both directions
 
 /// `run n x` calls the host n stacks deep, with a handler for `$yield` on each. `yield` suspends,
@@ -174,8 +158,7 @@ fn another_activation_can_resume_a_suspended_stack() {
         // The activation outside of the one that made it resumes it.
         assert_eq!(number(&mut store, instance, "call the host", &[3]).unwrap(), 3);
         assert_eq!(number(&mut store, instance, "resume", &[2]).unwrap(), 42);
-        let consumed = code(number(&mut store, instance, "resume", &[2]));
-        assert_eq!(consumed, TrapCode::ContinuationConsumed);
+        traps(number(&mut store, instance, "resume", &[2]), TrapCode::ContinuationConsumed);
         // An inner activation resumes it.
         let (mut store, instance) =
             with_host(&engine, KEPT, |mut caller: Caller<'_, ()>| -> Result<()> {
@@ -224,12 +207,12 @@ fn the_host_can_hold_a_continuation() {
         store.gc();
         let found = call(&mut store, instance, "give", &[held, Val::I32(3)]).unwrap();
         assert_eq!(found[0].i32(), Some(33));
-        assert_eq!(
-            code(call(&mut store, instance, "give", &[held, Val::I32(3)])),
-            TrapCode::ContinuationConsumed
+        traps(
+            call(&mut store, instance, "give", &[held, Val::I32(3)]),
+            TrapCode::ContinuationConsumed,
         );
         let null = [Val::ContRef(None), Val::I32(3)];
-        assert_eq!(code(call(&mut store, instance, "give", &null)), TrapCode::NullContinuation);
+        traps(call(&mut store, instance, "give", &null), TrapCode::NullContinuation);
         // An exception of another store is refused.
         let (mut other, its_instance) = with_host(&engine, KEPT, || {});
         call(&mut other, its_instance, "make", &[Val::I32(30)]).unwrap();
@@ -242,8 +225,7 @@ fn the_host_can_hold_a_continuation() {
 
 #[test]
 fn suspended_continuations_go_with_their_store_to_another_thread() {
-    for engine in engines() {
-        let (mut store, instance) = with_host(&engine, KEPT, || {});
+    for (mut store, instance) in engines().iter().map(|engine| with_host(engine, KEPT, || {})) {
         for i in 0..4 {
             call(&mut store, instance, "make", &[Val::I32(i)]).unwrap();
             store = std::thread::spawn(move || {
@@ -339,8 +321,7 @@ const KINDS: [Option<TrapCode>; 6] = [
 
 #[test]
 fn a_store_survives_any_number_of_traps_in_continuations() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, TRAPS);
+    for (mut store, instance) in instances(TRAPS) {
         for round in 0..20 {
             call(&mut store, instance, "wait", &[Val::I32(round)]).unwrap();
             for (kind, expected) in KINDS.iter().enumerate() {
@@ -357,8 +338,7 @@ fn a_store_survives_any_number_of_traps_in_continuations() {
 
 #[test]
 fn backtraces_name_the_functions_of_all_stacks() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, TRAPS);
+    for (mut store, instance) in instances(TRAPS) {
         for kind in [0, 1, 3, 4, 5] {
             let error = number(&mut store, instance, "trap", &[3, kind]).unwrap_err();
             let expected = ["end", "nested", "nested", "nested", "nested", "trap"];
@@ -486,8 +466,7 @@ fn resume(store: &mut Store<()>, instance: Instance) -> Option<i32> {
 
 #[test]
 fn references_in_suspended_frames_survive_and_move() {
-    for engine in engines() {
-        let (mut store, instance, live) = holding(&engine);
+    for (mut store, instance, live) in engines().iter().map(holding) {
         for round in 1..5 {
             give_counted(&mut store, instance, "hold", Some(round), &live);
             for _ in 0..3 {
@@ -504,8 +483,7 @@ fn references_in_suspended_frames_survive_and_move() {
 
 #[test]
 fn bound_references_survive_and_move() {
-    for engine in engines() {
-        let (mut store, instance, live) = holding(&engine);
+    for (mut store, instance, live) in engines().iter().map(holding) {
         give_counted(&mut store, instance, "bind", Some(3), &live);
         for _ in 0..3 {
             number(&mut store, instance, "garbage", &[1000]).unwrap();
@@ -519,7 +497,7 @@ fn bound_references_survive_and_move() {
         give_counted(&mut store, instance, "bind", Some(5), &live);
         store.gc();
         // It suspends again, unhandled.
-        assert_eq!(code(call(&mut store, instance, "resume", &[])), TrapCode::UnhandledTag);
+        traps(call(&mut store, instance, "resume", &[]), TrapCode::UnhandledTag);
         store.gc();
         assert_eq!(live.load(Ordering::Relaxed), 0);
     }
@@ -527,8 +505,7 @@ fn bound_references_survive_and_move() {
 
 #[test]
 fn values_of_abandoned_continuations_are_garbage() {
-    for engine in engines() {
-        let (mut store, instance, live) = holding(&engine);
+    for (mut store, instance, live) in engines().iter().map(holding) {
         for name in ["hold", "bind"] {
             for i in 0..100 {
                 give_counted(&mut store, instance, name, Some(i), &live);
@@ -544,8 +521,7 @@ fn values_of_abandoned_continuations_are_garbage() {
 
 #[test]
 fn cycles_through_continuations_are_reclaimed() {
-    for engine in engines() {
-        let (mut store, instance, live) = holding(&engine);
+    for (mut store, instance, live) in engines().iter().map(holding) {
         for _ in 0..100 {
             give_counted(&mut store, instance, "cycle", None, &live);
         }
@@ -561,8 +537,7 @@ fn cycles_through_continuations_are_reclaimed() {
 
 #[test]
 fn a_dropped_store_drops_the_values_of_its_continuations() {
-    for engine in engines() {
-        let (mut store, instance, live) = holding(&engine);
+    for (mut store, instance, live) in engines().iter().map(holding) {
         for name in ["hold", "bind", "hold"] {
             give_counted(&mut store, instance, name, Some(1), &live);
         }

@@ -98,8 +98,7 @@ const HOLDERS: &str = r#"(module
 
 #[test]
 fn a_fiber_in_a_struct_and_one_in_its_frame_are_alive() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, HOLDERS);
+    for (mut store, instance) in instances(HOLDERS) {
         call(&mut store, instance, "box", &[]).unwrap();
         assert_eq!(live(&mut store), 1);
         for n in 1..10 {
@@ -113,8 +112,7 @@ fn a_fiber_in_a_struct_and_one_in_its_frame_are_alive() {
 
 #[test]
 fn rings_of_fibers_are_reclaimed() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, HOLDERS);
+    for (mut store, instance) in instances(HOLDERS) {
         for enter in [0, 1] {
             number(&mut store, instance, "ring", &[30, enter]).unwrap();
             assert_eq!(live(&mut store), 0, "entered: {enter}");
@@ -130,8 +128,7 @@ fn rings_of_fibers_are_reclaimed() {
 
 #[test]
 fn ended_stacks_are_not_alive() {
-    for engine in engines() {
-        let (mut store, instance) = counters(&engine);
+    for (mut store, instance) in engines().iter().map(counters) {
         for i in 0..4 {
             number(&mut store, instance, "make", &[i]).unwrap();
             number(&mut store, instance, "next", &[i]).unwrap();
@@ -141,8 +138,7 @@ fn ended_stacks_are_not_alive() {
         number(&mut store, instance, "release", &[2]).unwrap();
         assert_eq!(store.stack_statistics().live, 2);
         for i in [1, 2] {
-            let moribund = code(number(&mut store, instance, "next", &[i]));
-            assert_eq!(moribund, TrapCode::FiberMoribund);
+            traps(number(&mut store, instance, "next", &[i]), TrapCode::FiberMoribund);
             number(&mut store, instance, "release", &[i]).unwrap();
         }
         assert_eq!(number(&mut store, instance, "next", &[3]).unwrap(), 32);
@@ -208,12 +204,9 @@ fn a_fiber_that_an_outer_activation_runs_is_in_use() {
     for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, &calling(), |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                let mounted = code(call_back(&mut caller, "next", 0));
-                assert_eq!(mounted, TrapCode::FiberHasParent);
-                let dismounted = code(call_back(&mut caller, "dismount", 0));
-                assert_eq!(dismounted, TrapCode::FiberNotRunning);
-                let released = code(call_back(&mut caller, "release", 0));
-                assert_eq!(released, TrapCode::FiberHasParent);
+                traps(call_back(&mut caller, "next", 0), TrapCode::FiberHasParent);
+                traps(call_back(&mut caller, "dismount", 0), TrapCode::FiberNotRunning);
+                traps(call_back(&mut caller, "release", 0), TrapCode::FiberHasParent);
                 Ok(x)
             });
         assert_eq!(number(&mut store, instance, "run", &[0]).unwrap(), 7);
@@ -231,8 +224,7 @@ fn an_error_of_the_host_ends_the_fiber_that_called_it() {
         number(&mut store, instance, "make", &[3]).unwrap();
         for n in 0..3 {
             fails_because(number(&mut store, instance, "run", &[0]), "no more");
-            let moribund = code(number(&mut store, instance, "next", &[0]));
-            assert_eq!(moribund, TrapCode::FiberMoribund);
+            traps(number(&mut store, instance, "next", &[0]), TrapCode::FiberMoribund);
             assert_eq!(number(&mut store, instance, "next", &[3]).unwrap(), 32 + 2 * n);
         }
         assert_eq!(live(&mut store), 1);
@@ -283,7 +275,7 @@ fn references_to_fibers_that_ended_stay_moribund() {
             }
             for stale in 0..=i {
                 assert_eq!(code(run("next", stale)), TrapCode::FiberMoribund, "{stale} of {i}");
-                assert_eq!(code(run("dismount", stale)), TrapCode::FiberNotRunning);
+                traps(run("dismount", stale), TrapCode::FiberNotRunning);
                 run("release", stale).unwrap();
             }
         }
@@ -292,8 +284,7 @@ fn references_to_fibers_that_ended_stay_moribund() {
 
 #[test]
 fn one_fiber_outlives_the_generations_of_others() {
-    for engine in few_generations(3) {
-        let (mut store, instance) = counters(&engine);
+    for (mut store, instance) in few_generations(3).iter().map(counters) {
         let mut run = |name: &str, i: i32| number(&mut store, instance, name, &[i]);
         run("make", 0).unwrap();
         for n in 1..200 {
@@ -336,8 +327,8 @@ fn fibers_and_tasks_take_turns_with_stacks() {
             run("make and enter", i).unwrap();
             assert_eq!(run("finish", i).unwrap(), (10 * i + 1) * 100);
             for stale in 0..=i {
-                assert_eq!(code(run("next", stale)), TrapCode::FiberMoribund);
-                assert_eq!(code(run("resume", stale)), TrapCode::TaskMoribund);
+                traps(run("next", stale), TrapCode::FiberMoribund);
+                traps(run("resume", stale), TrapCode::TaskMoribund);
             }
         }
     }
@@ -347,8 +338,7 @@ fn fibers_and_tasks_take_turns_with_stacks() {
 
 #[test]
 fn too_many_fibers_trap_however_they_begin() {
-    for engine in engines_with_max_stacks(30) {
-        let (mut store, instance) = counters(&engine);
+    for (mut store, instance) in engines_with_max_stacks(30).iter().map(counters) {
         let mut run = |name: &str, i: i32| number(&mut store, instance, name, &[i]);
         (0..30).for_each(|i| assert!(run("make and enter", i).is_ok()));
         for name in ["make", "make and enter"] {
@@ -369,12 +359,10 @@ fn deep_fibers_overflow_cleanly() {
         (func $deep (param $n i32) (param $self fiberref) (result i32) (call $down (local.get $n)))
         (func (export "run") (param i32) (result i32) (local $n i32)
           (fiber.mount_new $done $deep (local.get 0)) (local.set $n) (drop) (local.get $n)))"#;
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, text);
+    for (mut store, instance) in instances(text) {
         for _ in 0..3 {
             assert_eq!(number(&mut store, instance, "run", &[1000]).unwrap(), 1000);
-            let deep = code(number(&mut store, instance, "run", &[1 << 24]));
-            assert_eq!(deep, TrapCode::CallStackExhausted);
+            traps(number(&mut store, instance, "run", &[1 << 24]), TrapCode::CallStackExhausted);
         }
         assert_eq!(live(&mut store), 0);
     }
@@ -446,8 +434,7 @@ fn all_designs() -> String {
 
 #[test]
 fn each_design_leaves_and_returns_through_all_others() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, &all_designs());
+    for (mut store, instance) in instances(&all_designs()) {
         for _ in 0..5 {
             assert_eq!(call_i32(&mut store, instance, "run"), 100);
             assert_eq!(call_i32(&mut store, instance, "log"), 1234);

@@ -91,8 +91,7 @@ fn check_empty(mut store: Store<()>) {
 
 #[test]
 fn the_host_resumes_a_continuation_until_it_returns() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         for name in ["asks", "catches"] {
             let mut rest = continuation(&mut store, instance, name);
             let mut next = 100;
@@ -111,8 +110,7 @@ fn the_host_resumes_a_continuation_until_it_returns() {
 
 #[test]
 fn values_of_every_class_travel_in_both_directions() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let values = [
             Val::I32(-1),
             Val::I64(-2),
@@ -135,8 +133,7 @@ fn values_of_every_class_travel_in_both_directions() {
 
 #[test]
 fn objects_travel_and_those_of_a_held_continuation_live() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let rest = continuation(&mut store, instance, "passes an object");
         let (_, values, continuation) = suspended(rest.resume(&mut store, &[Val::I32(30)]));
         store.gc();
@@ -150,8 +147,7 @@ fn objects_travel_and_those_of_a_held_continuation_live() {
 
 #[test]
 fn a_suspension_several_stacks_deep_resumes_there() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let rest = continuation(&mut store, instance, "nested");
         let (value, mut rest) = asked(rest.resume(&mut store, &[Val::I32(4)]));
         assert_eq!(value, 4);
@@ -179,8 +175,7 @@ fn a_continuation_that_has_not_begun_has_no_backtrace() {
 
 #[test]
 fn the_host_throws_into_a_suspended_continuation() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let error = instance.get_tag(&mut store, "error").unwrap();
         let exception = Exception::new(&mut store, error, &[Val::I32(12)]).unwrap();
         // The exception is caught inside.
@@ -205,8 +200,7 @@ fn the_host_throws_into_a_suspended_continuation() {
 
 #[test]
 fn the_host_handles_only_the_tags_that_it_chooses() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let [ask, tell] = ["ask", "tell"].map(|name| instance.get_tag(&mut store, name).unwrap());
         for tags in [&[ask][..], &[tell, ask]] {
             let rest = continuation(&mut store, instance, "asks");
@@ -217,8 +211,7 @@ fn the_host_handles_only_the_tags_that_it_chooses() {
         for tags in [&[tell][..], &[]] {
             for name in ["asks", "nested"] {
                 let rest = continuation(&mut store, instance, name);
-                let failed = rest.resume_on(&mut store, tags, &[Val::I32(4)]);
-                assert_eq!(code(failed), TrapCode::UnhandledTag);
+                traps(rest.resume_on(&mut store, tags, &[Val::I32(4)]), TrapCode::UnhandledTag);
             }
         }
         // Every tag is handled, even one without a name.
@@ -232,8 +225,7 @@ fn the_host_handles_only_the_tags_that_it_chooses() {
 
 #[test]
 fn typed_continuations_have_typed_suspensions() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let ask = instance.get_tag(&mut store, "ask").unwrap().typed::<i32, i32>(&store).unwrap();
         let asks = instance.get_typed_func::<i32, i32>(&mut store, "asks").unwrap();
         let rest = TypedContinuation::new(&mut store, &asks).unwrap();
@@ -262,23 +254,22 @@ fn typed_continuations_have_typed_suspensions() {
 fn types_that_do_not_fit_are_refused() {
     let (mut store, instance) = setup(&Engine::default());
     let rest = continuation(&mut store, instance, "asks");
-    let failed = message(rest.typed::<i64, i32>(&store));
-    assert_eq!(
-        failed,
-        "expected a continuation of type [i64] -> [i32], found one of type [i32] -> [i32]"
+    fails_as(
+        rest.typed::<i64, i32>(&store),
+        "expected a continuation of type [i64] -> [i32], found one of type [i32] -> [i32]",
     );
     let ask = instance.get_tag(&mut store, "ask").unwrap();
-    let failed = message(ask.typed::<i32, (i32, i32)>(&store));
-    assert_eq!(
-        failed,
-        "expected a tag of type [i32] -> [i32 i32], found one of type [i32] -> [i32]"
+    fails_as(
+        ask.typed::<i32, (i32, i32)>(&store),
+        "expected a tag of type [i32] -> [i32 i32], found one of type [i32] -> [i32]",
     );
     let rest = continuation(&mut store, instance, "asks");
-    let failed = message(rest.resume(&mut store, &[Val::I64(0)]));
-    assert_eq!(failed, "in argument 0: expected a value of type i32, found one of type i64");
+    fails_as(
+        rest.resume(&mut store, &[Val::I64(0)]),
+        "in argument 0: expected a value of type i32, found one of type i64",
+    );
     let rest = continuation(&mut store, instance, "asks");
-    let failed = message(rest.resume(&mut store, &[]));
-    assert_eq!(failed, "expected 1 argument, found 0");
+    fails_as(rest.resume(&mut store, &[]), "expected 1 argument, found 0");
     check_empty(store);
 }
 
@@ -304,8 +295,7 @@ fn a_continuation_belongs_to_its_store() {
 
 #[test]
 fn traps_and_exceptions_end_it_and_leave_the_store_usable() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         for _ in 0..3 {
             let rest = continuation(&mut store, instance, "traps");
             let (_, rest) = asked(rest.resume(&mut store, &[Val::I32(1)]));
@@ -358,8 +348,7 @@ fn a_suspension_does_not_cross_the_frame_of_a_host_function() {
         let (mut store, instance) =
             with(&engine, |mut caller: Caller<'_, ()>, x: i32| call_back(&mut caller, "asks", x));
         let rest = continuation(&mut store, instance, "calls the host");
-        let failed = rest.resume(&mut store, &[Val::I32(1)]);
-        assert_eq!(code(failed), TrapCode::UnhandledTag);
+        traps(rest.resume(&mut store, &[Val::I32(1)]), TrapCode::UnhandledTag);
         check_empty(store);
     }
 }
@@ -388,8 +377,7 @@ fn errors_and_panics_of_host_functions_end_a_resume() {
 
 #[test]
 fn a_host_function_can_be_the_body() {
-    for engine in all_engines() {
-        let (mut store, _) = setup(&engine);
+    for (mut store, _) in all_engines().iter().map(setup) {
         let double = Func::wrap(&mut store, |x: i32| x * 2);
         let rest = Continuation::new(&mut store, double).unwrap();
         assert_eq!(returned(rest.resume(&mut store, &[Val::I32(4)])), 8);
@@ -401,8 +389,7 @@ fn a_host_function_can_be_the_body() {
 
 #[test]
 fn the_host_takes_references_that_webassembly_returns() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let rest = invoke::<(), Continuation>(&mut store, instance, "new", ()).unwrap();
         store.gc();
         let (value, rest) = asked(rest.resume(&mut store, &[Val::I32(4)]));
@@ -424,11 +411,9 @@ fn the_host_takes_references_that_webassembly_returns() {
 
 #[test]
 fn webassembly_cannot_use_a_continuation_that_the_host_took() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let rest = invoke::<(), Continuation>(&mut store, instance, "keep", ()).unwrap();
-        let used = call(&mut store, instance, "use the kept one", &[]);
-        assert_eq!(code(used), TrapCode::ContinuationConsumed);
+        traps(call(&mut store, instance, "use the kept one", &[]), TrapCode::ContinuationConsumed);
         let (value, _) = asked(rest.resume(&mut store, &[Val::I32(4)]));
         assert_eq!(value, 4);
         check_empty(store);
@@ -437,8 +422,7 @@ fn webassembly_cannot_use_a_continuation_that_the_host_took() {
 
 #[test]
 fn webassembly_takes_references_of_the_host() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         for name in ["resume", "resume in a group of types"] {
             let mut scope = RootScope::new(&mut store);
             let asks = instance.get_func(&mut scope, "asks").unwrap();
@@ -451,7 +435,7 @@ fn webassembly_takes_references_of_the_host() {
             assert_eq!(results[0].i32(), Some(3));
             // The reference was used.
             let again = resume.call(&mut scope, &arguments, &mut results);
-            assert_eq!(code(again), TrapCode::ContinuationConsumed);
+            traps(again, TrapCode::ContinuationConsumed);
             // A continuation of another type.
             let rest = continuation(&mut scope, instance, "tells");
             let reference = rest.into_ref(&mut scope).unwrap();
@@ -466,8 +450,7 @@ fn webassembly_takes_references_of_the_host() {
 
 #[test]
 fn references_to_continuations_are_typed_and_owned() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let owned = {
             let mut scope = RootScope::new(&mut store);
             invoke::<(), ContRef>(&mut scope, instance, "new", ()).unwrap().own(&mut scope).unwrap()
@@ -476,15 +459,16 @@ fn references_to_continuations_are_typed_and_owned() {
         let mut scope = RootScope::new(&mut store);
         let reference = owned.get(&mut scope).unwrap();
         let rest = Continuation::from_ref(&mut scope, reference).unwrap();
-        let again = Continuation::from_ref(&mut scope, reference);
-        assert_eq!(code(again), TrapCode::ContinuationConsumed);
+        traps(Continuation::from_ref(&mut scope, reference), TrapCode::ContinuationConsumed);
         let (value, _) = asked(rest.resume(&mut scope, &[Val::I32(4)]));
         assert_eq!(value, 4);
-        let anything =
-            instance.get_typed_func::<(), Option<ContRef>>(&mut scope, "as anything").unwrap();
-        let reference = anything.call(&mut scope, ()).unwrap().unwrap();
-        let failed = message(Continuation::from_ref(&mut scope, reference));
-        assert!(failed.contains("found one of type (ref cont)"), "{failed}");
+        let reference = invoke::<(), Option<ContRef>>(&mut scope, instance, "as anything", ())
+            .unwrap()
+            .unwrap();
+        fails_because(
+            Continuation::from_ref(&mut scope, reference),
+            "found one of type (ref cont)",
+        );
         let rest = invoke::<(), Option<Continuation>>(&mut scope, instance, "as anything", ())
             .unwrap()
             .unwrap();
@@ -500,20 +484,17 @@ fn a_reference_that_was_used_is_no_continuation() {
     let (mut store, instance) = setup(&Engine::default());
     drop(invoke::<(), Continuation>(&mut store, instance, "keep", ()).unwrap());
     // The host took the continuation, so the reference that WebAssembly returns is stale.
-    let module = Module::new(
-        store.engine(),
-        r#"(module (type $f (func (param i32) (result i32))) (type $k (cont $f))
+    let text = r#"(module (type $f (func (param i32) (result i32))) (type $k (cont $f))
             (func $f (type $f) (local.get 0)) (elem declare func $f)
             (func (export "used") (result (ref $k)) (local $k (ref $k))
               (local.set $k (cont.new $k (ref.func $f)))
               (drop (resume $k (i32.const 1) (local.get $k)))
-              (local.get $k)))"#,
-    )
-    .unwrap();
+              (local.get $k)))"#;
+    let module = Module::new(store.engine(), text).unwrap();
     let instance = Instance::new(&mut store, &module, &[]).unwrap();
     let used = instance.get_typed_func::<(), Continuation>(&mut store, "used").unwrap();
     let rest = used.call(&mut store, ()).unwrap();
-    assert_eq!(code(rest.resume(&mut store, &[Val::I32(1)])), TrapCode::ContinuationConsumed);
+    traps(rest.resume(&mut store, &[Val::I32(1)]), TrapCode::ContinuationConsumed);
     drop(used.call(&mut store, ()).unwrap());
     check_empty(store);
 }
@@ -527,15 +508,14 @@ fn a_stack_of_another_design_is_no_continuation() {
         (func (export "task") (result (ref $t)) (task.new $t $body)))"#;
     let (mut store, instance) = with_host(&Engine::default(), module, |x: i32| x);
     let rest = invoke::<(), Continuation>(&mut store, instance, "task", ()).unwrap();
-    assert_eq!(code(rest.resume(&mut store, &[Val::I32(1)])), TrapCode::OtherDesign);
+    traps(rest.resume(&mut store, &[Val::I32(1)]), TrapCode::OtherDesign);
 }
 
 // ---- dropping
 
 #[test]
 fn dropping_frees_every_stack_of_it() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         for _ in 0..10 {
             drop(continuation(&mut store, instance, "asks"));
             let rest = continuation(&mut store, instance, "nested");
@@ -569,13 +549,11 @@ fn a_continuation_may_outlive_its_store_and_change_threads() {
 
 #[test]
 fn stacks_dropped_on_another_thread_are_reused_before_new_stacks_are_made() {
-    let engine = Engine::new(Config::new().max_stacks(4)).unwrap();
-    let (mut store, instance) = setup(&engine);
+    let (mut store, instance) = setup(&Engine::new(Config::new().max_stacks(4)).unwrap());
     for _ in 0..100 {
         let all: Vec<_> = (0..4).map(|_| continuation(&mut store, instance, "asks")).collect();
         let asks = instance.get_func(&mut store, "asks").unwrap();
-        let failed = Continuation::new(&mut store, asks);
-        assert_eq!(code(failed), TrapCode::TooManyStacks);
+        traps(Continuation::new(&mut store, asks), TrapCode::TooManyStacks);
         std::thread::spawn(move || drop(all)).join().unwrap();
         // WebAssembly itself needs a stack.
         assert_eq!(number(&mut store, instance, "runs the host", &[3]).unwrap(), 3);
@@ -660,15 +638,13 @@ fn the_host_lets_continuations_switch() {
         // Without the clause the tag is unhandled. A clause of another type would be unsound.
         let rest = Continuation::new(&mut store, first).unwrap();
         let unhandled = rest.resume_with(&mut store, &[Clause::On(ask)], &[Val::I32(5)]);
-        assert_eq!(code(unhandled), TrapCode::UnhandledTag);
+        traps(unhandled, TrapCode::UnhandledTag);
         let rest = Continuation::new(&mut store, first).unwrap();
-        let unhandled = rest.resume(&mut store, &[Val::I32(5)]);
-        assert_eq!(code(unhandled), TrapCode::UnhandledTag);
+        traps(rest.resume(&mut store, &[Val::I32(5)]), TrapCode::UnhandledTag);
         for wrong in [other, ask] {
             let rest = Continuation::new(&mut store, first).unwrap();
             let refused = rest.resume_with(&mut store, &[Clause::OnSwitch(wrong)], &[Val::I32(5)]);
-            let refused = message(refused);
-            assert!(refused.contains("expected a tag of type [] -> [i32]"), "{refused}");
+            fails_because(refused, "expected a tag of type [] -> [i32]");
         }
         check_live(&mut store, 0);
     }

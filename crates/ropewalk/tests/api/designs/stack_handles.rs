@@ -65,10 +65,8 @@ fn a_stack_of_each_design_is_kept_asked_and_freed() {
             assert_eq!(store.stack_statistics().live, 0, "{name}");
         }
         // WebAssembly finds the references stale.
-        let resumed = call(&mut store, instance, "resume the task", &[]);
-        assert_eq!(code(resumed), TrapCode::TaskMoribund);
-        let mounted = call(&mut store, instance, "mount the fiber", &[]);
-        assert_eq!(code(mounted), TrapCode::FiberMoribund);
+        traps(call(&mut store, instance, "resume the task", &[]), TrapCode::TaskMoribund);
+        traps(call(&mut store, instance, "mount the fiber", &[]), TrapCode::FiberMoribund);
     }
 }
 
@@ -79,12 +77,10 @@ fn running_stacks_are_not_freed() {
             with_host(&engine, MODULE, |mut caller: Caller<'_, ()>, task: Option<ContRef>| {
                 let task = task.unwrap();
                 assert!(!task.is_suspended(&caller).unwrap());
-                let released = task.release(&mut caller);
-                assert_eq!(code(released), TrapCode::TaskNotSuspended);
+                traps(task.release(&mut caller), TrapCode::TaskNotSuspended);
             });
         call(&mut store, instance, "task", &[]).unwrap();
-        let results = call(&mut store, instance, "resume the task", &[]).unwrap();
-        assert_eq!(results[0].i32(), Some(7));
+        assert_eq!(number(&mut store, instance, "resume the task", &[]).unwrap(), 7);
         assert_eq!(store.stack_statistics().live, 0);
     }
 }

@@ -97,8 +97,7 @@ fn a_task_of_an_outer_activation_is_in_use() {
             // The trap ended only the inner activation.
             assert_eq!(number(&mut store, instance, "run", &[4]).unwrap(), 5);
             assert_eq!(code(number(&mut store, instance, "run", &[0])), expected);
-            let moribund = code(number(&mut store, instance, "resume inner", &[0]));
-            assert_eq!(moribund, TrapCode::TaskMoribund);
+            traps(number(&mut store, instance, "resume inner", &[0]), TrapCode::TaskMoribund);
             assert_eq!(number(&mut store, instance, "run", &[5]).unwrap(), 6);
         }
     }

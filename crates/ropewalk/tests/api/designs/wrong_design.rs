@@ -221,8 +221,7 @@ fn with_first_class_stacks() -> String {
 /// Gives a reference of each design to the operations of all others, then to one of its own, which
 /// works.
 fn check_mixed(source: &str, own: &[(&str, &str)]) {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, source);
+    for (mut store, instance) in instances(source) {
         let exports = instance.exports(&mut store).unwrap();
         let names: Vec<String> = exports.into_iter().map(|(name, _)| name).collect();
         for (design, good) in own {

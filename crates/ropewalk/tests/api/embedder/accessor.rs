@@ -20,8 +20,7 @@ const MODULE: &str = r#"(module
 #[test]
 fn host_functions_of_two_threads_end_in_the_opposite_order_in_which_they_began() {
     for mode in [DEFAULT, CHECK] {
-        let engine = engine(mode);
-        let mut linker: Linker<()> = Linker::new(&engine);
+        let mut linker: Linker<()> = Linker::new(&engine(mode));
         let inside = Arc::new(AtomicUsize::new(0));
         let (in_a, in_b) = (inside.clone(), inside.clone());
         linker.host_concurrent("a", move |_: &Accessor<()>, (x,): (i32,)| {
@@ -64,8 +63,7 @@ fn host_functions_of_two_threads_end_in_the_opposite_order_in_which_they_began()
 /// A host function with an accessor may use the store, also for other calls.
 #[test]
 fn a_host_function_calls_again_by_its_accessor_in_its_own_thread() {
-    let engine = engine(CHECK);
-    let mut linker: Linker<Option<TypedFunc<i32, i32>>> = Linker::new(&engine);
+    let mut linker: Linker<Option<TypedFunc<i32, i32>>> = Linker::new(&engine(CHECK));
     type Data = Option<TypedFunc<i32, i32>>;
     linker.host_concurrent("a", |accessor: &Accessor<Data>, (x,): (i32,)| {
         Box::pin(async move {
@@ -93,8 +91,7 @@ fn a_host_function_calls_again_by_its_accessor_in_its_own_thread() {
 fn calls_of_many_threads_have_their_own_results() {
     const THREADS: i32 = 4;
     const CALLS: i32 = 100;
-    let engine = engine(CHECK);
-    let mut linker: Linker<()> = Linker::new(&engine);
+    let mut linker: Linker<()> = Linker::new(&engine(CHECK));
     for name in ["a", "b"] {
         linker.host_concurrent(name, |accessor: &Accessor<()>, (x,): (i32,)| {
             Box::pin(async move {

@@ -64,8 +64,7 @@ fn a_limiter_that_panics_at_a_check_point_ends_the_call() {
 /// The host never gets the continuation, so nothing else can free it.
 #[test]
 fn a_continuation_whose_making_panics_is_freed() {
-    let engine = Engine::new(&config(CHECK)).unwrap();
-    let (mut store, instance) = instantiate_in(&engine, TEXT);
+    let (mut store, instance) = instantiate_in(&Engine::new(&config(CHECK)).unwrap(), TEXT);
     store.set_fuel(1 << 40).unwrap();
     let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
     let made = TypedContinuation::new(&mut store, &run).unwrap();
@@ -119,15 +118,13 @@ impl Write for DropsStore {
 
 #[test]
 fn a_writer_of_traces_drops_its_own_store() {
-    let engine = Engine::new(&config(DEFAULT)).unwrap();
-    let (mut store, instance) = instantiate_in(&engine, TEXT);
+    let (mut store, instance) = instantiate_in(&Engine::new(&config(DEFAULT)).unwrap(), TEXT);
     store.set_fuel(1 << 40).unwrap();
-    let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
     let ((give, given), (say, said)) = (channel(), channel());
     store.stream_trace(DropsStore(given, say), "program", WhenBehind::Wait).unwrap();
     // The trace is handed over when WebAssembly is left.
     std::thread::sleep(Duration::from_millis(5));
-    run.call(&mut store, 1).unwrap();
+    invoke::<i32, i32>(&mut store, instance, "run", 1).unwrap();
     give.send(store).unwrap();
     drop(give);
     assert!(said.recv_timeout(Duration::from_secs(60)).unwrap(), "nothing panics");

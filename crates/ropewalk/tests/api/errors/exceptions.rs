@@ -81,14 +81,11 @@ fn throws(mut caller: Caller<'_, Option<Tag>>, value: i32) -> Result<i32> {
 
 #[test]
 fn webassembly_catches_exceptions_of_the_host() {
-    for engine in engines() {
-        let (mut store, instance) = with_host(&engine, CATCHES, throws);
+    for (mut store, instance) in engines().iter().map(|engine| with_host(engine, CATCHES, throws)) {
         for name in ["direct", "deep", "tail", "indirect", "reference", "all"] {
             for _ in 0..2 {
-                let caught = call(&mut store, instance, name, &[Val::I32(7)]).unwrap();
-                assert_eq!(caught[0].i32(), Some(7), "{name}");
-                let returned = call(&mut store, instance, name, &[Val::I32(0)]).unwrap();
-                assert_eq!(returned[0].i32(), Some(1005), "{name}");
+                assert_eq!(number(&mut store, instance, name, &[7]).unwrap(), 7, "{name}");
+                assert_eq!(number(&mut store, instance, name, &[0]).unwrap(), 1005, "{name}");
             }
         }
         let error = call(&mut store, instance, "other", &[Val::I32(7)]).unwrap_err();
@@ -107,8 +104,7 @@ fn an_error_with_context_is_still_an_exception() {
                 use anyhow::Context;
                 throws(caller, value).context("while throwing").context("twice")
             });
-        let caught = call(&mut store, instance, "direct", &[Val::I32(7)]).unwrap();
-        assert_eq!(caught[0].i32(), Some(7));
+        assert_eq!(number(&mut store, instance, "direct", &[7]).unwrap(), 7);
     }
 }
 
@@ -122,10 +118,7 @@ fn other_errors_of_the_host_are_not_caught() {
             }
         });
         for name in ["direct", "all"] {
-            assert_eq!(
-                code(call(&mut store, instance, name, &[Val::I32(1)])),
-                TrapCode::IntegerOverflow
-            );
+            traps(call(&mut store, instance, name, &[Val::I32(1)]), TrapCode::IntegerOverflow);
             let error = call(&mut store, instance, name, &[Val::I32(2)]).unwrap_err();
             assert_eq!(host_message(&error), "no exception");
             assert!(error.downcast_ref::<Exception>().is_none());
@@ -148,8 +141,7 @@ fn a_panic_of_the_host_is_not_caught() {
                 let _ = call(&mut store, instance, name, &[Val::I32(1)]);
             }));
             assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"from the host"));
-            let caught = call(&mut store, instance, name, &[Val::I32(7)]).unwrap();
-            assert_eq!(caught[0].i32(), Some(7), "the store is usable");
+            assert_eq!(number(&mut store, instance, name, &[7]).unwrap(), 7, "the store is usable");
         }
     }
 }
@@ -245,8 +237,7 @@ const THROWS: &str = r#"(module
 
 #[test]
 fn an_exception_that_nothing_catches_is_an_error_with_tag_values_and_backtrace() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, THROWS);
+    for (mut store, instance) in instances(THROWS) {
         let tag = instance.get_tag(&mut store, "e").unwrap();
         let value = ExternRef::new(&mut store, "with it").unwrap();
         for round in 0..3 {
@@ -302,7 +293,7 @@ const THROUGH: &str = r#"(module
     (func (export "throws") (param i32)
       (struct.set $cell 0 (global.get $cell) (local.get 0))
       (throw $e (global.get $cell)))
-      ;; The caught value: 1 and the cell's value for the exception itself, 2 and
+    ;; The caught value: 1 and the cell's value for the exception itself, 2 and
     ;; the host's value for the host's tag, 3 for any other, 0 for none.
     (func (export "outer") (param i32) (result i32 i32)
       (local $found (ref $cell)) (local $value i32)
@@ -379,10 +370,7 @@ fn the_host_decides_about_exceptions_that_pass_it() {
             }
         }
         let (mut store, instance) = with_host(&engine, THROUGH, through(Reaction::Trap));
-        assert_eq!(
-            code(call(&mut store, instance, "outer", &[Val::I32(7)])),
-            TrapCode::Unreachable
-        );
+        traps(call(&mut store, instance, "outer", &[Val::I32(7)]), TrapCode::Unreachable);
     }
 }
 
@@ -435,8 +423,7 @@ fn an_exception_crosses_any_number_of_nested_calls() {
             Err(error)
         });
         let (mut store, instance) = link(&linker, (), text);
-        let found = call(&mut store, instance, "catch", &[Val::I32(50)]).unwrap();
-        assert_eq!(found[0].i32(), Some(77));
+        assert_eq!(number(&mut store, instance, "catch", &[50]).unwrap(), 77);
         assert_eq!(passed.load(Ordering::Relaxed), 51);
         let error = call(&mut store, instance, "run", &[Val::I32(20)]).unwrap_err();
         assert_eq!(exception(&error).values(&mut store).unwrap()[0].i32(), Some(77));
@@ -492,15 +479,15 @@ fn tags_refuse_wrong_values() {
     let mut store = Store::new(&engine, ());
     let with_result = TagType { ty: FuncType::new([], [ValType::I32]) };
     let with_result = Tag::new(&mut store, with_result).unwrap();
-    assert_eq!(
-        message(Exception::new(&mut store, with_result, &[])),
-        "the tag of an exception has no results: tag [] -> [i32]"
+    fails_as(
+        Exception::new(&mut store, with_result, &[]),
+        "the tag of an exception has no results: tag [] -> [i32]",
     );
     let tag = Tag::with_params(&mut store, [ValType::I32, ValType::FUNCREF]).unwrap();
-    assert_eq!(message(Exception::new(&mut store, tag, &[])), "expected 2 values, found 0");
-    assert_eq!(
-        message(Exception::new(&mut store, tag, &[Val::I32(1), Val::I32(2)])),
-        "in value 1: expected a value of type funcref, found one of type i32"
+    fails_as(Exception::new(&mut store, tag, &[]), "expected 2 values, found 0");
+    fails_as(
+        Exception::new(&mut store, tag, &[Val::I32(1), Val::I32(2)]),
+        "in value 1: expected a value of type funcref, found one of type i32",
     );
     let module = Module::new(&engine, r#"(module (import "" "tag" (tag (param i32))))"#).unwrap();
     assert_eq!(
@@ -511,11 +498,11 @@ fn tags_refuse_wrong_values() {
 
     let mut other = Store::new(&engine, ());
     let wrong = "a tag was used with a store that it does not belong to";
-    assert_eq!(message(tag.ty(&other)), wrong);
+    fails_as(tag.ty(&other), wrong);
     let values = [Val::I32(1), Val::FuncRef(None)];
-    assert_eq!(message(Exception::new(&mut other, tag, &values)), wrong);
-    assert_eq!(message(ExnRef::new(&mut other, tag, &values)), wrong);
-    assert_eq!(message(Instance::new(&mut other, &module, &[tag.into()])), wrong);
+    fails_as(Exception::new(&mut other, tag, &values), wrong);
+    fails_as(ExnRef::new(&mut other, tag, &values), wrong);
+    fails_as(Instance::new(&mut other, &module, &[tag.into()]), wrong);
 }
 
 #[test]
@@ -531,9 +518,9 @@ fn an_exception_of_another_store_is_an_error_that_wasm_does_not_catch() {
         for name in ["direct", "all"] {
             let error = call(&mut store, instance, name, &[Val::I32(1)]).unwrap_err();
             let found = exception(&error);
-            assert_eq!(
-                message(found.values(&mut store)),
-                "a reference was used with a store that it does not belong to"
+            fails_as(
+                found.values(&mut store),
+                "a reference was used with a store that it does not belong to",
             );
             assert_eq!(found.values(&mut other).unwrap()[0].i32(), Some(1));
         }
@@ -556,8 +543,7 @@ fn exceptions_are_passed_to_the_host_and_back() {
         (func (export "round") (param i32) (result i32)
           (call $value (call $pass (call $make (local.get 0)))))
         (func (export "throw") (param exnref) (throw_ref (local.get 0))))"#;
-    for engine in engines() {
-        let mut linker = Linker::new(&engine);
+    for mut linker in engines().iter().map(Linker::new) {
         linker.host(
             "pass",
             |mut caller: Caller<'_, ()>, given: Option<ExnRef>| -> Result<Option<ExnRef>> {
@@ -585,29 +571,22 @@ fn exceptions_are_passed_to_the_host_and_back() {
         );
         let error = call(&mut store, instance, "throw", &[made.into()]).unwrap_err();
         assert_eq!(exception(&error).values(&mut store).unwrap()[0].i32(), Some(6));
-        assert_eq!(
-            code(call(&mut store, instance, "throw", &[Val::ExnRef(None)])),
-            TrapCode::NullExceptionReference
+        traps(
+            call(&mut store, instance, "throw", &[Val::ExnRef(None)]),
+            TrapCode::NullExceptionReference,
         );
         let wrong = call(&mut store, instance, "throw", &[Val::AnyRef(None)]);
-        assert!(message(wrong).contains("expected a value of type exnref"));
+        fails_because(wrong, "expected a value of type exnref");
     }
 }
 
 #[test]
 fn an_error_keeps_the_values_of_its_exception_alive() {
-    struct Counted(Arc<AtomicUsize>);
-    impl Drop for Counted {
-        fn drop(&mut self) {
-            self.0.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, THROWS);
-        let alive = Arc::new(AtomicUsize::new(1));
+    for (mut store, instance) in instances(THROWS) {
+        let alive = Arc::default();
         let error = {
             let mut scope = RootScope::new(&mut store);
-            let value = ExternRef::new(&mut scope, Counted(alive.clone())).unwrap();
+            let value = ExternRef::new(&mut scope, Counted::new(&alive)).unwrap();
             let run = instance.get_func(&mut scope, "run").unwrap();
             run.call(&mut scope, &[Val::I32(1), value.into()], &mut []).unwrap_err()
         };

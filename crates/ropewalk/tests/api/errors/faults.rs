@@ -49,9 +49,9 @@ const FUNCTIONS: &str = r#"(module $m
 fn call_at(address: u64) {
     let (mut store, instance) = instantiate(FUNCTIONS);
     // Null is a trap, and any other address is not.
-    assert_eq!(
-        code(call(&mut store, instance, "call", &[Val::FuncRef(None)])),
-        TrapCode::UninitializedElement
+    traps(
+        call(&mut store, instance, "call", &[Val::FuncRef(None)]),
+        TrapCode::UninitializedElement,
     );
     let func = instance.get_func(&mut store, "nop").unwrap();
     call(&mut store, instance, "call", &[func.into()]).unwrap();
@@ -95,13 +95,12 @@ fn a_jump_to_nowhere_is_no_trap() {
 #[test]
 fn a_fault_inside_of_a_memory_is_not_taken_for_one_after_its_end() {
     let output = child(|| {
-        let (mut store, instance) = instantiate(
-            r#"(module (memory (export "m") 2)
-                (func (export "load") (param i32) (drop (i32.load (local.get 0)))))"#,
-        );
-        assert_eq!(
-            code(call(&mut store, instance, "load", &[Val::I32(131_070)])),
-            TrapCode::MemoryOutOfBounds
+        let text = r#"(module (memory (export "m") 2)
+                (func (export "load") (param i32) (drop (i32.load (local.get 0)))))"#;
+        let (mut store, instance) = instantiate(text);
+        traps(
+            call(&mut store, instance, "load", &[Val::I32(131_070)]),
+            TrapCode::MemoryOutOfBounds,
         );
         let memory = instance.get_memory(&mut store, "m").unwrap();
         let base = memory.data(&store).unwrap().as_ptr();
@@ -137,7 +136,7 @@ fn run_in_host(body: impl Fn() + Send + Sync + 'static) {
     linker.host("body", body);
     let (mut store, instance) = link(&linker, (), text);
     call(&mut store, instance, "run", &[]).unwrap();
-    assert_eq!(code(call(&mut store, instance, "trap", &[])), TrapCode::Unreachable);
+    traps(call(&mut store, instance, "trap", &[]), TrapCode::Unreachable);
 }
 
 /// How often `note` was called, and its last signal code.
@@ -222,13 +221,12 @@ fn a_signal_that_is_sent_and_ignored_changes_nothing() {
 
 /// Fails unless faults of every signal are still traps.
 fn call_traps() {
-    let (mut store, instance) = instantiate(
-        r#"(module (memory 1) (global $zero (mut i32) (i32.const 0))
+    let text = r#"(module (memory 1) (global $zero (mut i32) (i32.const 0))
             (func (export "load") (drop (i32.load (i32.const -1))))
             (func (export "divide") (drop (i32.div_u (i32.const 1) (global.get $zero))))
             (func (export "unreachable") unreachable)
-            (func $forever (export "forever") (call $forever)))"#,
-    );
+            (func $forever (export "forever") (call $forever)))"#;
+    let (mut store, instance) = instantiate(text);
     use TrapCode::*;
     for (name, expected) in [
         ("load", MemoryOutOfBounds),
@@ -291,11 +289,8 @@ fn switch_while_signals_arrive(signal: i32) {
         while NOTED.load(Ordering::Relaxed) < 300 {
             assert!(begin.elapsed() < Duration::from_secs(60), "signals arrive");
             assert_eq!(call_i32(&mut store, instance, "run"), 500_500);
-            assert_eq!(
-                code(call(&mut store, instance, "overflow", &[])),
-                TrapCode::CallStackExhausted
-            );
-            assert_eq!(code(call(&mut store, instance, "load", &[])), TrapCode::MemoryOutOfBounds);
+            traps(call(&mut store, instance, "overflow", &[]), TrapCode::CallStackExhausted);
+            traps(call(&mut store, instance, "load", &[]), TrapCode::MemoryOutOfBounds);
         }
     });
 }
@@ -366,7 +361,7 @@ fn a_handler_that_finds_no_room_on_a_stack_exhausts_it() {
                 // SAFETY: the thread runs until the signal has arrived.
                 unsafe { libc::pthread_kill(thread, libc::SIGUSR1) };
             });
-            assert_eq!(code(deep.call(&mut store, fits - 1)), TrapCode::CallStackExhausted);
+            traps(deep.call(&mut store, fits - 1), TrapCode::CallStackExhausted);
         });
         assert_eq!(NOTED.load(Ordering::Relaxed), 0, "the handler had no room");
         call_traps();

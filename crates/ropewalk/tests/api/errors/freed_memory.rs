@@ -31,8 +31,7 @@ fn with_accessor(engine: &Engine) -> (Store<i32>, TypedFunc<i32, i32>) {
 
 #[test]
 fn a_function_with_an_accessor_of_its_own_writes_to_nothing_that_was_freed() {
-    for engine in engines() {
-        let (mut store, run) = with_accessor(&engine);
+    for (mut store, run) in engines().iter().map(with_accessor) {
         check_freed_memory(|| {
             // Ready at once, in a synchronous call and an async one. Waits in a synchronous call.
             // Waits and is dropped.

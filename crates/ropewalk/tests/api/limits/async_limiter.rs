@@ -249,15 +249,14 @@ fn instructions_wait_until_the_limiter_has_decided() {
 fn a_late_refusal_is_a_refusal() {
     for engine in limited_engines() {
         let (mut store, instance) = limited(&engine, &Slow::limited(2, ANY, ANY, 100, ANY));
-        let stacks = run(&mut store, instance, "stacks", 200).0;
-        assert_eq!(code(stacks), TrapCode::TooManyStacks);
+        traps(run(&mut store, instance, "stacks", 200).0, TrapCode::TooManyStacks);
         let (mut store, instance) = limited(&engine, &Slow::limited(2, 4, 10, ANY, 1 << 20));
         let mut run = |name, n| run(&mut store, instance, name, n).0;
         assert_eq!(run("memory", 4).unwrap(), 99);
         assert_eq!(run("memory", 3).unwrap(), 101);
         assert_eq!(run("table", 10).unwrap(), -1);
         assert_eq!(run("table", 9).unwrap(), 42);
-        assert_eq!(code(run("bytes", 2 << 20)), TrapCode::OutOfMemory);
+        traps(run("bytes", 2 << 20), TrapCode::OutOfMemory);
         assert_eq!(run("bytes", 1 << 19).unwrap(), 1 << 19);
         fails_with(run("memory", 996), "a thousand is an error");
         assert_eq!(run("memory", 0).unwrap(), 104);
@@ -391,8 +390,7 @@ fn a_call_that_waits_for_its_limiter_ends_at_its_deadline() {
     limiter.set_polls(1_000_000);
     store.set_timeout(Duration::from_millis(20)).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let result = runtime.block_on(func.call_async(&mut store, 1));
-    assert_eq!(code(result), TrapCode::Interrupt);
+    traps(runtime.block_on(func.call_async(&mut store, 1)), TrapCode::Interrupt);
     store.set_deadline(None).unwrap();
     limiter.set_polls(0);
     assert_eq!(number(&mut store, instance, "memory", &[1]).unwrap(), 101);

@@ -66,7 +66,7 @@ fn an_interruption_while_nothing_runs_ends_the_next_call() {
     let (mut store, run, _) = endless(&interruptible(DEFAULT), ENDLESS[0].1);
     let handle = store.interrupt_handle().unwrap();
     handle.interrupt();
-    assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt);
+    traps(run.call(&mut store, ()), TrapCode::Interrupt);
     drop(store);
     handle.interrupt();
 }
@@ -78,7 +78,7 @@ fn a_deadline_that_has_passed_ends_every_call_until_it_is_taken_back() {
     let (mut store, run, _) = endless(&interruptible(DEFAULT), text);
     store.set_deadline(Some(Instant::now())).unwrap();
     for _ in 0..3 {
-        assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt);
+        traps(run.call(&mut store, ()), TrapCode::Interrupt);
     }
     store.set_timeout(Duration::from_secs(1000)).unwrap();
     run.call(&mut store, ()).unwrap();
@@ -117,7 +117,7 @@ fn leaf_functions_do_not_poll_and_all_others_do() {
             given.get().unwrap().interrupt();
         });
         handle.set(store.interrupt_handle().unwrap()).unwrap();
-        assert_eq!(code(invoke::<(), ()>(&mut store, instance, "run", ())), TrapCode::Interrupt);
+        traps(invoke::<(), ()>(&mut store, instance, "run", ()), TrapCode::Interrupt);
         let ran = instance.get_global(&mut store, "ran").unwrap().get(&mut store).unwrap();
         assert_eq!(ran.i32(), Some(i32::from(!looks)), "{body}");
     }
@@ -188,21 +188,20 @@ fn calls_within_each_other_all_end_even_if_a_host_function_ignores_it() {
     let ends = Arc::new(AtomicUsize::new(0));
     let count = ends.clone();
     let (mut store, instance) = with_host(&engine, text, move |mut caller: Caller<'_, ()>| {
-        let ended = call_export::<_, (), ()>(&mut caller, "inner", ());
-        assert_eq!(code(ended), TrapCode::Interrupt);
+        traps(call_export::<_, (), ()>(&mut caller, "inner", ()), TrapCode::Interrupt);
         count.fetch_add(1, Ordering::Relaxed);
     });
     let handle = store.interrupt_handle().unwrap();
     handle.interrupt();
     let outer = instance.get_typed_func::<(), ()>(&mut store, "outer").unwrap();
     // The first call ends at its beginning.
-    assert_eq!(code(outer.call(&mut store, ())), TrapCode::Interrupt);
+    traps(outer.call(&mut store, ()), TrapCode::Interrupt);
     assert_eq!(ends.load(Ordering::Relaxed), 0);
     let other = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(10));
         handle.interrupt();
     });
-    assert_eq!(code(outer.call(&mut store, ())), TrapCode::Interrupt);
+    traps(outer.call(&mut store, ()), TrapCode::Interrupt);
     assert_eq!(ends.load(Ordering::Relaxed), 1);
     other.join().unwrap();
 }
@@ -390,7 +389,7 @@ fn a_time_slice_lets_other_calls_run_and_repeats() {
     assert_eq!(two.call(&mut store, ()).unwrap(), 2);
     // A synchronous call continues until something ends it.
     store.set_timeout(Duration::from_millis(20)).unwrap();
-    assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt);
+    traps(run.call(&mut store, ()), TrapCode::Interrupt);
 }
 
 #[test]
@@ -399,7 +398,7 @@ fn a_sliced_call_ends_by_its_deadline() {
     store.set_time_slice(Some(Duration::from_millis(1))).unwrap();
     store.set_timeout(Duration::from_millis(300)).unwrap();
     let (ended, polls) = block_on(run.call_async(&mut store, ()));
-    assert_eq!(code(ended), TrapCode::Interrupt);
+    traps(ended, TrapCode::Interrupt);
     assert!(polls > 2, "{polls} polls");
     store.set_time_slice(None).unwrap();
     store.set_deadline(None).unwrap();
@@ -559,15 +558,6 @@ fn block_until_woken<R>(future: impl Future<Output = R>) -> R {
     }
 }
 
-/// Counts its drops.
-struct Dropped(Arc<AtomicUsize>);
-
-impl Drop for Dropped {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
 /// A function `run` that waits forever on a continuation.
 struct WaitsForEver {
     store: Store<()>,
@@ -588,15 +578,14 @@ fn waits_for_ever(engine: &Engine) -> WaitsForEver {
     let mut linker = Linker::new(engine);
     let count = dropped.clone();
     linker.host_concurrent("wait", move |_: &Accessor<()>, (): ()| {
-        let dropped = Dropped(count.clone());
+        let dropped = CountsDrop(count.clone());
         Box::pin(async move {
             std::future::pending::<()>().await;
             drop(dropped);
         })
     });
     let mut store = Store::new(engine, ());
-    let module = Module::new(engine, text).unwrap();
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let instance = linker.instantiate(&mut store, &Module::new(engine, text).unwrap()).unwrap();
     let run = instance.get_typed_func(&mut store, "run").unwrap();
     let two = instance.get_typed_func(&mut store, "two").unwrap();
     WaitsForEver { store, run, two, dropped }
@@ -628,7 +617,7 @@ fn a_handle_wakes_a_call_that_waits_and_ends_it() {
     });
     let ended = block_until_woken(run.call_async(&mut store, ()));
     other.join().unwrap();
-    assert_eq!(code(ended), TrapCode::Interrupt);
+    traps(ended, TrapCode::Interrupt);
     assert_eq!(dropped.load(Ordering::Relaxed), 1);
     assert_eq!(two.call(&mut store, ()).unwrap(), 2);
 }
@@ -641,7 +630,7 @@ fn a_deadline_ends_every_call_that_waits_in_a_store() {
         tokio::join!(run.call_concurrent(accessor, ()), run.call_concurrent(accessor, ()))
     }));
     for ended in [ended.0, ended.1] {
-        assert_eq!(code(ended), TrapCode::Interrupt);
+        traps(ended, TrapCode::Interrupt);
     }
     assert_eq!(dropped.load(Ordering::Relaxed), 2);
     store.set_deadline(None).unwrap();

@@ -109,7 +109,7 @@ fn stacks_are_limited_by_number() {
     let instance = instance.unwrap();
     let make = |store: &mut Store<()>, n| call(store, instance, "make", &[Val::I32(n)]);
     make(&mut store, 40).unwrap();
-    assert_eq!(code(make(&mut store, 1)), TrapCode::TooManyStacks);
+    traps(make(&mut store, 1), TrapCode::TooManyStacks);
     assert!(store.stack_statistics().live <= 41);
 }
 
@@ -119,11 +119,11 @@ fn stacks_are_limited_by_bytes() {
     let (mut store, instance) = limited(limits().stack_bytes(1 << 20), STACKS);
     let instance = instance.unwrap();
     number(&mut store, instance, "nest", &[9]).unwrap();
-    assert_eq!(code(number(&mut store, instance, "nest", &[10])), TrapCode::TooManyStacks);
+    traps(number(&mut store, instance, "nest", &[10]), TrapCode::TooManyStacks);
     number(&mut store, instance, "make", &[2000]).unwrap();
     assert!(store.stack_statistics().parked > 1900);
     number(&mut store, instance, "nest", &[5]).unwrap();
-    assert_eq!(code(number(&mut store, instance, "make", &[100_000])), TrapCode::TooManyStacks);
+    traps(number(&mut store, instance, "make", &[100_000]), TrapCode::TooManyStacks);
 }
 
 /// A stack may grow to the limit of all stacks, also the root of a call.
@@ -153,7 +153,7 @@ fn the_heap_is_limited_and_garbage_does_not_count() {
     let instance = instance.unwrap();
     let keep = |store: &mut Store<()>, n| call(store, instance, "keep", &[Val::I32(n)]);
     keep(&mut store, 1 << 20).unwrap();
-    assert_eq!(code(keep(&mut store, 3 << 20)), TrapCode::OutOfMemory);
+    traps(keep(&mut store, 3 << 20), TrapCode::OutOfMemory);
     call(&mut store, instance, "garbage", &[Val::I32(200)]).unwrap();
     keep(&mut store, 1000).unwrap();
     assert!(store.heap_used() <= 2 << 20);
@@ -166,7 +166,7 @@ fn host_values_are_limited() {
     for i in 0..3 {
         ExternRef::new(&mut store, i).unwrap();
     }
-    assert_eq!(code(ExternRef::new(&mut store, 4)), TrapCode::OutOfMemory);
+    traps(ExternRef::new(&mut store, 4), TrapCode::OutOfMemory);
 }
 
 #[test]

@@ -59,8 +59,7 @@ fn a_huge_frame_overflows_cleanly() {
         (MOVE.config().max_wasm_stack(1 << 20).clone(), true),
     ];
     for (config, has_room_for_ten) in configs {
-        let engine = Engine::new(&config).unwrap();
-        let (mut store, instance) = instantiate_in(&engine, &text);
+        let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), &text);
         for _ in 0..3 {
             let error = call(&mut store, instance, "huge", &[Val::I32(10_000)]).unwrap_err();
             assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
@@ -75,8 +74,7 @@ fn a_huge_frame_overflows_cleanly() {
 fn memories_that_cannot_be_had_are_an_error() {
     let engine = Engine::default();
     let mut store = Store::new(&engine, ());
-    let text = "(module (memory i64 0x1_0000_0000_0000))";
-    let module = Module::new(&engine, text).unwrap();
+    let module = Module::new(&engine, "(module (memory i64 0x1_0000_0000_0000))").unwrap();
     let error = Instance::new(&mut store, &module, &[]).unwrap_err();
     assert!(
         error.to_string().contains("cannot allocate a memory of 281474976710656 pages"),
@@ -137,10 +135,7 @@ fn a_64_bit_memory_keeps_its_contents_when_it_moves() {
     assert_eq!(found[0].i64(), Some(42));
     let found = call(&mut store, instance, "load", &[Val::I64(last)]).unwrap();
     assert_eq!(found[0].i64(), Some(43));
-    assert_eq!(
-        code(call(&mut store, instance, "load", &[Val::I64(last + 1)])),
-        TrapCode::MemoryOutOfBounds
-    );
+    traps(call(&mut store, instance, "load", &[Val::I64(last + 1)]), TrapCode::MemoryOutOfBounds);
 }
 
 #[test]
@@ -151,8 +146,7 @@ fn many_stores_share_an_engine() {
             &engine,
             "(module (memory 1) (func (export \"f\") (result i32) (i32.const 3)))",
         );
-        let found = call(&mut store, instance, "f", &[]).unwrap();
-        assert_eq!(found[0].i32(), Some(3));
+        assert_eq!(number(&mut store, instance, "f", &[]).unwrap(), 3);
     }
 }
 
@@ -180,8 +174,7 @@ fn a_new_memory_is_zero_after_any_previous_one() {
         let (mut store, instance) = instantiate_in(&engine, text);
         let memory = instance.get_memory(&mut store, "m").unwrap();
         let data = memory.data_mut(&mut store).unwrap();
-        let expected = if text == small { b"secret" } else { &[0; 6] };
-        assert_eq!(&data[100..106], expected);
+        assert_eq!(&data[100..106], if text == small { b"secret" } else { &[0; 6] });
         assert!(data[200..].iter().all(|byte| *byte == 0));
         data.fill(0xff);
         memory.grow(&mut store, 1).unwrap();
@@ -204,9 +197,9 @@ fn a_smaller_memory_in_the_place_of_a_larger_one_still_traps_at_its_end() {
         if pages > 0 {
             call(&mut store, instance, "load", &[Val::I32(end - 4)]).unwrap();
         }
-        assert_eq!(
-            code(call(&mut store, instance, "load", &[Val::I32(end - 3)])),
-            TrapCode::MemoryOutOfBounds
+        traps(
+            call(&mut store, instance, "load", &[Val::I32(end - 3)]),
+            TrapCode::MemoryOutOfBounds,
         );
     }
 }
@@ -252,19 +245,16 @@ fn where_bound_values_find_no_room_nothing_is_bound() {
             .stack_size(16 << 10)
             .stress(|stress| stress.fail_to_grow = true)
             .stress(|stress| stress.check_stacks = checks);
-        let engine = Engine::new(&config).unwrap();
-        let (mut store, instance) = instantiate_in(&engine, &binds(COUNT));
-        let hold = instance.get_typed_func::<i32, ()>(&mut store, "hold").unwrap();
-        let bind = instance.get_typed_func::<(), ()>(&mut store, "bind").unwrap();
+        let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), &binds(COUNT));
         let [last, all] = ["last", "all"]
             .map(|name| instance.get_typed_func::<(), i64>(&mut store, name).unwrap());
         let (mut found_room, mut was_full) = (0, 0);
         for depth in 0.. {
-            if let Err(error) = hold.call(&mut store, depth) {
+            if let Err(error) = invoke::<i32, ()>(&mut store, instance, "hold", depth) {
                 assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
                 break;
             }
-            match bind.call(&mut store, ()) {
+            match invoke::<(), ()>(&mut store, instance, "bind", ()) {
                 Ok(()) => {
                     found_room += 1;
                     assert_eq!(last.call(&mut store, ()).unwrap(), sum + i64::from(depth));

@@ -128,8 +128,8 @@ fn the_host_is_told_that_the_heap_is_full() {
             }
         };
         assert_eq!(trap(&error).code(), TrapCode::OutOfMemory);
-        assert_eq!(code(ExnRef::new(&mut scope, tag, &[])), TrapCode::OutOfMemory);
-        assert_eq!(code(Exception::new(&mut scope, tag, &[])), TrapCode::OutOfMemory);
+        traps(ExnRef::new(&mut scope, tag, &[]), TrapCode::OutOfMemory);
+        traps(Exception::new(&mut scope, tag, &[]), TrapCode::OutOfMemory);
     }
     assert!(ExternRef::new(&mut store, ()).is_ok());
     assert!(Exception::new(&mut store, tag, &[]).is_ok());
@@ -158,8 +158,7 @@ fn constant_expressions_that_allocate_too_much_fail_the_instantiation() {
         store.gc();
         assert_eq!(store.heap_used(), 0, "nothing of it is left");
     }
-    let module = Module::new(&engine, GREEDY).unwrap();
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let instance = Instance::new(&mut store, &Module::new(&engine, GREEDY).unwrap(), &[]).unwrap();
     assert_eq!(call_i32(&mut store, instance, "fine"), 1_000_000);
 }
 
@@ -215,11 +214,14 @@ fn huge_arrays_are_out_of_memory() {
                 let result = call(&mut store, instance, name, &[Val::I32(len as u32 as i32)]);
                 assert_eq!(code(result), TrapCode::OutOfMemory, "{len} of {element}");
             }
-            let fits = call(&mut store, instance, name, &[Val::I32(largest as i32)]).unwrap();
-            assert_eq!(fits[0].i32(), Some(largest as i32), "{element}");
+            assert_eq!(
+                number(&mut store, instance, name, &[largest as i32]).unwrap(),
+                largest as i32,
+                "{element}"
+            );
         }
         for name in ["constant 2^31", "constant 2^32-1"] {
-            assert_eq!(code(call(&mut store, instance, name, &[])), TrapCode::OutOfMemory);
+            traps(call(&mut store, instance, name, &[]), TrapCode::OutOfMemory);
         }
         // The default limit is four gibibytes, so some of these are too large.
         let (mut store, instance) = instantiate(&text);
@@ -267,8 +269,7 @@ fn sizes_of_segments_do_not_wrap() {
     let (mut store, instance) = instantiate(text);
     for (from, len) in [(0, 1 << 29), (1, 1 << 29), (u32::MAX, 1), (1, u32::MAX), (2, u32::MAX)] {
         let arguments = [Val::I32(from as i32), Val::I32(len as i32)];
-        let result = call(&mut store, instance, "new_elem", &arguments);
-        assert_eq!(code(result), TrapCode::TableOutOfBounds);
+        traps(call(&mut store, instance, "new_elem", &arguments), TrapCode::TableOutOfBounds);
     }
 }
 
@@ -291,8 +292,7 @@ fn an_array_may_be_made_of_thousands_of_operands() {
             .unwrap();
         }
         text += ")))";
-        let engine = engine(COLLECT);
-        let (mut store, instance) = instantiate_in(&engine, &text);
+        let (mut store, instance) = instantiate_in(&engine(COLLECT), &text);
         let new = instance.get_typed_func::<(), ArrayRef>(&mut store, "new").unwrap();
         let array = new.call(&mut store, ()).unwrap();
         assert_eq!(array.len(&store).unwrap(), count);
@@ -317,7 +317,7 @@ fn an_array_may_be_made_of_thousands_of_operands() {
     let text = r#"(module (type $a (array i32))
         (func (export "f") (result (ref $a)) unreachable array.new_fixed $a 0xffff_ffff))"#;
     let (mut store, instance) = instantiate(text);
-    assert_eq!(code(call(&mut store, instance, "f", &[])), TrapCode::Unreachable);
+    traps(call(&mut store, instance, "f", &[]), TrapCode::Unreachable);
 }
 
 // ---- huge types
@@ -541,8 +541,7 @@ fn calls_in_hundreds_of_try_tables_find_the_right_one() {
     text += "))";
     let (mut store, instance) = instantiate(&text);
     for (tag, depth) in [(0, 0), (0, 199), (100, 199), (199, 199), (7, 8), (150, 150)] {
-        let found = call(&mut store, instance, "run", &[Val::I32(tag), Val::I32(depth)]).unwrap();
-        assert_eq!(found[0].i32(), Some(tag));
+        assert_eq!(number(&mut store, instance, "run", &[tag, depth]).unwrap(), tag);
     }
     for (tag, depth) in [(199, 0), (100, 99)] {
         let error =
@@ -605,8 +604,11 @@ fn throwing_without_end_ends_with_the_stack_or_by_itself() {
             }
         }
         let before = call_i32(&mut store, instance, "count");
-        let last = call(&mut store, instance, "rethrow", &[Val::I32(times)]).unwrap();
-        assert_eq!(last[0].i32(), Some(times), "it is still the same exception");
+        assert_eq!(
+            number(&mut store, instance, "rethrow", &[times]).unwrap(),
+            times,
+            "it is still the same exception"
+        );
         assert_eq!(call_i32(&mut store, instance, "count") - before, times);
     }
 }
@@ -620,14 +622,13 @@ fn throwing_through_the_host_without_end_is_exhaustion() {
           (block $h
             (try_table (catch_all $h) (call $f)) (unreachable))
           (throw $e)))"#;
-    let engine = Engine::default();
-    let mut linker = Linker::new(&engine);
+    let mut linker = Linker::new(&Engine::default());
     linker.host("f", |mut caller: Caller<'_, ()>| -> Result<()> {
         call_export::<_, _, ()>(&mut caller, "run", ())
     });
     let (mut store, instance) = link(&linker, (), text);
     for _ in 0..2 {
-        assert_eq!(code(call(&mut store, instance, "run", &[])), TrapCode::CallStackExhausted);
+        traps(call(&mut store, instance, "run", &[]), TrapCode::CallStackExhausted);
     }
 }
 

@@ -1,26 +1,17 @@
 //! The code of a compiled file is checked at its first execution.
 
+use super::folder;
 use crate::common::*;
 use ropewalk::*;
 use std::fmt::Write as _;
 use std::fs;
 use std::future::Future;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 
 const COUNT: u64 = 1200;
-
-/// A new folder for a test.
-fn folder(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-    folder
-}
 
 /// A constant that no other function has.
 fn marker(function: u64) -> u64 {

@@ -1,62 +1,43 @@
 //! Compiled modules as bytes and as files, and the cache.
 
+use super::folder;
 use crate::common::*;
 use ropewalk::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
-
-/// A new folder for a test.
-fn folder(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-    folder
-}
 
 /// A module with everything that a compiled file has beside code.
 const FURNISHED: &str = r#"
 (module $furnished
-  (type $list (struct (field (mut i32)) (field (ref null $list))))
-  (type $body (func))
+  (type $list (struct (field (mut i32)) (field (ref null $list)))) (type $body (func))
   (type $generator (cont $body))
   (import "host" "log" (func $log (param i32)))
   (tag $yield (param i32))
-  (memory (export "memory") 1)
-  (data (i32.const 8) "precompiled")
-  (data $passive "later")
-  (table (export "table") 4 funcref)
-  (elem (i32.const 1) $squares)
+  (memory (export "memory") 1) (data (i32.const 8) "precompiled") (data $passive "later")
+  (table (export "table") 4 funcref) (elem (i32.const 1) $squares)
   (global $sum (export "sum") (mut i64) (i64.const 40))
-  (func $squares (export "squares")
-    (local $i i32)
+  (func $squares (export "squares") (local $i i32)
     (loop $next
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
-      (suspend $yield (i32.mul (local.get $i) (local.get $i)))
-      (br $next)))
+      (suspend $yield (i32.mul (local.get $i) (local.get $i))) (br $next)))
   (func (export "run") (param $count i32) (result i32)
     (local $generator (ref null $generator)) (local $sum i32)
     (local.set $generator (cont.new $generator (ref.func $squares)))
     (loop $more
       (block $yielded (result i32 (ref $generator))
-        (resume $generator (on $yield $yielded) (local.get $generator))
-        (unreachable))
+        (resume $generator (on $yield $yielded) (local.get $generator)) (unreachable))
       (local.set $generator)
       (local.set $sum (i32.add (local.get $sum)))
-      (local.set $count (i32.sub (local.get $count) (i32.const 1)))
-      (br_if $more (local.get $count)))
+      (br_if $more (local.tee $count (i32.sub (local.get $count) (i32.const 1)))))
     (call $log (local.get $sum))
     (local.get $sum))
   (func (export "caught") (result i32)
     (block $caught (result i32)
-      (try_table (catch $yield $caught) (throw $yield (i32.const 7)))
-      (unreachable)))
+      (try_table (catch $yield $caught) (throw $yield (i32.const 7))) (unreachable)))
   (func (export "head") (result i32)
     (struct.get $list 0 (struct.new $list (i32.const 5) (ref.null $list))))
   (func (export "init") (memory.init $passive (i32.const 0) (i32.const 0) (i32.const 5)))
-  (func (export "trap")
-    (unreachable)))
+  (func (export "trap") (unreachable)))
 "#;
 
 /// Uses all of it.
@@ -78,7 +59,7 @@ fn use_it(engine: &Engine, module: &Module) {
     let trap = instance.get_typed_func::<(), ()>(&mut store, "trap").unwrap();
     let error = trap.call(&mut store, ()).unwrap_err();
     let trap = error.downcast_ref::<Trap>().unwrap();
-    assert_eq!(trap.backtrace().frames()[0].to_string(), "<text>:41:6: furnished!trap");
+    assert_eq!(trap.backtrace().frames()[0].to_string(), "<text>:31:26: furnished!trap");
 }
 
 #[test]
@@ -111,16 +92,14 @@ fn a_module_made_of_a_file_outlives_the_file() {
 const MANY_TYPES: &str = r#"
 (module
   (type $many (func (param i32 i64 f32 f64 i32 i64) (result i32 i64)))
-  (type $vector (func (param v128) (result v128)))
-  (type $continuation (cont $many))
+  (type $vector (func (param v128) (result v128))) (type $continuation (cont $many))
   (import "host" "many" (func $many (type $many)))
   (import "host" "vector" (func $vector (type $vector)))
   (func (export "many") (type $many)
     (call $many (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4)
       (local.get 5)))
   (func (export "vector") (type $vector) (call $vector (local.get 0)))
-  (func $inside (type $many)
-    (i32.trunc_f32_s (local.get 2)) (i64.trunc_f64_s (local.get 3)))
+  (func $inside (type $many) (i32.trunc_f32_s (local.get 2)) (i64.trunc_f64_s (local.get 3)))
   (elem declare func $inside)
   (func (export "continued") (type $many)
     (resume $continuation (local.get 0) (local.get 1) (local.get 2) (local.get 3)

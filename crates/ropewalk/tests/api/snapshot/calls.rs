@@ -66,48 +66,41 @@ fn continues_alike(source: &str, results: usize) {
 
 #[test]
 fn a_plain_call_continues() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
           (func $twice (param i32) (result i32)
             (i32.mul (call $wait (local.get 0)) (call $wait (i32.const 10))))
           (func (export "run") (result i32) (local $kept i64)
             (local.set $kept (i64.const 1000))
-            (i32.add (i32.wrap_i64 (local.get $kept)) (call $twice (i32.const 10)))))"#,
-        1,
-    );
+            (i32.add (i32.wrap_i64 (local.get $kept)) (call $twice (i32.const 10)))))"#;
+    continues_alike(source, 1);
 }
 
 #[test]
 fn a_call_with_values_in_arrays_continues() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "many" (func $many (param i64 f64 i32 f32 i64) (result i64 f64 i32)))
           (func $again (result i64 f64 i32)
             (call $many (i64.const 1) (f64.const 1) (i32.const 3) (f32.const 1.5) (i64.const 5)))
           (func (export "run") (result i64 f64 i32 i32)
             (call $again) (drop) (drop) (drop)
-            (call $again) (i32.const 9)))"#,
-        4,
-    );
+            (call $again) (i32.const 9)))"#;
+    continues_alike(source, 4);
 }
 
 #[test]
 fn a_call_that_returns_a_float_continues() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
           (func (export "run") (result f64)
             (f64.add (f64.convert_i32_s (call $wait (i32.const 10)))
-              (f64.convert_i32_s (call $wait (i32.const 10))))))"#,
-        1,
-    );
+              (f64.convert_i32_s (call $wait (i32.const 10))))))"#;
+    continues_alike(source, 1);
 }
 
 #[test]
 fn a_call_from_a_continuation_continues_and_suspends_to_its_handler() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
           (type $f (func (result i32))) (type $c (cont $f))
           (type $g (func (param i32) (result i32))) (type $d (cont $g))
@@ -120,24 +113,21 @@ fn a_call_from_a_continuation_continues_and_suspends_to_its_handler() {
               (return (resume $c (on $ask $on) (cont.new $c (ref.func $body)))))
             (local.set $d) (local.set $asked)
             (i32.add (i32.const 1)
-              (resume $d (i32.mul (local.get $asked) (i32.const 100)) (local.get $d)))))"#,
-        1,
-    );
+              (resume $d (i32.mul (local.get $asked) (i32.const 100)) (local.get $d)))))"#;
+    continues_alike(source, 1);
 }
 
 #[test]
 fn a_call_from_a_stack_of_the_bag_continues() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
           (rec (type $to-root (stack (param i32) (ref null $to-body)))
                (type $to-body (stack (ref null $to-root))))
           (func $body (param $root (ref null $to-root))
             (switch_retire $to-root (i32.add (call $wait (i32.const 10)) (call $wait (i32.const 10)))
               (local.get $root)))
-          (func (export "run") (result i32) (switch $to-body (stack.new $to-body $body)) (drop)))"#,
-        1,
-    );
+          (func (export "run") (result i32) (switch $to-body (stack.new $to-body $body)) (drop)))"#;
+    continues_alike(source, 1);
 }
 
 #[test]

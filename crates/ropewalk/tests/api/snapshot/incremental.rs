@@ -67,8 +67,7 @@ struct Case {
 
 impl Case {
     fn new(config: &mut Config) -> Case {
-        let engine = Engine::new(config.snapshots(true)).unwrap();
-        let module = Module::new(&engine, SOURCE).unwrap();
+        let module = Module::new(&Engine::new(config.snapshots(true)).unwrap(), SOURCE).unwrap();
         let (store, instance) = start(&module);
         Case { module, store, instance }
     }
@@ -407,8 +406,7 @@ fn stacks_that_grow_shrink_end_and_begin_are_as_they_are() {
         (table.set $all (local.get $at)
           (cont.bind $c $r (local.get $depth) (cont.new $c (ref.func $descend))))))"#;
     for mut config in configs() {
-        let engine = Engine::new(config.snapshots(true)).unwrap();
-        let module = Module::new(&engine, source).unwrap();
+        let module = Module::new(&Engine::new(config.snapshots(true)).unwrap(), source).unwrap();
         let (store, instance) = start(&module);
         let mut case = Case { module, store, instance };
         // The depth of each generator, or none if it has ended.

@@ -64,8 +64,7 @@ struct Host {
 impl Host {
     fn new() -> Host {
         let module = Module::new(&engine(), SOURCE).unwrap();
-        let linker = Linker::new(module.engine());
-        let (store, instance) = start_with(&linker, (), &module);
+        let (store, instance) = start_with(&Linker::new(module.engine()), (), &module);
         Host { module, store, instance }
     }
 

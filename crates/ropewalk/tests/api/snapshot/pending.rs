@@ -158,8 +158,7 @@ const COUNT: i32 = 100;
 /// and the sorted results.
 fn hundred_calls(module: &Module, between: impl FnOnce(&Accessor<()>)) -> (Snapshot, Vec<i32>) {
     let host = Host::default();
-    let linker = linker(module.engine(), &host);
-    let (mut store, instance) = start_with(&linker, (), module);
+    let (mut store, instance) = start_with(&linker(module.engine(), &host), (), module);
     let functions =
         DESIGNS.map(|name| instance.get_typed_func::<i32, i32>(&mut store, name).unwrap());
     let ended = block_on(store.run_concurrent(async |accessor| {

@@ -99,20 +99,17 @@ fn continues_alike(source: &str, on: &[&str]) {
 
 #[test]
 fn a_continuation_of_the_host_continues_and_suspends_to_the_host() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "ask" (func $ask (result i32)))
           (tag $yield (export "yield") (param i32) (result i32))
           (func $twice (result i32) (i32.add (call $ask) (suspend $yield (call $ask))))
-          (func (export "run") (result i32 i32) (call $twice) (call $twice)))"#,
-        &[],
-    );
+          (func (export "run") (result i32 i32) (call $twice) (call $twice)))"#;
+    continues_alike(source, &[]);
 }
 
 #[test]
 fn the_clauses_of_the_host_are_those_that_it_had() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "ask" (func $ask (result i32)))
           (tag $a (export "a") (param i32)) (tag $b (export "b") (param i32 i32))
           (tag $c (export "c"))
@@ -120,9 +117,8 @@ fn the_clauses_of_the_host_are_those_that_it_had() {
             (suspend $a (call $ask))
             (suspend $b (call $ask) (i32.const 7))
             (suspend $c)
-            (call $ask)))"#,
-        &["a", "b", "c"],
-    );
+            (call $ask)))"#;
+    continues_alike(source, &["a", "b", "c"]);
     // With another tag it is unhandled.
     let source = r#"(module
       (import "host" "ask" (func $ask (result i32)))
@@ -135,19 +131,16 @@ fn the_clauses_of_the_host_are_those_that_it_had() {
     let run = instance.get_func(&mut store, "run").unwrap();
     let a = instance.get_tag(&mut store, "a").unwrap();
     let rest = Continuation::new(&mut store, run).unwrap();
-    let code = |error: Error| error.downcast_ref::<Trap>().unwrap().code();
-    assert_eq!(code(rest.resume_on(&mut store, &[a], &[]).unwrap_err()), TrapCode::UnhandledTag);
+    traps(rest.resume_on(&mut store, &[a], &[]), TrapCode::UnhandledTag);
     let snapshot = taken.lock().unwrap().pop().unwrap();
     let mut restored = snapshot.restore(&linker, &[module], ()).unwrap();
     let call = restored.calls.pop().unwrap();
-    let error = call.resume(&mut restored.store, &[Val::I32(1)]).unwrap_err();
-    assert_eq!(code(error), TrapCode::UnhandledTag);
+    traps(call.resume(&mut restored.store, &[Val::I32(1)]), TrapCode::UnhandledTag);
 }
 
 #[test]
 fn stacks_that_the_continuation_resumed_and_switched_to_continue() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "ask" (func $ask (result i32)))
           (type $f (func (result i32))) (type $c (cont $f))
           (tag $in (param i32)) (tag $out (param i32) (result i32))
@@ -166,9 +159,8 @@ fn stacks_that_the_continuation_resumed_and_switched_to_continue() {
                 (return (i32.add (resume $c (on $in $on) (local.get $c))
                   (block (result i32) (switch $to-body (stack.new $to-body $on-bag)) (drop)))))
               (local.set $c) (drop) (br $again))
-            (unreachable)))"#,
-        &[],
-    );
+            (unreachable)))"#;
+    continues_alike(source, &[]);
 }
 
 #[test]

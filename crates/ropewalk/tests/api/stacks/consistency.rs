@@ -69,14 +69,10 @@ fn a_stack_that_cannot_be_made_is_not_lost() {
         .stress(|stress| stress.fail_to_grow = true)
         .max_stacks(2)
         .stack_pool(1);
-    let engine = Engine::new(&config).unwrap();
-    let (mut store, instance) = instantiate_in(&engine, &many_arguments());
+    let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), &many_arguments());
     for name in ["task", "fiber"] {
         for _ in 0..10 {
-            assert_eq!(
-                code(invoke::<(), ()>(&mut store, instance, name, ())),
-                TrapCode::CallStackExhausted
-            );
+            traps(invoke::<(), ()>(&mut store, instance, name, ()), TrapCode::CallStackExhausted);
         }
         assert_eq!(store.stack_statistics().live, 0);
     }

@@ -54,7 +54,7 @@ fn a_stack_out_of_generations_continues_and_stale_references_stay_stale() {
                     }
                 }
             }
-            assert_eq!(code(run("stale struct", 0)), TrapCode::ContinuationConsumed);
+            traps(run("stale struct", 0), TrapCode::ContinuationConsumed);
         }
     }
 }
@@ -63,8 +63,7 @@ fn a_stack_out_of_generations_continues_and_stale_references_stay_stale() {
 fn retired_numbers_are_used_again_only_when_nothing_names_them() {
     let mut config = Config::new();
     config.stress(|stress| stress.first_generation = LAST_GENERATION - 1).max_stacks(40);
-    let engine = Engine::new(&config).unwrap();
-    let (mut store, instance) = instantiate_in(&engine, KEEPER);
+    let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), KEEPER);
     let mut run = |name: &str, i: i32| call(&mut store, instance, name, &[Val::I32(i)]);
     // One or two steps use up a block, and there are far more steps than blocks.
     run("start", 0).unwrap();
@@ -73,7 +72,7 @@ fn retired_numbers_are_used_again_only_when_nothing_names_them() {
             run("step table", i).unwrap();
         }
         // Only the newest reference is valid.
-        assert_eq!(code(run("stale table", 3)), TrapCode::ContinuationConsumed);
+        traps(run("stale table", 3), TrapCode::ContinuationConsumed);
         run("start", 0).unwrap();
     }
 }
@@ -170,8 +169,7 @@ fn stacks_that_are_given_up_all_the_time_keep_their_memory() {
 
 #[test]
 fn a_pool_of_one_makes_one_stack_at_a_time() {
-    let engine = engine(POOL_OF_ONE);
-    let (mut store, instance) = instantiate_in(&engine, CROWD);
+    let (mut store, instance) = instantiate_in(&engine(POOL_OF_ONE), CROWD);
     call(&mut store, instance, "crowd", &[Val::I32(3)]).unwrap();
     let statistics = store.stack_statistics();
     assert_eq!((statistics.live, statistics.pooled), (3, 0));
@@ -223,11 +221,10 @@ fn small_stacks_overflow_early_and_cleanly() {
         .unwrap();
         let (mut store, instance) = instantiate_in(&engine, text);
         for _ in 0..3 {
-            let found = call(&mut store, instance, "run", &[Val::I32(depth)]).unwrap();
-            assert_eq!(found[0].i32(), Some(depth));
-            assert_eq!(
-                code(call(&mut store, instance, "run", &[Val::I32(1 << 20)])),
-                TrapCode::CallStackExhausted
+            assert_eq!(number(&mut store, instance, "run", &[depth]).unwrap(), depth);
+            traps(
+                call(&mut store, instance, "run", &[Val::I32(1 << 20)]),
+                TrapCode::CallStackExhausted,
             );
         }
     }
@@ -287,8 +284,7 @@ fn an_overflow_at_any_instruction_is_exhaustion() {
 
 #[test]
 fn a_stack_holds_a_thousand_frames_of_a_function_that_suspends() {
-    let text = at_every_depth_near_the_end("(suspend $yield)", "");
-    let (mut store, instance) = instantiate(&text);
+    let (mut store, instance) = instantiate(&at_every_depth_near_the_end("(suspend $yield)", ""));
     for _ in 0..40 {
         call(&mut store, instance, "run", &[Val::I32(1000)]).unwrap();
     }

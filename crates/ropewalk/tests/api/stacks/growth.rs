@@ -29,8 +29,7 @@ fn large_stacks() -> [Config; 3] {
 #[test]
 fn a_million_calls_deep_runs_on_a_root_and_in_a_continuation() {
     for config in large_stacks() {
-        let engine = Engine::new(&config).unwrap();
-        let (mut store, instance) = instantiate_in(&engine, DEEP);
+        let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), DEEP);
         for name in ["root", "continuation", "root", "continuation"] {
             assert_eq!(number(&mut store, instance, name, &[MILLION]).unwrap(), MILLION);
         }
@@ -187,8 +186,7 @@ fn a_large_frame_finds_room() {
 
 #[test]
 fn a_suspension_finds_room() {
-    let text = at_depth("(suspend $yield) (i32.const 3)", "");
-    grows_at_every_depth(&text, &["continuation"], 3);
+    grows_at_every_depth(&at_depth("(suspend $yield) (i32.const 3)", ""), &["continuation"], 3);
     let fields = "(func $twice (result i32) (suspend $yield) (suspend $yield) (i32.const 4))";
     grows_at_every_depth(&at_depth("(call $twice)", fields), &["continuation"], 4);
 }
@@ -318,10 +316,7 @@ fn bound_values_find_room() {
     )
     .unwrap();
     let (mut store, instance) = instantiate_in(&engine, &text);
-    assert_eq!(
-        code(invoke::<(), i64>(&mut store, instance, "run", ())),
-        TrapCode::CallStackExhausted
-    );
+    traps(invoke::<(), i64>(&mut store, instance, "run", ()), TrapCode::CallStackExhausted);
 }
 
 #[test]
@@ -341,8 +336,7 @@ fn parents_that_wait_stay_where_they_are_and_grow_in_their_turn() {
         (elem declare func $body)
         (func (export "run") (param i32) (result i32) (call $body (local.get 0) (i32.const 100))))"#;
     for config in large_stacks() {
-        let engine = Engine::new(&config).unwrap();
-        let (mut store, instance) = instantiate_in(&engine, text);
+        let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), text);
         let found = number(&mut store, instance, "run", &[20]).unwrap();
         assert_eq!(found, 100 + 20 * (3000 + 20000));
     }
@@ -427,16 +421,15 @@ fn stacks_grow_and_shrink_where_the_kernel_has_no_guard_regions() {
     alone(|| {
         refuse_guard_regions();
         for config in large_stacks() {
-            let engine = Engine::new(&config).unwrap();
-            let (mut store, instance) = instantiate_in(&engine, DEEP);
+            let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), DEEP);
             for depth in [10, MILLION, 10, 10, 10, 100_000, 10, MILLION, 1000, 10, 10] {
                 for name in ["root", "continuation"] {
                     assert_eq!(number(&mut store, instance, name, &[depth]).unwrap(), depth);
                 }
             }
-            assert_eq!(
-                code(number(&mut store, instance, "continuation", &[1 << 30])),
-                TrapCode::CallStackExhausted
+            traps(
+                number(&mut store, instance, "continuation", &[1 << 30]),
+                TrapCode::CallStackExhausted,
             );
         }
     });
@@ -465,10 +458,7 @@ fn a_stack_that_cannot_grow_is_exhausted_and_the_store_is_usable() {
     let engine = Engine::new(Config::new().stress(|stress| stress.fail_to_grow = true)).unwrap();
     let (mut store, instance) = instantiate_in(&engine, DEEP);
     for name in ["root", "continuation", "root", "continuation"] {
-        assert_eq!(
-            code(number(&mut store, instance, name, &[100_000])),
-            TrapCode::CallStackExhausted
-        );
+        traps(number(&mut store, instance, name, &[100_000]), TrapCode::CallStackExhausted);
         assert_eq!(number(&mut store, instance, name, &[1000]).unwrap(), 1000);
     }
     assert_eq!(store.stack_statistics().growths, 0);
@@ -495,8 +485,7 @@ fn the_sum_of_stacks_is_limited() {
           (table.set $kept (local.get $i) (ref.null $k))))"#;
     let mut config = Config::new();
     config.max_stack_memory(64 << 20).stack_pool(1);
-    let engine = Engine::new(&config).unwrap();
-    let (mut store, instance) = instantiate_in(&engine, text);
+    let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), text);
     let mut held = 0;
     let error = loop {
         match number(&mut store, instance, "hold", &[held, 100_000]) {
@@ -628,13 +617,12 @@ fn a_limit_holds_for_all_stacks_of_a_continuation_and_no_others() {
             // The inner stack has ended and is reused.
             has_no_limit(&mut store, instance);
             let exhausted = outer.resume(&mut store, &[]);
-            assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
+            traps(exhausted, TrapCode::CallStackExhausted);
             has_no_limit(&mut store, instance);
             if let Some(copy) = copy {
                 let outer = suspended(copy.resume(&mut store, &[]));
                 has_no_limit(&mut store, instance);
-                let exhausted = outer.resume(&mut store, &[]);
-                assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
+                traps(outer.resume(&mut store, &[]), TrapCode::CallStackExhausted);
             }
         }
         // A dropped continuation leaves no limit either.
@@ -656,8 +644,7 @@ fn the_limit_of_a_store_is_not_that_of_the_next_one() {
         let (mut small, instance) = instantiate_in(&engine, DEEP);
         small.set_max_wasm_stack(SMALL).unwrap();
         for name in ["root", "continuation"] {
-            let exhausted = number(&mut small, instance, name, &[MILLION]);
-            assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
+            traps(number(&mut small, instance, name, &[MILLION]), TrapCode::CallStackExhausted);
         }
         drop(small);
         // It reuses the other store's table of stacks and its root.

@@ -73,8 +73,7 @@ fn checked_engines() -> Vec<Engine> {
 
 #[test]
 fn parked_stacks_continue_where_they_were() {
-    for engine in checked_engines() {
-        let (mut store, instance) = counters(&engine);
+    for (mut store, instance) in checked_engines().iter().map(counters) {
         number(&mut store, instance, "make", &[0, 20]).unwrap();
         number(&mut store, instance, "box", &[20, 40]).unwrap();
         for turn in 1..4 {
@@ -93,8 +92,7 @@ fn parked_stacks_continue_where_they_were() {
 
 #[test]
 fn objects_of_parked_stacks_live_and_move() {
-    for engine in checked_engines() {
-        let (mut store, instance) = counters(&engine);
+    for (mut store, instance) in checked_engines().iter().map(counters) {
         number(&mut store, instance, "box", &[0, 30]).unwrap();
         let used = store.heap_used();
         store.park_idle();
@@ -108,8 +106,7 @@ fn objects_of_parked_stacks_live_and_move() {
 
 #[test]
 fn parked_stacks_that_nothing_refers_to_are_freed() {
-    for engine in checked_engines() {
-        let (mut store, instance) = counters(&engine);
+    for (mut store, instance) in checked_engines().iter().map(counters) {
         number(&mut store, instance, "make", &[0, 50]).unwrap();
         store.park_idle();
         number(&mut store, instance, "forget", &[0, 45]).unwrap();
@@ -144,8 +141,7 @@ fn a_used_reference_to_a_parked_stack_stays_used() {
             store.park_idle();
             call(&mut store, instance, "step", &[]).unwrap();
             store.park_idle();
-            let used = call(&mut store, instance, "old", &[]);
-            assert_eq!(code(used), TrapCode::ContinuationConsumed);
+            traps(call(&mut store, instance, "old", &[]), TrapCode::ContinuationConsumed);
         }
     }
 }
@@ -296,8 +292,8 @@ fn parked_stacks_make_room_where_memory_is_limited() {
         assert!(store.stack_statistics().parked >= 10);
         // Stacks that wait cannot be parked. Ten of them leave no room, not even to resume a parked
         // one.
-        assert_eq!(code(number(&mut store, instance, "nest", &[10])), TrapCode::TooManyStacks);
-        assert_eq!(code(number(&mut store, instance, "nest", &[30])), TrapCode::TooManyStacks);
+        traps(number(&mut store, instance, "nest", &[10]), TrapCode::TooManyStacks);
+        traps(number(&mut store, instance, "nest", &[30]), TrapCode::TooManyStacks);
         // The store is still usable.
         number(&mut store, instance, "idle", &[0]).unwrap();
         number(&mut store, instance, "nest", &[8]).unwrap();
@@ -397,7 +393,7 @@ fn slots_without_a_stack_leave_room_to_grow() {
         // Half of the limit of all stacks, and more than the slots leave.
         number(&mut store, instance, "begin", &[11, 4000, 0]).unwrap();
         let exhausted = number(&mut store, instance, "begin", &[12, 40_000, 0]);
-        assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
+        traps(exhausted, TrapCode::CallStackExhausted);
         assert_eq!(number(&mut store, instance, "end", &[11]).unwrap(), 8000);
         for i in 0..11 {
             assert_eq!(number(&mut store, instance, "end", &[i]).unwrap(), 0);
@@ -411,8 +407,7 @@ fn a_parked_stack_keeps_its_limit() {
     let body = instance.get_func(&mut store, "body").unwrap();
     for limit in [None, Some(1 << 20)] {
         let new = Continuation::new(&mut store, body).unwrap();
-        let arguments = [Val::I32(5000), Val::I32(0)];
-        let (.., continuation) = suspended(new.resume(&mut store, &arguments));
+        let (.., continuation) = suspended(new.resume(&mut store, &[Val::I32(5000), Val::I32(0)]));
         if let Some(limit) = limit {
             continuation.set_max_stack(&mut store, limit).unwrap();
         }

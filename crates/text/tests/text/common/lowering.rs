@@ -22,3 +22,21 @@ pub fn field_of(head: &str, source: &str) -> String {
     let (_, after) = lowered.split_once(";; here").unwrap();
     after.split_once(";; there").unwrap().0.trim().to_string()
 }
+
+/// Checks a table of fields. A row is a source, and `=>` with its lowering. Without a lowering, the
+/// source must be valid. Lines that continue one of them are indented, and are joined by spaces.
+/// Lines that start with `;;` are comments.
+#[track_caller]
+pub fn check_table(head: &str, table: &str) {
+    let lines = table.replace("\n  ", " ");
+    let mut rows = lines.lines().filter(|line| !line.is_empty() && !line.starts_with(";;"));
+    let mut next = rows.next();
+    while let Some(source) = next {
+        let lowered = field_of(head, source);
+        next = rows.next();
+        if let Some(expected) = next.and_then(|row| row.strip_prefix("=> ")) {
+            assert_eq!(lowered, expected, "{source}");
+            next = rows.next();
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Lowering of the bag of stacks: the result is valid, standard text, and the rest of the source is
 //! unchanged.
 
-use crate::common::lowering::{field_of, lower};
+use crate::common::lowering::{check_table, field_of, lower};
 use ropewalk_text::Text;
 
 /// The start of every module: types, functions and tags.
@@ -24,19 +24,16 @@ fn check(source: &str, expected: &str) {
 
 #[test]
 fn types() {
-    check(
-        "(type $a (stack (param i32) (param i64 f32) (ref null $a)))",
-        "(rec (type $a.func (func (param i32 i64 f32 (ref null $a)))) (type $a (cont $a.func)))",
-    );
-    check(
-        "(rec (type $a (stack (param (ref null stack)) (ref $b))) (type $b (stack (ref $a))))",
-        "(rec (type $a.func (func (param (ref null cont) (ref $b)))) (type $a (cont $a.func)) \
-         (type $b.func (func (param (ref $a)))) (type $b (cont $b.func)))",
-    );
-    check(
-        "(type (stack (ref $out)))",
-        "(rec (type $stack.func (func (param (ref $out)))) (type (cont $stack.func)))",
-    );
+    let rows = r"
+(type $a (stack (param i32) (param i64 f32) (ref null $a)))
+=> (rec (type $a.func (func (param i32 i64 f32 (ref null $a)))) (type $a (cont $a.func)))
+(rec (type $a (stack (param (ref null stack)) (ref $b))) (type $b (stack (ref $a))))
+=> (rec (type $a.func (func (param (ref null cont) (ref $b)))) (type $a (cont $a.func))
+  (type $b.func (func (param (ref $a)))) (type $b (cont $b.func)))
+(type (stack (ref $out)))
+=> (rec (type $stack.func (func (param (ref $out)))) (type (cont $stack.func)))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
@@ -60,128 +57,102 @@ fn subtypes() {
 
 #[test]
 fn heap_types() {
-    check(
-        "(func (param (ref stack) (ref null nostack)) (result (ref null stack)) \
-         (local $x (ref null stack)) (ref.null stack))",
-        "(func (param (ref cont) (ref null nocont)) (result (ref null cont)) \
-         (local $x (ref null cont)) (ref.null cont))",
-    );
-    check(
-        "(table $t 3 (ref null stack)) (global $g (mut (ref null $out)) (ref.null $out))",
-        "(table $t 3 (ref null cont)) (global $g (mut (ref null $out)) (ref.null $out))",
-    );
-    check(
-        "(type $s (struct (field $f (mut (ref null stack))))) (elem $e (ref null stack) (ref.null stack))",
-        "(type $s (struct (field $f (mut (ref null cont))))) (elem $e (ref null cont) (ref.null cont))",
-    );
+    let rows = r"
+(func (param (ref stack) (ref null nostack)) (result (ref null stack)) (local $x (ref null stack))
+  (ref.null stack))
+=> (func (param (ref cont) (ref null nocont)) (result (ref null cont)) (local $x (ref null cont))
+  (ref.null cont))
+(table $t 3 (ref null stack)) (global $g (mut (ref null $out)) (ref.null $out))
+=> (table $t 3 (ref null cont)) (global $g (mut (ref null $out)) (ref.null $out))
+(type $s (struct (field $f (mut (ref null stack))))) (elem $e (ref null stack) (ref.null stack))
+=> (type $s (struct (field $f (mut (ref null cont))))) (elem $e (ref null cont) (ref.null cont))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
 fn plain_instructions() {
-    check(
-        "(func (param $x (ref $in)) (result i32) local.get $x switch $in drop)",
-        "(func (param $x (ref $in)) (result i32) local.get $x call $stack.switch drop)",
-    );
-    check(
-        "(func (param $x (ref null $out)) i32.const 1 local.get $x switch_retire $out)",
-        "(func (param $x (ref null $out)) i32.const 1 local.get $x (call $stack.switch_retire) unreachable)",
-    );
-    check(
-        "(func (result (ref $in)) stack.new $in $run)",
-        "(func (result (ref $in)) (ref.func $run) call $stack.new)",
-    );
-    check(
-        "(func (param (ref null $in)) (result i32) local.get 0 return_switch $in $next)",
-        "(func (param (ref null $in)) (result i32) local.get 0 (call $stack.return_switch) return_call $next)",
-    );
+    let rows = r"
+(func (param $x (ref $in)) (result i32) local.get $x switch $in drop)
+=> (func (param $x (ref $in)) (result i32) local.get $x call $stack.switch drop)
+(func (param $x (ref null $out)) i32.const 1 local.get $x switch_retire $out)
+=> (func (param $x (ref null $out)) i32.const 1 local.get $x
+  (call $stack.switch_retire) unreachable)
+(func (result (ref $in)) stack.new $in $run)
+=> (func (result (ref $in)) (ref.func $run) call $stack.new)
+(func (param (ref null $in)) (result i32) local.get 0 return_switch $in $next)
+=> (func (param (ref null $in)) (result i32) local.get 0 (call $stack.return_switch) return_call
+  $next)
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
 fn folded_instructions() {
-    check(
-        "(func (param $x (ref $in)) (result i32) (switch $in (local.get $x)) (drop))",
-        "(func (param $x (ref $in)) (result i32) (call $stack.switch (local.get $x)) (drop))",
-    );
-    check(
-        "(func (param $x (ref null $out)) (switch_retire $out (i32.const 1) (local.get $x)))",
-        "(func (param $x (ref null $out)) (unreachable (i32.const 1) (local.get $x) (call $stack.switch_retire)))",
-    );
-    check(
-        "(func (result (ref $in)) (stack.bind $start $in (i32.const 1) (i32.const 2) \
-         (i64.const 3) (stack.new $start $begin)))",
-        "(func (result (ref $in)) (call $stack.bind (i32.const 1) (i32.const 2) \
-         (i64.const 3) (call $stack.new (ref.func $begin))))",
-    );
-    check(
-        "(func (param (ref $body)) (result (ref $in)) (stack.new_ref $in $body (local.get 0)))",
-        "(func (param (ref $body)) (result (ref $in)) (call $stack.new (local.get 0)))",
-    );
+    let rows = r"
+(func (param $x (ref $in)) (result i32) (switch $in (local.get $x)) (drop))
+=> (func (param $x (ref $in)) (result i32) (call $stack.switch (local.get $x)) (drop))
+(func (param $x (ref null $out)) (switch_retire $out (i32.const 1) (local.get $x)))
+=> (func (param $x (ref null $out)) (unreachable (i32.const 1) (local.get $x)
+  (call $stack.switch_retire)))
+(func (result (ref $in)) (stack.bind $start $in (i32.const 1) (i32.const 2) (i64.const 3)
+  (stack.new $start $begin)))
+=> (func (result (ref $in)) (call $stack.bind (i32.const 1) (i32.const 2) (i64.const 3)
+  (call $stack.new (ref.func $begin))))
+(func (param (ref $body)) (result (ref $in)) (stack.new_ref $in $body (local.get 0)))
+=> (func (param (ref $body)) (result (ref $in)) (call $stack.new (local.get 0)))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
 fn throwing() {
-    check(
-        "(func (param $x (ref null $in)) (drop (switch_throw $in $stop (i32.const 1) (local.get $x))) drop)",
-        "(func (param $x (ref null $in)) (drop (nop (i32.const 1) (local.get $x) \
-         (block $after (param i32 (ref null $in)) (result i32 (ref null $in)) \
-         (block $sent (param i32 (ref null $in)) (result i32 (ref null $out)) \
-         (try_table (param i32 (ref null $in)) (result i32 (ref null $in)) (catch $stop $sent) \
-         (call $stack.switch_throw)) (br $after)) (unreachable)))) drop)",
-    );
-    check(
-        "(func (param $x (ref null $in)) (result i32) i32.const 1 local.get $x \
-         return_switch_throw $in $stop $next)",
-        "(func (param $x (ref null $in)) (result i32) i32.const 1 local.get $x \
-         (block $sent (param i32 (ref null $in)) (result i32 (ref null $out)) \
-         (try_table (param i32 (ref null $in)) (result i32 (ref null $in)) (catch $stop $sent) \
-         (call $stack.return_switch_throw)) (return_call $next)) unreachable)",
-    );
+    let rows = r"
+(func (param $x (ref null $in)) (drop (switch_throw $in $stop (i32.const 1) (local.get $x))) drop)
+=> (func (param $x (ref null $in)) (drop (nop (i32.const 1) (local.get $x) (block $after (param i32
+  (ref null $in)) (result i32 (ref null $in)) (block $sent (param i32 (ref null $in)) (result i32
+  (ref null $out)) (try_table (param i32 (ref null $in)) (result i32 (ref null $in))
+  (catch $stop $sent) (call $stack.switch_throw)) (br $after)) (unreachable)))) drop)
+(func (param $x (ref null $in)) (result i32) i32.const 1 local.get $x return_switch_throw $in $stop
+  $next)
+=> (func (param $x (ref null $in)) (result i32) i32.const 1 local.get $x (block $sent (param i32
+  (ref null $in)) (result i32 (ref null $out)) (try_table (param i32 (ref null $in)) (result i32
+  (ref null $in)) (catch $stop $sent) (call $stack.return_switch_throw))
+  (return_call $next)) unreachable)
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
 fn operands_may_come_from_anywhere() {
-    // Some operands are on the operand stack.
-    field_of(HEAD, "(func (param (ref $out)) (i32.const 1) (switch_retire $out (local.get 0)))");
-    field_of(
-        HEAD,
-        "(func (param (ref $in)) (i32.const 1) (switch_throw $in $stop (local.get 0)) drop drop)",
-    );
-    // An operand sets a local that has no default.
-    field_of(
-        HEAD,
-        "(func (param $p (ref $in)) (result (ref $in)) (local $x (ref $in))
-           (switch_throw $in $stop (i32.const 1) (local.tee $x (local.get $p))) drop drop
-           (local.get $x))",
-    );
-    // In the condition of a folded `if`, and nested.
-    field_of(
-        HEAD,
-        "(func (param $p (ref $in)) (local $i i32)
-           (if (i32.eqz (local.set $i (drop (switch_throw $in $stop (i32.const 1) (local.get $p))))
-                        (local.get $i))
-             (then (nop)) (else (nop))))",
-    );
-    field_of(
-        HEAD,
-        "(func (param $p (ref null $in))
-           (drop (switch_throw $in $stop (switch_throw $in $stop (i32.const 1) (local.get $p)))) drop)",
-    );
+    let rows = r"
+;; Some operands are on the operand stack.
+(func (param (ref $out)) (i32.const 1) (switch_retire $out (local.get 0)))
+(func (param (ref $in)) (i32.const 1) (switch_throw $in $stop (local.get 0)) drop drop)
+;; An operand sets a local that has no default.
+(func (param $p (ref $in)) (result (ref $in)) (local $x (ref $in)) (switch_throw $in $stop
+  (i32.const 1) (local.tee $x (local.get $p))) drop drop (local.get $x))
+;; In the condition of a folded `if`, and nested.
+(func (param $p (ref $in)) (local $i i32) (if (i32.eqz (local.set $i (drop (switch_throw $in $stop
+  (i32.const 1) (local.get $p)))) (local.get $i)) (then (nop)) (else (nop))))
+(func (param $p (ref null $in)) (drop (switch_throw $in $stop (switch_throw $in $stop (i32.const 1)
+  (local.get $p)))) drop)
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
 fn functions_are_matched_by_shape() {
-    // Functions with inline signatures, with type uses, and with the signature of a stack type.
-    field_of(HEAD, "(func $f (param (ref null $out))) (func (drop (stack.new $in $f)))");
-    field_of(HEAD, "(func $f (type $body)) (func (drop (stack.new $in $f)))");
-    field_of(HEAD, "(func $f (param (ref null stack))) (func (drop (stack.new $in $f)))");
-    field_of(
-        HEAD,
-        "(type $t (sub (func (param (ref null stack))))) (func $f (type $t)) (func (drop (stack.new $in $f)))",
-    );
-    field_of(
-        HEAD,
-        "(rec (type $t (func (param (ref $out)))) (type $u (struct))) (func $f (type $t)) (func (drop (stack.new $in $f)))",
-    );
+    let rows = r"
+;; Functions with inline signatures, with type uses, and with the signature of a stack type.
+(func $f (param (ref null $out))) (func (drop (stack.new $in $f)))
+(func $f (type $body)) (func (drop (stack.new $in $f)))
+(func $f (param (ref null stack))) (func (drop (stack.new $in $f)))
+(type $t (sub (func (param (ref null stack))))) (func $f (type $t)) (func (drop (stack.new $in $f)))
+(rec (type $t (func (param (ref $out)))) (type $u (struct))) (func $f (type $t)) (func (drop
+  (stack.new $in $f)))
+";
+    check_table(HEAD, rows);
     lower(
         "(type $c (stack (param i32) (ref null $c)))
          (func $f (param i32) (param (ref null $c)) unreachable)
@@ -261,9 +232,8 @@ fn quoted_modules() {
 
 #[test]
 fn names_in_quotes() {
-    lower(
-        r#"(type $"my type" (stack (param i32) (ref null $"my type")))
+    let text = r#"(type $"my type" (stack (param i32) (ref null $"my type")))
            (func $"a\u{62}" (param i32 (ref null $"my type")))
-           (func (result (ref $"my type")) (stack.new $"my type" $ab))"#,
-    );
+           (func (result (ref $"my type")) (stack.new $"my type" $ab))"#;
+    lower(text);
 }

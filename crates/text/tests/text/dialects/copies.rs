@@ -50,23 +50,19 @@ fn cont_clone_makes_a_dialect_module() {
 
 #[test]
 fn errors_are_shown_in_the_source() {
-    errors::malformed(
-        HEAD,
-        r"
+    let rows = r"
 (func (drop (cont.clone ^(ref.null $k)))) => ..the name of a continuation type
 (func (drop (cont.clone ^1 (ref.null $k)))) => ..found the number 1
 (func (drop (cont.clone ^$x (ref.null $k)))) => unknown type
 (func (drop (stack.clone ^2 (ref.null $c)))) => ..found the number 2
-",
-    );
-    errors::invalid(
-        HEAD,
-        r"
+";
+    errors::malformed(HEAD, rows);
+    let rows = r"
 (func (drop (cont.clone ^$f (ref.null $k)))) => ..but `$f` is a function type
 (func (drop (cont.clone ^$t (ref.null $k)))) => ..but `$t` is a task type
 (func (drop (stack.clone ^$k (ref.null $k)))) => expected a stack type
 (func (param (ref $c)) (drop (^cont.clone $k (local.get 0)))) => type mismatch
 (global (ref null $k) (^cont.clone $k (ref.null $k))) => constant expression
-",
-    );
+";
+    errors::invalid(HEAD, rows);
 }

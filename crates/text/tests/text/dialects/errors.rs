@@ -21,8 +21,7 @@ fn invalid(table: &str) {
 /// The same errors as in a module without dialects.
 #[test]
 fn unbalanced_blocks_and_second_starts() {
-    malformed(
-        r"
+    let rows = r"
 (func
  block $l^) => expected `end`
 (func ^end) => unexpected `end`
@@ -31,8 +30,8 @@ fn unbalanced_blocks_and_second_starts() {
 (start $h)
 (start ^$h) => unexpected second `start`
 (global i32 (i32.const 1) ^end) => unexpected `end`
-",
-    );
+";
+    malformed(rows);
 }
 
 #[test]
@@ -78,8 +77,7 @@ fn numeric_indices() {
 
 #[test]
 fn unknown_words_and_names() {
-    malformed(
-        r"
+    let rows = r"
 (func (switch ^$x)) => unknown type: there is no type named `$x`
 (func (stack.new $c ^$x)) => unknown function: there is no function named
 (func (switch_throw $c ^$x)) => unknown tag: there is no tag named `$x`
@@ -95,39 +93,36 @@ fn unknown_words_and_names() {
 (^stack (ref null $c)) => ..a stack type is defined by `(type $t (stack ..))`
 (func ^$f) => duplicate func identifier
 (type ^$c (func)) => duplicate type identifier
-",
-    );
+";
+    malformed(rows);
 }
 
 #[test]
 fn missing_and_superfluous_immediates() {
-    malformed(
-        r"
+    let rows = r"
 (func (switch_retire^)) => ..expects the name of a stack type here, found `)`
 (func (stack.new $c^)) => ..expects the name of a function here, found `)`
 (func stack.bind $c ^drop) => ..expects the name of a stack type here, found `drop`
 (func (stack.new_ref $c ^(nop))) => ..found `(nop ..)`
 (func (return_switch_throw $c $e^)) => ..the name of a function here
 (func (stack.new $c $f ^$f)) => expected an instruction
-",
-    );
+";
+    malformed(rows);
 }
 
 #[test]
 fn parentheses() {
-    malformed(
-        r"
+    let rows = r"
 (func (switch $c (i32.const 1)^ => expected `)`
 (func (switch $c))^) => unexpected `)`
-",
-    );
+";
+    malformed(rows);
     malformed("(func (switch $c) \"^\u{1}\") => ..invalid character");
 }
 
 #[test]
 fn stack_types() {
-    invalid(
-        r"
+    let rows = r"
 (^type $s (stack)) => ..found no type
 (type $s (stack (param ^i32)))
     => a stack type must end with the stack to return to, `(ref null? $d)` where `$d` is a stack type;
@@ -137,16 +132,15 @@ fn stack_types() {
 (^type $s (sub $c (stack (param i32) (ref null $c)))) => sub type cannot have a final
 (type $s (sub (stack (ref null $c))))
 (^type $t (sub $s (stack (ref $c)))) => sub type must match super type
-",
-    );
-    malformed(
-        r#"
+";
+    invalid(rows);
+    let rows = r#"
 (type $s (stack ^i32 (ref $c))) => expected `(param ..)`, found `i32`
 (type $s (stack (param ^$x i32 i64) (ref $c))) => expected exactly one type after `$x`
 (type $s (stack (param ^"x") (ref $c))) => expected a value type
 (type $s (stack (param ^i33) (ref $c))) => unexpected token
-"#,
-    );
+"#;
+    malformed(rows);
 }
 
 /// The conditions of a design have better messages than its lowered text.
@@ -154,19 +148,16 @@ fn stack_types() {
 fn conditions_are_reported_before_other_errors() {
     let wrong = "(func (result i32) (i64.const 1)) (type $i (stack (param i64) (ref null $c)))\n";
     let head = format!("{HEAD}{wrong}");
-    errors::invalid(
-        &head,
-        r"
+    let rows = r"
 (func (drop (stack.bind $c ^$i (ref.null $c)))) => ..`$i` takes others
 (func (drop (stack.new $c ^$g))) => ..`$g` does not fit
-",
-    );
+";
+    errors::invalid(&head, rows);
 }
 
 #[test]
 fn conditions() {
-    invalid(
-        r"
+    let rows = r"
 (func (switch ^$k)) => expected a stack type, but `$k` is a continuation type
 (func (switch ^$kf)) => expected a stack type, but `$kf` is a function type
 (func (stack.new $c ^$h)) => ..expected 2 parameters and 0 results, found 0
@@ -185,14 +176,13 @@ fn conditions() {
 (func (return_switch $c ^$h)) => ..expected 2, found 0
 (global (ref $c) (^stack.new $c $f))
     => constant expression required: `stack.new` is allowed only in functions
-",
-    );
+";
+    invalid(rows);
 }
 
 #[test]
 fn operands_and_results() {
-    invalid(
-        r"
+    let rows = r"
 (func (^switch $c (i64.const 1) (ref.null $c)) drop drop) => type mismatch: expected i32
 (func (drop (switch $c (i32.const 1) (ref.null $c)))^) => ..values remaining
 (func
@@ -200,23 +190,21 @@ fn operands_and_results() {
 (func (result i64) (^return_switch $c $f (i32.const 1) (ref.null $c))) => type mismatch
 (func (return_switch $c ^$g (i32.const 1) (ref.null $c))) => ..the parameters of `$g` do not fit
 (func (^switch_throw $c $e (ref.null $c))) => ..expected i32 but nothing on stack
-",
-    );
+";
+    invalid(rows);
     // An error unrelated to dialects, after lowered instructions.
-    invalid(
-        r"
+    let rows = r"
 (func (drop (stack.new $c $f))
   i32.const 1
   ^i64.eqz drop) => type mismatch
 (func (local i32 (ref $c)) (drop (^local.get 1))) => uninitialized local
-",
-    );
+";
+    invalid(rows);
 }
 
 #[test]
 fn kinds_do_not_match() {
-    invalid(
-        r"
+    let rows = r"
 (func (param contref) (result (ref null stack)) (local.get 0)^) => ..never match
 (func (param (ref $c)) (result contref) (local.get 0)^) => ..never match
 (func (param (ref stack)) (result contref)
@@ -226,42 +214,39 @@ fn kinds_do_not_match() {
 (func (^resume $c (i32.const 1) (ref.null $c) (ref.null $c))) => ..never match
 (global (ref null $c) (^ref.null nocont))
     => type mismatch: expected (ref null $c), found nullcontref (stack, task, fiber and
-",
-    );
+";
+    invalid(rows);
     // Errors only in the standard text.
-    invalid(
-        r"
+    let rows = r"
 (func (param (ref $c)) (result funcref) (local.get 0)^) => ..expected funcref
 (func (param (ref $c)) (result (ref null $k)) (local.get 0)^) => type mismatch
 (func (param (ref $c)) (^call_ref $c (i32.const 1) (ref.null $c) (local.get 0)))
     => expected func type, but `$c` is a stack type
-",
-    );
+";
+    invalid(rows);
 }
 
 /// Types have the names of the source, in errors of the standard text and of the shadow.
 #[test]
 fn types_are_named() {
-    invalid(
-        r"
+    let rows = r"
 (func (param (ref $c)) (result contref) (local.get 0)^)
     => type mismatch: expected contref, found (ref $c) (stack, task, fiber
 (func (drop (^stack.bind $c $c (ref.null $d))))
     => type mismatch: expected (ref null $c), found (ref null $d)
 (func (drop (^stack.bind $c $c))) => type mismatch: expected (ref null $c) but nothing on stack
-",
-    );
+";
+    invalid(rows);
     // A type of the source with the name of an added type.
-    invalid(
-        r"
+    let rows = r"
 (type $fiber (struct)) (func (param (ref $fiber)) (^fiber.release (local.get 0)))
     => ..`fiber.release` takes `[fiberref]`
 (type $fiber (struct)) (func (param (ref $fiber)) (result (ref fiber)) (local.get 0)^)
     => type mismatch: expected (ref fiber), found (ref $fiber)
 (func (param stackref) (result (ref null $c)) (local.get_clear 0)^)
     => type mismatch: expected (ref null $c), found stackref
-",
-    );
+";
+    invalid(rows);
 }
 
 /// In a module without words for continuations, messages call them stacks.
@@ -273,13 +258,12 @@ fn general_types_are_named() {
 
 #[test]
 fn references_are_opaque() {
-    invalid(
-        r"
+    let rows = r"
 (func (drop (^ref.cast (ref $c) (ref.null $c)))) => invalid cast
 (func (drop (^ref.test (ref stack) (ref.null $c)))) => invalid cast
 (func (drop (^ref.eq (ref.null $c) (ref.null $c)))) => type mismatch
-",
-    );
+";
+    invalid(rows);
 }
 
 #[test]

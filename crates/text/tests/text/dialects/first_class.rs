@@ -1,6 +1,6 @@
 //! Lowering of first-class stacks: the result is valid, standard text.
 
-use crate::common::lowering::{field_of, lower};
+use crate::common::lowering::{check_table, field_of, lower};
 
 /// The start of every module: events, call tags, functions and routs.
 const HEAD: &str = r#"
@@ -34,15 +34,14 @@ fn has(lowered: &str, parts: &[&str]) {
 
 #[test]
 fn types() {
-    check(
-        "(type $f (func (param stackref) (result stackref i32)))",
-        "(type $f (func (param (ref null $stackref)) (result (ref null $stackref) i32)))",
-    );
-    check(
-        "(table $u 1 stackref (ref.null stack)) (global (mut stackref) (ref.null stack))",
-        "(table $u 1 (ref null $stackref) (ref.null $stackref)) \
-         (global (mut (ref null $stackref)) (ref.null $stackref))",
-    );
+    let rows = r"
+(type $f (func (param stackref) (result stackref i32)))
+=> (type $f (func (param (ref null $stackref)) (result (ref null $stackref) i32)))
+(table $u 1 stackref (ref.null stack)) (global (mut stackref) (ref.null stack))
+=> (table $u 1 (ref null $stackref) (ref.null $stackref)) (global (mut (ref null $stackref))
+  (ref.null $stackref))
+";
+    check_table(HEAD, rows);
     has(
         &lower("(module (func (param stackref)))"),
         &["(rec (type $stackref (cont $stackref.func)) (type $stackref.func \
@@ -120,31 +119,23 @@ fn the_import_of_new_stack() {
 
 #[test]
 fn slots() {
-    check(
-        "(func (local $x stackref) local.get_clear $x drop)",
-        "(func (local $x (ref null $stackref)) (local.get $x) (ref.null $stackref) \
-         local.set $x drop)",
-    );
-    check(
-        "(func (param $x stackref) (global.set_cleared $g (local.get_clear $x)))",
-        "(func (param $x (ref null $stackref)) (global.set $g (local.set $x (local.get $x) \
-         (ref.null $stackref)) (call $first-class.check_cleared (global.get $g))) \
-         (drop (local.get $x)))",
-    );
-    check(
-        "(func (result stackref) (table.get_clear $t (i32.const 1)))",
-        "(func (result (ref null $stackref)) (local $index i32) (table.set $t (i32.const 1) \
-         (local.tee $index) (table.get $t) (local.get $index) (ref.null $stackref)))",
-    );
-    field_of(HEAD, "(func (table.set_cleared $t (i32.const 1) (call $new)))");
-    field_of(HEAD, "(func (table.set_cleared 0 (i32.const 1) (global.get_clear 0)))");
-    field_of(HEAD, "(func i32.const 1 i32.const 2 table.get_clear table.set_cleared)");
-    field_of(
-        HEAD,
-        "(table $big i64 3 stackref) (func (table.set_cleared $big (i64.const 1) \
-         (table.get_clear $big (i64.const 2))))",
-    );
-    field_of(HEAD, "(func (local i32 stackref) (local.set_cleared 1 (local.get_clear 1)))");
+    let rows = r"
+(func (local $x stackref) local.get_clear $x drop)
+=> (func (local $x (ref null $stackref)) (local.get $x) (ref.null $stackref) local.set $x drop)
+(func (param $x stackref) (global.set_cleared $g (local.get_clear $x)))
+=> (func (param $x (ref null $stackref)) (global.set $g (local.set $x (local.get $x)
+  (ref.null $stackref)) (call $first-class.check_cleared (global.get $g))) (drop (local.get $x)))
+(func (result stackref) (table.get_clear $t (i32.const 1)))
+=> (func (result (ref null $stackref)) (local $index i32) (table.set $t (i32.const 1)
+  (local.tee $index) (table.get $t) (local.get $index) (ref.null $stackref)))
+(func (table.set_cleared $t (i32.const 1) (call $new)))
+(func (table.set_cleared 0 (i32.const 1) (global.get_clear 0)))
+(func i32.const 1 i32.const 2 table.get_clear table.set_cleared)
+(table $big i64 3 stackref) (func (table.set_cleared $big (i64.const 1) (table.get_clear $big
+  (i64.const 2))))
+(func (local i32 stackref) (local.set_cleared 1 (local.get_clear 1)))
+";
+    check_table(HEAD, rows);
 }
 
 /// Checks the lowering of a function in a module without first-class stacks.
@@ -238,54 +229,38 @@ fn objects_with_stacks() {
 
 #[test]
 fn switches() {
-    check(
-        "(func (stack.switch $value (i32.const 1) (global.get_clear $g)))",
-        "(func (unreachable (i32.const 1) (global.set $g (global.get $g) (ref.null $stackref)) \
-         (block $sent (param i32 (ref null $stackref)) (result i32 (ref null $stackref)) \
-         (try_table (param i32 (ref null $stackref)) (catch $value $sent) \
-         (call $first-class.switch)) (unreachable))))",
-    );
-    check(
-        "(func i32.const 1 call $new stack.switch_drop $done)",
-        "(func i32.const 1 call $new (block $sent (param i32 (ref null $stackref)) (result i32) \
-         (try_table (param i32 (ref null $stackref)) (catch $done $sent) \
-         (call $first-class.switch_drop)) (unreachable)) unreachable)",
-    );
-    check(
-        "(func (stack.switch_call $body (i32.const 1) (call $new)))",
-        "(func (unreachable (i32.const 1) (call $new) (ref.func $body) \
-         (call $first-class.switch_call_trap)))",
-    );
-    field_of(HEAD, "(func (result i64) (stack.switch_call $body $done (i32.const 1) (call $new)))");
-    check(
-        "(func (result stackref) (stack.extend $r (i32.const 1) (call $new)))",
-        "(func (result (ref null $stackref)) (call $first-class.extend_trap (i32.const 1) \
-         (call $new) (ref.func $r)))",
-    );
-    check(
-        "(func (result stackref) i32.const 1 call $new stack.extend $r $done)",
-        "(func (result (ref null $stackref)) i32.const 1 call $new \
-         (block $after (param i32 (ref null $stackref)) (result (ref null $stackref)) \
-         (block $sent (param i32 (ref null $stackref)) (result i32) \
-         (try_table (param i32 (ref null $stackref)) (result (ref null $stackref)) \
-         (catch $done $sent) (ref.func $r) (call $first-class.extend)) (br $after)) \
-         (unreachable)))",
-    );
-    check(
-        "(func (result i64) (call_stack $ask (i32.const 1)))",
-        "(func (result i64) (nop (i32.const 1) (block $after (param i32) (result i64) \
-         (block $sent (param i32) (result (ref null $ask.call)) (try_table (param i32) \
-         (result i64) (catch $ask $sent) (call $first-class.call_stack)) (br $after)) \
-         (unreachable))))",
-    );
-    // Results may be subtypes of the event's values.
-    field_of(
-        HEAD,
-        "(event $any (param anyref)) (func $f (param stackref) (result (ref $s)) (unreachable))
-         (func (stack.switch_call $f $any (call $new)))",
-    );
-    // A tag is an event.
-    field_of(HEAD, "(func (stack.switch_drop $error (call $new)))");
+    let rows = r"
+(func (stack.switch $value (i32.const 1) (global.get_clear $g)))
+=> (func (unreachable (i32.const 1) (global.set $g (global.get $g) (ref.null $stackref))
+  (block $sent (param i32 (ref null $stackref)) (result i32 (ref null $stackref)) (try_table
+  (param i32 (ref null $stackref)) (catch $value $sent) (call $first-class.switch)) (unreachable))))
+(func i32.const 1 call $new stack.switch_drop $done)
+=> (func i32.const 1 call $new (block $sent (param i32 (ref null $stackref)) (result i32)
+  (try_table (param i32 (ref null $stackref)) (catch $done $sent) (call $first-class.switch_drop))
+  (unreachable)) unreachable)
+(func (stack.switch_call $body (i32.const 1) (call $new)))
+=> (func (unreachable (i32.const 1) (call $new) (ref.func $body)
+  (call $first-class.switch_call_trap)))
+(func (result i64) (stack.switch_call $body $done (i32.const 1) (call $new)))
+(func (result stackref) (stack.extend $r (i32.const 1) (call $new)))
+=> (func (result (ref null $stackref)) (call $first-class.extend_trap (i32.const 1) (call $new)
+  (ref.func $r)))
+(func (result stackref) i32.const 1 call $new stack.extend $r $done)
+=> (func (result (ref null $stackref)) i32.const 1 call $new (block $after (param i32
+  (ref null $stackref)) (result (ref null $stackref)) (block $sent (param i32 (ref null $stackref))
+  (result i32) (try_table (param i32 (ref null $stackref)) (result (ref null $stackref))
+  (catch $done $sent) (ref.func $r) (call $first-class.extend)) (br $after)) (unreachable)))
+(func (result i64) (call_stack $ask (i32.const 1)))
+=> (func (result i64) (nop (i32.const 1) (block $after (param i32) (result i64) (block $sent
+  (param i32) (result (ref null $ask.call)) (try_table (param i32) (result i64) (catch $ask $sent)
+  (call $first-class.call_stack)) (br $after)) (unreachable))))
+;; Results may be subtypes of the event's values.
+(event $any (param anyref)) (func $f (param stackref) (result (ref $s)) (unreachable)) (func
+  (stack.switch_call $f $any (call $new)))
+;; A tag is an event.
+(func (stack.switch_drop $error (call $new)))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
@@ -359,30 +334,19 @@ fn answers() {
             "(drop (struct.get $f.env $st (local.get $env)))",
         ],
     );
-    // Plain instructions, with a block type and numeric locals.
-    field_of(
-        HEAD,
-        "(func (param i32 stackref) (result i64)
-           local.get 0
-           answer $ask (param i32) (result i64)
-             local.get 0 i32.add local.set 0 local.get_clear 1 drop i64.const 1
-           within
-             call_stack $ask
-           end)",
-    );
-    // Parameters that are stacks, without captured locals.
-    field_of(
-        HEAD,
-        "(call_tag $c (param stackref i32) (result stackref))
-         (func (drop (answer $c (result stackref) (drop) within
-           (call_stack $c (call $new) (i32.const 1)))))",
-    );
-    // A named block type.
-    field_of(
-        HEAD,
-        "(type $b (func (param i32) (result i32)))
-         (func (drop (i32.const 1) (answer $ping (type $b) within)))",
-    );
+    let rows = r"
+;; Plain instructions, with a block type and numeric locals.
+(func (param i32 stackref) (result i64) local.get 0 answer $ask (param i32)
+  (result i64) local.get 0 i32.add local.set 0 local.get_clear 1 drop i64.const 1 within call_stack
+  $ask end)
+;; Parameters that are stacks, without captured locals.
+(call_tag $c (param stackref i32) (result stackref)) (func (drop (answer $c (result stackref)
+  (drop) within (call_stack $c (call $new) (i32.const 1)))))
+;; A named block type.
+(type $b (func (param i32) (result i32))) (func (drop (i32.const 1) (answer $ping
+  (type $b) within)))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
@@ -421,56 +385,35 @@ fn redirections() {
             "(call $first-class.redirect)",
         ],
     );
-    field_of(
-        HEAD,
-        "(func (param $x stackref) (result i64)
-           i32.const 3
-           stack.redirect $x (param i32) (result i64)
-             i64.extend_i32_u
-           end)",
-    );
-    // With code that uses the local, and with two locals.
-    field_of(
-        HEAD,
-        "(func (param $x stackref) (local $y stackref)
-           (stack.redirect $x
-             (answer $ping (global.set_cleared $g (local.get_clear $x))
-               (stack.redirect $y (stack.redirect 0)) within
-               (stack.redirect $y (call_stack $ping)))))",
-    );
-    field_of(
-        HEAD,
-        "(func (local $n i32)
-           (stack.redirect_to
-             (local.set $n (i32.add (local.get $n) (i32.const 1)))
-             (global.get_clear $g)
-            then
-             (global.set_cleared $g)
-            within
-             (call_stack $ping))
-           (drop (local.get $n)))",
-    );
-    field_of(
-        HEAD,
-        "(func (result i32) stack.redirect_to (result i32) call $new then drop within i32.const 1 end)",
-    );
+    let rows = r"
+(func (param $x stackref) (result i64) i32.const 3 stack.redirect $x (param i32)
+  (result i64) i64.extend_i32_u end)
+;; With code that uses the local, and with two locals.
+(func (param $x stackref) (local $y stackref) (stack.redirect $x (answer $ping
+  (global.set_cleared $g (local.get_clear $x)) (stack.redirect $y (stack.redirect 0)) within
+  (stack.redirect $y (call_stack $ping)))))
+(func (local $n i32) (stack.redirect_to (local.set $n (i32.add (local.get $n) (i32.const 1)))
+  (global.get_clear $g) then (global.set_cleared $g) within (call_stack $ping)) (drop
+  (local.get $n)))
+(func (result i32) stack.redirect_to (result i32) call $new then drop within i32.const 1 end)
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
 fn marks_are_removed_at_every_exit() {
-    // After the block whose label is named inside.
-    check(
-        "(func (block $l (answer $ping within (br $l))))",
-        "(func (local $level i32) (local $env (ref $func.env)) \
-         (local.set $level (call $first-class.level)) (local.set $env (struct.new $func.env)) \
-         (block $l (block (local.get $env) (block $after (param (ref $func.env)) \
-         (block $sent (param (ref $func.env)) (result (ref null $ping.call)) \
-         (try_table (param (ref $func.env)) (catch $ping $sent) (ref.func $func.answer) \
-         (call $first-class.enter_answer)) (br $after)) (unreachable)) (br $l) \
-         (call $first-class.leave_to (local.get $level)))) \
-         (call $first-class.leave_to (local.get $level)))",
-    );
-    // At the top of a loop, and at a return, a tail call and a catch.
+    let rows = r"
+;; After the block whose label is named inside.
+(func (block $l (answer $ping within (br $l))))
+=> (func (local $level i32) (local $env (ref $func.env)) (local.set $level
+  (call $first-class.level)) (local.set $env (struct.new $func.env)) (block $l (block
+  (local.get $env) (block $after (param (ref $func.env)) (block $sent (param (ref $func.env))
+  (result (ref null $ping.call)) (try_table (param (ref $func.env)) (catch $ping $sent)
+  (ref.func $func.answer) (call $first-class.enter_answer)) (br $after)) (unreachable)) (br $l)
+  (call $first-class.leave_to (local.get $level)))) (call $first-class.leave_to (local.get $level)))
+;; At the top of a loop, and at a return, a tail call and a catch.
+";
+    check_table(HEAD, rows);
     let top = field_of(HEAD, "(func (loop $l (answer $ping within (br $l))))");
     has(&top, &["(loop $l (call $first-class.leave_to (local.get $level)) (block"]);
     let inner = field_of(
@@ -495,36 +438,28 @@ fn marks_are_removed_at_every_exit() {
     // Not after a block without branches or without marks.
     let calm = field_of(HEAD, "(func (block $l (br $l)) (block $m (answer $ping within)))");
     assert_eq!(calm.matches("leave_to").count(), 1);
-    // In the condition of a folded `if`, and as an operand.
-    field_of(
-        HEAD,
-        "(func (result i32)
-           (if (result i32) (block $l (result i32) (answer $ping within (br $l (i32.const 1))) (i32.const 0))
-             (then (i32.const 1))
-             (else (i32.add (block $l (result i32) (answer $ping within (br $l (i32.const 1))) (i32.const 0))
-                            (i32.const 1)))))",
-    );
+    let rows = r"
+;; In the condition of a folded `if`, and as an operand.
+(func (result i32) (if (result i32) (block $l (result i32) (answer $ping within (br $l
+  (i32.const 1))) (i32.const 0)) (then (i32.const 1)) (else (i32.add (block $l (result i32)
+  (answer $ping within (br $l (i32.const 1))) (i32.const 0)) (i32.const 1)))))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
 fn routs() {
-    check(
-        "(rout $q (block $l (result stackref) (try (stack.start) catch $back $l) (unreachable)) (drop))",
-        "(func $q (block $l (result (ref null $stackref)) (try_table (catch $back $l) \
-         (unreachable (call $first-class.start)) ) (unreachable)) (drop))",
-    );
-    field_of(
-        HEAD,
-        "(rout $q (param $x stackref) (result i32)
-           (block $out
-             (answer $ask (i64.extend_i32_u) within
-               (stack.redirect $x
-                 (stack.redirect_to (global.get_clear $g) then (global.set_cleared $g) within
-                   (loop $unused (try_table (catch_all $out) (drop (stack.start))))))))
-           (i32.const 1))",
-    );
-    field_of(HEAD, "(rout $q block loop stack.start end end)");
-    field_of(HEAD, "(rout $q (stack.start) (loop $l (br $l)))");
+    let rows = r"
+(rout $q (block $l (result stackref) (try (stack.start) catch $back $l) (unreachable)) (drop))
+=> (func $q (block $l (result (ref null $stackref)) (try_table (catch $back $l) (unreachable
+  (call $first-class.start)) ) (unreachable)) (drop))
+(rout $q (param $x stackref) (result i32) (block $out (answer $ask (i64.extend_i32_u) within
+  (stack.redirect $x (stack.redirect_to (global.get_clear $g) then (global.set_cleared $g) within
+  (loop $unused (try_table (catch_all $out) (drop (stack.start)))))))) (i32.const 1))
+(rout $q block loop stack.start end end)
+(rout $q (stack.start) (loop $l (br $l)))
+";
+    check_table(HEAD, rows);
     lower(
         "(module (import \"host\" \"new_stack\" (func $n (result stackref)))
            (func (export \"f\") (result stackref) (stack.extend $r (call $n)))
@@ -534,21 +469,16 @@ fn routs() {
 
 #[test]
 fn stacks_are_moved() {
-    field_of(
-        HEAD,
-        "(type $f (func (param stackref) (result stackref))) (type $k (cont $f))
-         (elem declare func $h) (table $calls funcref (elem $h))
-         (func $h (type $f) (local.get_clear 0))
-         (func (param $x stackref) (result stackref)
-           (local.get_clear $x)
-           (block $l (param stackref) (result stackref)
-             (br_on_non_null $l) (call $new))
-           (call_ref $f (ref.func $h))
-           (call_indirect $calls (type $f) (i32.const 0))
-           (resume $k (cont.new $k (ref.func $h)))
-           (return_call $h))",
-    );
-    field_of(HEAD, "(func (drop (ref.is_null (call $new))) (throw $back (call $new)))");
+    let rows = r"
+(type $f (func (param stackref) (result stackref))) (type $k (cont $f)) (elem declare func $h)
+  (table $calls funcref (elem $h)) (func $h (type $f) (local.get_clear 0)) (func
+  (param $x stackref) (result stackref) (local.get_clear $x) (block $l (param stackref)
+  (result stackref) (br_on_non_null $l) (call $new)) (call_ref $f (ref.func $h))
+  (call_indirect $calls (type $f) (i32.const 0)) (resume $k (cont.new $k (ref.func $h)))
+  (return_call $h))
+(func (drop (ref.is_null (call $new))) (throw $back (call $new)))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]

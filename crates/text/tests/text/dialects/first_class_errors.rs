@@ -13,9 +13,7 @@ const HEAD: &str = "(import \"host\" \"new_stack\" (func $new (result stackref))
 
 #[test]
 fn instructions_that_copy_a_stackref() {
-    errors::invalid(
-        HEAD,
-        r#"
+    let rows = r#"
 (func (param $x stackref) (drop (^local.get $x))) => a stackref is linear: `local.get`
 (func (param stackref) ^local.get 0 drop) => ..use `local.get_clear`
 (func (local $x stackref) (^local.set $x (call $new))) => ..`local.set_cleared`
@@ -48,8 +46,8 @@ fn instructions_that_copy_a_stackref() {
 (global $h ^stackref (ref.null stack)) => ..must be mutable
 (import "a" "b" (global $h ^stackref)) => ..must be mutable
 (func (param $x stackref) (answer $ping (drop (^local.get $x)) within)) => ..linear
-"#,
-    );
+"#;
+    errors::invalid(HEAD, rows);
 }
 
 /// Types of objects with and without stackrefs.
@@ -65,8 +63,7 @@ fn invalid_with_objects(table: &str) {
 
 #[test]
 fn instructions_that_copy_a_stackref_of_an_object() {
-    invalid_with_objects(
-        r"
+    let rows = r"
 (func (param (ref $s)) (drop (^struct.get $s $f (local.get 0))))
     => a stackref is linear: `struct.get` would copy or overwrite one; use `struct.get_clear` and `struct.set_cleared`
 (func (param (ref $s)) local.get 0 ^struct.get $s 1 drop) => ..linear: `struct.get`
@@ -89,14 +86,13 @@ fn instructions_that_copy_a_stackref_of_an_object() {
     => ..linear: `array.init_elem`
 (elem $e nullcontref) (func (drop (^array.new_elem $a $e (i32.const 0) (i32.const 0))))
     => ..linear: `array.new_elem`
-",
-    );
+";
+    invalid_with_objects(rows);
 }
 
 #[test]
 fn places_of_another_type() {
-    invalid_with_objects(
-        r"
+    let rows = r"
 (func (local $x i32) (drop (local.get_clear ^$x)))
     => type mismatch: `local.get_clear` works on a nullable reference, but `$x` is of type `i32`
 (func (local i32) (local.set_cleared ^0 (i32.const 1))) => ..but `0` is of type `i32`
@@ -128,14 +124,13 @@ fn places_of_another_type() {
 (func (param (ref $a)) (drop (^array.get_clear $a (local.get 0)))) => type mismatch
 (func (param (ref $a)) (drop (^array.is_cleared $a (local.get 0) (i64.const 0)))) => type mismatch
 (func (drop (^table.grow_cleared $t (i64.const 1)))) => type mismatch
-",
-    );
+";
+    invalid_with_objects(rows);
 }
 
 #[test]
 fn immutable_places() {
-    invalid_with_objects(
-        r"
+    let rows = r"
 (global $x funcref (ref.null func)) (func (drop (global.get_clear ^$x)))
     => immutable global: `global.get_clear` writes to `$x`, which is not `mut`
 (global $x funcref (ref.null func)) (func (global.set_cleared ^$x (ref.null func)))
@@ -150,28 +145,24 @@ fn immutable_places() {
 (func (param (ref $s)) (drop (struct.get_clear $s ^4 (local.get 0)))) => unknown field 4
 (global $x i32 (^struct.is_cleared $s $f (struct.new_default $s)))
     => constant expression required: `struct.is_cleared` is allowed only in functions
-",
-    );
+";
+    invalid_with_objects(rows);
 }
 
 #[test]
 fn select_without_a_type() {
-    errors::invalid(
-        HEAD,
-        r"
+    let rows = r"
 (func (drop (^select (call $new) (call $new) (i32.const 0)))) => ..linear: `select`
 (func call $new call $new i32.const 0
  ^select drop) => ..linear: `select`
 (func (result i32) (^select (i32.const 0) (i64.const 0) (i32.const 0))) => type mismatch
-",
-    );
+";
+    errors::invalid(HEAD, rows);
 }
 
 #[test]
 fn slots_of_another_type() {
-    errors::invalid(
-        HEAD,
-        r"
+    let rows = r"
 (func (^table.set_cleared $u (i32.const 0) (ref.null extern))) => type mismatch
 (func (local.get_clear ^3)) => unknown local
 (func (drop (global.get_clear ^7))) => unknown global 7
@@ -181,15 +172,13 @@ fn slots_of_another_type() {
 (func (local $x i32) (stack.redirect ^$x)) => ..`$x` has another type
 (global $h i32 (^call_stack $ping))
     => constant expression required: `call_stack` is allowed only in functions
-",
-    );
+";
+    errors::invalid(HEAD, rows);
 }
 
 #[test]
 fn events_that_do_not_fit() {
-    errors::invalid(
-        HEAD,
-        r"
+    let rows = r"
 (func (stack.switch ^$done (i32.const 1) (call $new))) => type mismatch: `stack.switch` sends
 (func (stack.switch ^$stop (call $new))) => ..last parameter of `$stop` is not a stackref
 (func (^stack.switch $back)) => type mismatch
@@ -207,15 +196,13 @@ fn events_that_do_not_fit() {
 (^event $x (result i32)) => an event has no results
 (func (drop (^call_stack $ask))) => type mismatch
 (func (block $l (result i32) (try catch $stop ^$l) (i32.const 1)) (drop)) => type mismatch
-",
-    );
+";
+    errors::invalid(HEAD, rows);
 }
 
 #[test]
 fn names_of_another_sort() {
-    errors::invalid(
-        HEAD,
-        r#"
+    let rows = r#"
 (func (drop (stack.extend ^$h (i32.const 1) (call $new)))) => unknown rout: `$h` is a function
 (func (call ^$r)) => ..`$r` is a rout, and only `stack.extend` can name a rout
 (func (return_call ^$r)) => ..is a rout
@@ -238,15 +225,13 @@ fn names_of_another_sort() {
 (func (answer ^$tag within)) => ..`$tag` is a tag or an event
 (rout $x ^(export "x") (stack.start)) => a rout cannot be imported or exported
 (import "a" "b" ^(rout $x)) => a rout cannot be imported or exported
-"#,
-    );
+"#;
+    errors::invalid(HEAD, rows);
 }
 
 #[test]
 fn unknown_words_and_names() {
-    errors::malformed(
-        HEAD,
-        r"
+    let rows = r"
 (func (drop (local.get_clear ^$x))) => unknown local
 (func (stack.redirect ^$x)) => unknown local
 (func (drop (global.get_clear ^$x))) => unknown global
@@ -262,8 +247,8 @@ fn unknown_words_and_names() {
 (func (^stack.frob)) => unknown operator
 (func (param (ref ^stackref))) => ..`stackref` is a value type and has no heap type
 (event $x (param (ref ^$y))) => unknown type
-",
-    );
+";
+    errors::malformed(HEAD, rows);
 }
 
 #[test]
@@ -294,9 +279,7 @@ fn names_of_places() {
 
 #[test]
 fn missing_and_superfluous_words() {
-    errors::malformed(
-        HEAD,
-        r#"
+    let rows = r#"
 (func (stack.switch^)) => ..expects the name of an event here
 (func (stack.switch ^0 (call $new))) => expected a name, found the number
 (func (drop (stack.extend ^0 (call $new)))) => expected a name, found the number
@@ -332,15 +315,13 @@ fn missing_and_superfluous_words() {
 (func (answer $ping (param ^$x i32) within drop)) => unexpected `$x`
 (func (local $x stackref) (stack.redirect $x (param ^$y i32))) => unexpected `$y`
 (func (try (param i32) (param ^$x i32))) => unexpected `$x`
-"#,
-    );
+"#;
+    errors::malformed(HEAD, rows);
 }
 
 #[test]
 fn labels_outside_of_closures() {
-    errors::malformed(
-        HEAD,
-        r"
+    let rows = r"
 (func (block $l (answer $ping (br ^$l) within))) => unknown label: `$l` is outside
 (func (block $l (answer $ping (br_if ^$l (i32.const 1)) within))) => ..outside
 (func block $l answer $ping block $m i32.const 0 br_table $m ^$l end within end end) => ..outside
@@ -351,15 +332,13 @@ fn labels_outside_of_closures() {
 (func (block $l (stack.redirect_to (br ^$l) then (drop) within))) => ..outside
 (func (block $l (stack.redirect_to (call $new) then (drop) (br ^$l) within))) => ..outside
 (func (answer $ping (block $l (answer $ping (br ^$l) within)) within)) => ..outside
-",
-    );
+";
+    errors::malformed(HEAD, rows);
 }
 
 #[test]
 fn code_that_leaves_its_function() {
-    errors::invalid(
-        HEAD,
-        r"
+    let rows = r"
 (func (answer $ping (^return) within))
     => `return` is not allowed in the code of an `answer` or `stack.redirect_to`, which cannot return
 (func $x (answer $ping (^return_call $x) within))
@@ -372,15 +351,13 @@ fn code_that_leaves_its_function() {
     => `return` is not allowed in the code of an `answer` or `stack.redirect_to`, which cannot return
 (func (stack.redirect_to (call $new) then (drop) (^return) within))
     => `return` is not allowed in the code of an `answer` or `stack.redirect_to`, which cannot return
-",
-    );
+";
+    errors::invalid(HEAD, rows);
 }
 
 #[test]
 fn types_of_blocks() {
-    errors::invalid(
-        HEAD,
-        r"
+    let rows = r"
 (func (answer $ping within (i32.const 1)^)) => type mismatch
 (func (answer $ping (i32.const 1) ^within))
     => type mismatch: this code starts with `[]` on the stack and must end with `[]`
@@ -392,15 +369,13 @@ fn types_of_blocks() {
 (func (stack.redirect_to (call $new) then ^within))
     => type mismatch: this code starts with `[stackref]` on the stack and must end with `[]`
 (func (try (i32.const 1)^)) => type mismatch
-",
-    );
+";
+    errors::invalid(HEAD, rows);
 }
 
 #[test]
 fn starts_of_routs() {
-    errors::invalid(
-        HEAD,
-        r"
+    let rows = r"
 (^rout $x) => a rout begins with openings
 (rout $x (^nop) (stack.start)) => a rout begins with openings
 (rout $x (^block) (stack.start)) => a rout begins with openings
@@ -414,15 +389,13 @@ fn starts_of_routs() {
     => ..branch back over `stack.start`
 (rout $x (loop $l (try (stack.start) catch $stop ^$l))) => ..branch back over `stack.start`
 (rout $x loop $l stack.start i32.const 1 br_if ^$l end) => ..branch back over `stack.start`
-",
-    );
+";
+    errors::invalid(HEAD, rows);
 }
 
 #[test]
 fn kinds_do_not_match() {
-    errors::invalid(
-        HEAD,
-        r"
+    let rows = r"
 (func (param (ref null stack)) (^stack.switch $back (local.get 0))) => type mismatch
 (func (result (ref null stack)) (call $new)^) => type mismatch
 (func (param (ref null stack)) (result stackref) (local.get 0)^) => ..found contref
@@ -433,8 +406,8 @@ fn kinds_do_not_match() {
 (type $c (stack (ref null $c))) (func (result (ref null stack)) (call $new)^) => type mismatch
 (func (drop (^ref.cast (ref null cont) (call $new)))) => invalid cast
 (func (drop (^ref.eq (call $new) (call $new)))) => type mismatch
-",
-    );
+";
+    errors::invalid(HEAD, rows);
 }
 
 /// Locals that closures use are stored in a struct, and must still be set first.

@@ -1,6 +1,6 @@
 //! Lowering of tasks: the result is valid, standard text.
 
-use crate::common::lowering::{field_of, lower};
+use crate::common::lowering::{check_table, field_of, lower};
 use ropewalk_text::Text;
 
 /// The start of every module: types and functions.
@@ -10,80 +10,63 @@ const HEAD: &str = r#"
   (func $f (param (ref null $t) i32 f32 f64) (result i64) (i64.const 1))
 "#;
 
-#[track_caller]
-fn check(source: &str, expected: &str) {
-    assert_eq!(field_of(HEAD, source), expected);
-}
-
 #[test]
 fn types() {
-    check(
-        "(type $a (task (param i32) (param $x i64) (result f32) (result f64)))",
-        "(rec (type $a.func (func (param i32 i64) (result f32 f64))) (type $a (cont $a.func)))",
-    );
-    check(
-        "(type $a (taskref (i32 (ref null $t)) ()))",
-        "(rec (type $a.func (func (param i32 (ref null $t)))) (type $a (cont $a.func)))",
-    );
-    check("(type $a (task))", "(rec (type $a.func (func)) (type $a (cont $a.func)))");
-    check("(type (taskref () ()))", "(rec (type $task.func (func)) (type (cont $task.func)))");
-    check(
-        "(type $a (sub final (task (result i32))))",
-        "(rec (type $a.func (func (result i32))) (type $a (cont $a.func)))",
-    );
+    let rows = r"
+(type $a (task (param i32) (param $x i64) (result f32) (result f64)))
+=> (rec (type $a.func (func (param i32 i64) (result f32 f64))) (type $a (cont $a.func)))
+(type $a (taskref (i32 (ref null $t)) ()))
+=> (rec (type $a.func (func (param i32 (ref null $t)))) (type $a (cont $a.func)))
+(type $a (task))
+=> (rec (type $a.func (func)) (type $a (cont $a.func)))
+(type (taskref () ()))
+=> (rec (type $task.func (func)) (type (cont $task.func)))
+(type $a (sub final (task (result i32))))
+=> (rec (type $a.func (func (result i32))) (type $a (cont $a.func)))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
 fn recursive_types() {
-    check(
-        "(type $a (task (param (ref null $a)) (result (ref $a))))",
-        "(rec (type $a.func (func (param (ref null $a)) (result (ref $a)))) (type $a (cont $a.func)))",
-    );
-    check(
-        "(rec (type $a (task (param (ref $s)))) (type $s (struct (field (ref null $b)))) \
-         (type $b (taskref () ((ref $a) (ref null stack)))))",
-        "(rec (type $a.func (func (param (ref $s)))) (type $a (cont $a.func)) \
-         (type $s (struct (field (ref null $b)))) \
-         (type $b.func (func (result (ref $a) (ref null cont)))) (type $b (cont $b.func)))",
-    );
+    let rows = r"
+(type $a (task (param (ref null $a)) (result (ref $a))))
+=> (rec (type $a.func (func (param (ref null $a)) (result (ref $a)))) (type $a (cont $a.func)))
+(rec (type $a (task (param (ref $s)))) (type $s (struct (field (ref null $b)))) (type $b (taskref
+  () ((ref $a) (ref null stack)))))
+=> (rec (type $a.func (func (param (ref $s)))) (type $a (cont $a.func)) (type $s (struct (field
+  (ref null $b)))) (type $b.func (func (result (ref $a) (ref null cont)))) (type $b (cont $b.func)))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
 fn the_type_of_all_tasks() {
-    check(
-        "(type $a (task (param taskref) (result (ref task))))",
-        "(rec (type $a.func (func (param (ref null cont)) (result (ref cont)))) (type $a (cont $a.func)))",
-    );
-    check(
-        "(type $a (taskref (taskref) ((ref null task))))",
-        "(rec (type $a.func (func (param (ref null cont)) (result (ref null cont)))) (type $a (cont $a.func)))",
-    );
-    check(
-        "(global (mut taskref) (ref.null task))",
-        "(global (mut (ref null cont)) (ref.null cont))",
-    );
-    check("(table 3 taskref)", "(table 3 (ref null cont))");
-    check("(elem taskref (ref.null task))", "(elem (ref null cont) (ref.null cont))");
-    check(
-        "(func (param taskref) (task.release (local.get 0)))",
-        "(func (param (ref null cont)) (call $task.release_any (local.get 0)))",
-    );
-    check(
-        "(func (param (ref task)) local.get 0 task.release nop)",
-        "(func (param (ref cont)) local.get 0 call $task.release_any nop)",
-    );
-    check(
-        "(func (param (ref task) (ref $t)) (result i32) (task.eq (local.get 0) (local.get 1)))",
-        "(func (param (ref cont) (ref $t)) (result i32) (call $task.eq (local.get 0) (local.get 1)))",
-    );
-    check(
-        "(func (param taskref) (result i32) local.get 0 ref.null $t task.eq)",
-        "(func (param (ref null cont)) (result i32) local.get 0 ref.null $t call $task.eq)",
-    );
-    check(
-        "(func (param (ref null $t) (ref $none)) (result taskref (ref task)) (local.get 0) (local.get 1))",
-        "(func (param (ref null $t) (ref $none)) (result (ref null cont) (ref cont)) (local.get 0) (local.get 1))",
-    );
+    let rows = r"
+(type $a (task (param taskref) (result (ref task))))
+=> (rec (type $a.func (func (param (ref null cont)) (result (ref cont)))) (type $a (cont $a.func)))
+(type $a (taskref (taskref) ((ref null task))))
+=> (rec (type $a.func (func (param (ref null cont)) (result (ref null cont)))) (type $a
+  (cont $a.func)))
+(global (mut taskref) (ref.null task))
+=> (global (mut (ref null cont)) (ref.null cont))
+(table 3 taskref)
+=> (table 3 (ref null cont))
+(elem taskref (ref.null task))
+=> (elem (ref null cont) (ref.null cont))
+(func (param taskref) (task.release (local.get 0)))
+=> (func (param (ref null cont)) (call $task.release_any (local.get 0)))
+(func (param (ref task)) local.get 0 task.release nop)
+=> (func (param (ref cont)) local.get 0 call $task.release_any nop)
+(func (param (ref task) (ref $t)) (result i32) (task.eq (local.get 0) (local.get 1)))
+=> (func (param (ref cont) (ref $t)) (result i32) (call $task.eq (local.get 0) (local.get 1)))
+(func (param taskref) (result i32) local.get 0 ref.null $t task.eq)
+=> (func (param (ref null cont)) (result i32) local.get 0 ref.null $t call $task.eq)
+(func (param (ref null $t) (ref $none)) (result taskref (ref task)) (local.get 0) (local.get 1))
+=> (func (param (ref null $t) (ref $none)) (result (ref null cont) (ref cont)) (local.get 0)
+  (local.get 1))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
@@ -99,54 +82,39 @@ fn identical_types_match() {
 
 #[test]
 fn plain_instructions() {
-    check(
-        "(func (param (ref $t)) (result i64) local.get 0 i32.const 1 task.resume $t)",
-        "(func (param (ref $t)) (result i64) local.get 0 i32.const 1 call $task.resume)",
-    );
-    check(
-        "(func (param (ref $t)) (result i32) local.get 0 i64.const 1 task.suspend $t)",
-        "(func (param (ref $t)) (result i32) local.get 0 i64.const 1 call $task.suspend)",
-    );
-    check(
-        "(func (result (ref $t)) f32.const 1 f64.const 2 task.new $t $f)",
-        "(func (result (ref $t)) f32.const 1 f64.const 2 (ref.func $f) call $task.new)",
-    );
-    check(
-        "(func (param (ref $t)) (result i32) local.get 0 i64.const 1 task.retire $t)",
-        "(func (param (ref $t)) (result i32) local.get 0 i64.const 1 (call $task.retire) unreachable)",
-    );
-    check(
-        "(func (param (ref $t)) local.get 0 task.release $t)",
-        "(func (param (ref $t)) local.get 0 call $task.release)",
-    );
-    check(
-        "(func (param (ref $t)) local.get 0 local.get 0 i32.const 1 task.switchto $t $t drop)",
-        "(func (param (ref $t)) local.get 0 local.get 0 i32.const 1 call $task.switchto drop)",
-    );
+    let rows = r"
+(func (param (ref $t)) (result i64) local.get 0 i32.const 1 task.resume $t)
+=> (func (param (ref $t)) (result i64) local.get 0 i32.const 1 call $task.resume)
+(func (param (ref $t)) (result i32) local.get 0 i64.const 1 task.suspend $t)
+=> (func (param (ref $t)) (result i32) local.get 0 i64.const 1 call $task.suspend)
+(func (result (ref $t)) f32.const 1 f64.const 2 task.new $t $f)
+=> (func (result (ref $t)) f32.const 1 f64.const 2 (ref.func $f) call $task.new)
+(func (param (ref $t)) (result i32) local.get 0 i64.const 1 task.retire $t)
+=> (func (param (ref $t)) (result i32) local.get 0 i64.const 1 (call $task.retire) unreachable)
+(func (param (ref $t)) local.get 0 task.release $t)
+=> (func (param (ref $t)) local.get 0 call $task.release)
+(func (param (ref $t)) local.get 0 local.get 0 i32.const 1 task.switchto $t $t drop)
+=> (func (param (ref $t)) local.get 0 local.get 0 i32.const 1 call $task.switchto drop)
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
 fn folded_instructions() {
-    check(
-        "(func (drop (task.resume $t (task.new $t $f (f32.const 1) (f64.const 2)) (i32.const 3))))",
-        "(func (drop (call $task.resume (call $task.new (f32.const 1) (f64.const 2) (ref.func $f)) \
-         (i32.const 3))))",
-    );
-    check(
-        "(func (param (ref $t)) (task.retire $t (local.get 0) (i64.const 1)))",
-        "(func (param (ref $t)) (unreachable (local.get 0) (i64.const 1) (call $task.retire)))",
-    );
-    check(
-        "(func (task.release $none (ref.null $none)))",
-        "(func (call $task.release (ref.null $none)))",
-    );
-    // Some operands are on the operand stack, and one sets a local.
-    field_of(HEAD, "(func (f32.const 1) (drop (task.new $t $f (f64.const 2))))");
-    field_of(
-        HEAD,
-        "(func (param $p (ref $t)) (result (ref $t)) (local $x (ref $t))
-           (task.retire $t (local.tee $x (local.get $p)) (i64.const 1)) (local.get $x))",
-    );
+    let rows = r"
+(func (drop (task.resume $t (task.new $t $f (f32.const 1) (f64.const 2)) (i32.const 3))))
+=> (func (drop (call $task.resume (call $task.new (f32.const 1) (f64.const 2) (ref.func $f))
+  (i32.const 3))))
+(func (param (ref $t)) (task.retire $t (local.get 0) (i64.const 1)))
+=> (func (param (ref $t)) (unreachable (local.get 0) (i64.const 1) (call $task.retire)))
+(func (task.release $none (ref.null $none)))
+=> (func (call $task.release (ref.null $none)))
+;; Some operands are on the operand stack, and one sets a local.
+(func (f32.const 1) (drop (task.new $t $f (f64.const 2))))
+(func (param $p (ref $t)) (result (ref $t)) (local $x (ref $t)) (task.retire $t (local.tee $x
+  (local.get $p)) (i64.const 1)) (local.get $x))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
@@ -171,38 +139,33 @@ fn imports_have_the_types() {
 
 #[test]
 fn functions_are_matched_by_shape() {
-    // Functions with type uses (in a group or not), and imported functions.
-    field_of(
-        HEAD,
-        "(type $ft (func (param (ref null $none) i32))) (func $a (type $ft))
-         (func (drop (task.new $none $a (i32.const 1))))",
-    );
-    field_of(
-        HEAD,
-        "(rec (type $ft (sub (func (param (ref $none))))) (type $s (struct))) (func $a (type $ft))
-         (func (drop (task.new $none $a)))",
-    );
+    let rows = r"
+;; Functions with type uses (in a group or not), and imported functions.
+(type $ft (func (param (ref null $none) i32))) (func $a (type $ft)) (func (drop (task.new $none $a
+  (i32.const 1))))
+(rec (type $ft (sub (func (param (ref $none))))) (type $s (struct))) (func $a (type $ft)) (func
+  (drop (task.new $none $a)))
+";
+    check_table(HEAD, rows);
     lower(
         "(module (import \"a\" \"b\" (func $a (param (ref null $none)))) (type $none (task))
            (func (drop (task.new $none $a))))",
     );
-    // It may take more and give less than the task.
-    field_of(
-        HEAD,
-        "(type $u (task (param (ref i31)) (result anyref)))
-         (func $a (param (ref null $u) eqref) (result (ref i31)) (ref.i31 (i32.const 1)))
-         (func (drop (task.new $u $a)))",
-    );
+    let rows = r"
+;; It may take more and give less than the task.
+(type $u (task (param (ref i31)) (result anyref))) (func $a (param (ref null $u) eqref) (result
+  (ref i31)) (ref.i31 (i32.const 1))) (func (drop (task.new $u $a)))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]
 fn a_task_may_give_subtypes() {
-    field_of(
-        HEAD,
-        "(type $any (task (result anyref))) (type $eq (task (result eqref)))
-         (func (param (ref null $any) (ref null $eq))
-           (task.switchto $any $eq (local.get 0) (local.get 1)))",
-    );
+    let rows = r"
+(type $any (task (result anyref))) (type $eq (task (result eqref))) (func (param (ref null $any)
+  (ref null $eq)) (task.switchto $any $eq (local.get 0) (local.get 1)))
+";
+    check_table(HEAD, rows);
 }
 
 #[test]

@@ -15,8 +15,7 @@ fn typed_functions_take_and_answer_references() {
         (func $f (export "function") (result (ref $f)) (ref.func $f2))
         (func $f2 (type $f)) (elem declare func $f2)
         (func (export "any") (param anyref (ref any)) (result anyref) (local.get 1)))"#;
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, text);
+    for (mut store, instance) in instances(text) {
         let made = invoke::<i32, StructRef>(&mut store, instance, "make", 5).unwrap();
         assert_eq!(made.field(&mut store, 0).unwrap().i32(), Some(5));
         // A result may be requested as a supertype.
@@ -124,7 +123,7 @@ fn typed_functions_take_and_answer_defined_types() {
         assert_eq!(apply.call(&mut *store, (41, next)).unwrap(), 42);
         let apply: Apply<Option<Func>> = instance.get_typed_func(&mut *store, "apply").unwrap();
         assert_eq!(apply.call(&mut *store, (41, Some(next))).unwrap(), 42);
-        assert_eq!(code(apply.call(&mut *store, (41, None))), TrapCode::NullFunctionReference);
+        traps(apply.call(&mut *store, (41, None)), TrapCode::NullFunctionReference);
     }
 }
 
@@ -174,14 +173,12 @@ fn a_typed_call_with_another_defined_type_is_refused_before_it_begins() {
 
 #[test]
 fn a_continuation_is_resumed_with_a_defined_type() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, DEFINED);
+    for (mut store, instance) in instances(DEFINED) {
         let ask = instance.get_tag(&mut store, "ask").unwrap();
         let ask = ask.typed::<i32, Option<StructRef>>(&store).unwrap();
         let asks = instance.get_typed_func::<i32, i32>(&mut store, "asks").unwrap();
         type Cons<R> = TypedFunc<(i32, Option<R>), R>;
         let cons: Cons<StructRef> = instance.get_typed_func(&mut store, "cons").unwrap();
-        let point = instance.get_typed_func::<(), StructRef>(&mut store, "point").unwrap();
 
         for fits in [true, false] {
             let asking = TypedContinuation::new(&mut store, &asks).unwrap();
@@ -191,7 +188,7 @@ fn a_continuation_is_resumed_with_a_defined_type() {
             };
             let answer = match fits {
                 true => cons.call(&mut store, (50, None)).unwrap(),
-                false => point.call(&mut store, ()).unwrap(),
+                false => invoke::<(), StructRef>(&mut store, instance, "point", ()).unwrap(),
             };
             let resumed = continuation.resume_on(&mut store, &ask, Some(answer));
             match fits {
@@ -273,8 +270,7 @@ fn host_functions_make_objects_while_webassembly_has_others() {
         let before = store.collections();
         let found = call(&mut store, instance, "run", &[Val::I32(n)]).unwrap();
         // The lists are b; c, b; and n..1, b.
-        let expected = 1000 + 1 + 3 + n * (n + 1) / 2 + 1;
-        assert_eq!(found[0].i32(), Some(expected));
+        assert_eq!(found[0].i32(), Some(1000 + 1 + 3 + n * (n + 1) / 2 + 1));
         assert!(store.collections() > before, "a collection ran during the calls");
     }
 }
@@ -292,8 +288,7 @@ fn host_functions_pass_references_through_nested_calls() {
             (call $down (i32.sub (local.get $depth) (i32.const 1)) (local.get $own)))
           (drop (struct.new $n (i32.const -1) (local.get $own)))
           (struct.new $n (struct.get $n 0 (local.get $own)) (local.get $found))))"#;
-    for engine in engines() {
-        let mut linker = Linker::new(&engine);
+    for mut linker in engines().iter().map(Linker::new) {
         let entered = Arc::new(AtomicUsize::new(0));
         let counter = entered.clone();
         linker.host(
