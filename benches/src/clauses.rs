@@ -162,7 +162,7 @@ fn first_class(length: usize, index: usize) -> String {
     (type $stack (cont $stack.func))
     (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $begin (func (param (ref null $stack))))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "check_cleared" (func $check_cleared (param (ref null $stack))))
   (import "ropewalk:first-class" "switch" (func $switch (param i64 (ref null $stack))))
   (import "ropewalk:first-class" "switch_call_trap"

@@ -65,7 +65,7 @@ mod syntax;
 mod text;
 
 pub use binary::{cut_at, function_at};
-pub use dialect::Script;
+pub use dialect::{LEGACY_EXCEPTIONS, Script, dialect_instructions};
 pub use error::{Position, TextError};
 pub use explain::explain_binary;
 pub use text::Text;

@@ -16,8 +16,7 @@ const IMPORTS: &str = r#"
     (import "fiber" "yield" (func $yield (param i32 i32) (result i32)))
     (import "fiber" "switch" (func $switch (param i32 i32 i32) (result i32)))
     (elem declare func $body)
-    (func $prepare (param $slots i32)
-      (local $slot i32)
+    (func $prepare (param $slots i32) (local $slot i32)
       (call $start (ref.func $body))
       (drop (call $grow (local.get $slots)))
       (loop $more
@@ -40,11 +39,9 @@ fn a_generator_yields_and_returns() {
         (func $body (param $n i32) (result i32)
           (loop $more
             (drop (call $yield (i32.const 0) (local.get $n)))
-            (local.set $n (i32.sub (local.get $n) (i32.const 1)))
-            (br_if $more (local.get $n)))
+            (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
           (i32.const 1000))
-        (func (export "run") (param $n i32) (result i32)
-          (local $sum i32) (local $value i32)
+        (func (export "run") (param $n i32) (result i32) (local $sum i32) (local $value i32)
           (call $prepare (i32.const 1))
           (loop $more
             (local.set $value (call $resume (i32.const 0) (local.get $n)))
@@ -94,9 +91,7 @@ fn each_fiber_waits_in_its_own_slot() {
     let module = r#"
         (func $body (param $slot i32) (result i32)
           (if (local.get $slot)
-            (then
-              (drop (call $yield (i32.const 1) (i32.const 7)))
-              (return (i32.const 20))))
+            (then (drop (call $yield (i32.const 1) (i32.const 7))) (return (i32.const 20))))
           (i32.add (i32.const 300) (call $switch (i32.const 0) (i32.const 1) (i32.const 1))))
         (func (export "run") (result i32 i32 i32)
           (call $prepare (i32.const 2))

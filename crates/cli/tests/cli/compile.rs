@@ -80,8 +80,7 @@ const SWITCHES: &str = r#"(module $m
       (resume $c (on $yield $on) (cont.new $c (ref.func $body)))
       (return (i32.const 1)))
     (drop) (i32.const 2))
-  (func (export "fail")
-    (unreachable)))"#;
+  (func (export "fail") (unreachable)))"#;
 
 #[test]
 fn a_compiled_module_runs_with_every_option() {
@@ -107,7 +106,7 @@ fn a_compiled_module_runs_with_every_option() {
     assert!(at.stdout.starts_with("after event 2: "), "{at:?}");
     // Source positions are known.
     let outcome = ropewalk(&["run", "--timeout", "60", "--invoke", "fail", &compiled]);
-    outcome.fails(134, &["compiled-options.wat:11:6: m!fail"]);
+    outcome.fails(134, &["compiled-options.wat:10:26: m!fail"]);
 }
 
 #[test]

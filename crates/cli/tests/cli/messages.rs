@@ -185,8 +185,7 @@ fn objects_are_printed_with_their_contents() {
         (struct.new $node (i32.const 1)
           (struct.new $node (i32.const 2) (ref.null $node) (ref.i31 (i32.const 7)) (i32.const 9))
           (array.new_fixed $bytes 2 (i32.const 104) (i32.const 105)) (i32.const -1)))
-      (func (export "deep") (result anyref)
-        (local $list (ref null $node)) (local $i i32)
+      (func (export "deep") (result anyref) (local $list (ref null $node)) (local $i i32)
         (loop $more
           (local.set $list
             (struct.new $node (i32.const 3) (local.get $list) (ref.null any) (i32.const 0)))

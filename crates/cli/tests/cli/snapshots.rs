@@ -19,8 +19,7 @@ fn output(name: &str) -> String {
 const STEPS: &str = r#"(module
   (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
   (tag $checkpoint (export "checkpoint"))
-  (memory (export "memory") 1)
-  (data (i32.const 100) "step 0\n")
+  (memory (export "memory") 1) (data (i32.const 100) "step 0\n")
   (func (export "_start") (local $i i32)
     (i32.store (i32.const 0) (i32.const 100))
     (i32.store (i32.const 4) (i32.const 7))
@@ -44,8 +43,7 @@ fn a_program_that_suspends_with_a_tag_continues_in_other_processes() {
         assert_eq!((next.code, &*next.stdout), (Some(0), step), "{next:?}");
         assert!(next.stderr.contains("resume"), "{next:?}");
     }
-    let last = ropewalk(&["resume", &saved]);
-    assert_eq!((last.code, &*last.stdout, &*last.stderr), (Some(0), "", ""));
+    ropewalk(&["resume", &saved]).prints("");
 }
 
 #[test]
@@ -80,8 +78,7 @@ const WAITS: &str = r#"(module
     (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "fd_seek" (func $seek (param i32 i64 i32 i32) (result i32)))
-  (memory (export "memory") 1)
-  (data (i32.const 100) "stop")
+  (memory (export "memory") 1) (data (i32.const 100) "stop")
   (func (export "run") (result i32) (local $kept i32)
     (local.set $kept (i32.const 42))
     (if (call $open (i32.const 3) (i32.const 0) (i32.const 100) (i32.const 4) (i32.const 0)
@@ -141,17 +138,14 @@ fn a_signal_saves_a_running_program_with_its_open_files() {
     assert_eq!(note.lines().count(), 1, "{note}");
     assert!(!Path::new(&dump).exists(), "the program has not failed");
     std::fs::write(Path::new(&folder).join("stop"), "x").unwrap();
-    let rest = ropewalk(&["resume", &saved]);
-    assert_eq!((rest.code, &*rest.stdout, &*rest.stderr), (Some(0), "42\n", ""));
+    ropewalk(&["resume", &saved]).prints("42\n");
     // Code that a signal can stop can be sampled.
     let profile = output("waits.folded");
     ropewalk(&["resume", "--profile", &profile, &saved]).prints("42\n");
     assert!(Path::new(&profile).exists());
     // The error names a file that does not exist.
     std::fs::remove_file(Path::new(&folder).join("stop")).unwrap();
-    let rest = ropewalk(&["resume", &saved]);
-    assert_eq!(rest.code, Some(1));
-    assert!(rest.stderr.contains("stop"), "{rest:?}");
+    ropewalk(&["resume", &saved]).fails(1, &["stop"]);
 }
 
 #[test]
@@ -164,8 +158,7 @@ fn wrong_options_and_damaged_snapshots_are_errors() {
     assert!(found.stderr.contains(says), "{found:?}");
     let found = ropewalk(&["run", "--snapshot-on", "SIGUSR1", &program]);
     assert_eq!(found.code, Some(1), "{found:?}");
-    let found = ropewalk(&["resume", &program]);
-    assert!(found.stderr.contains("is not a snapshot taken by this version"), "{found:?}");
+    ropewalk(&["resume", &program]).fails(1, &["is not a snapshot taken by this version"]);
 
     let (steps, damaged) = (file("steps-damaged.wat", STEPS), output("damaged.saved"));
     ropewalk(&["run", "--snapshot-on", "checkpoint", "-o", &damaged, &steps]);
@@ -173,11 +166,9 @@ fn wrong_options_and_damaged_snapshots_are_errors() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&damaged, &bytes).unwrap();
-    let found = ropewalk(&["resume", &damaged]);
-    assert!(found.stderr.contains("is damaged"), "{found:?}");
+    ropewalk(&["resume", &damaged]).fails(1, &["is damaged"]);
     std::fs::write(&damaged, &bytes[..middle]).unwrap();
-    let found = ropewalk(&["resume", &damaged]);
-    assert!(found.stderr.contains("is damaged"), "{found:?}");
+    ropewalk(&["resume", &damaged]).fails(1, &["is damaged"]);
 }
 
 #[test]

@@ -33,13 +33,11 @@ fn program(name: &str, rest: &str) -> String {
 
 /// A program that prints its arguments, each followed by a zero.
 fn echo(name: &str) -> String {
-    program(
-        name,
-        r#"(func (export "_start")
+    let text = r#"(func (export "_start")
              (drop (call $args-sizes (i32.const 16) (i32.const 20)))
              (drop (call $args (i32.const 32) (i32.const 1024)))
-             (drop (call $print (i32.const 1024) (i32.load (i32.const 20)))))"#,
-    )
+             (drop (call $print (i32.const 1024) (i32.load (i32.const 20)))))"#;
+    program(name, text)
 }
 
 #[test]
@@ -53,13 +51,11 @@ fn arguments_after_the_file_are_passed_to_the_program() {
 
 #[test]
 fn a_program_has_only_the_granted_environment() {
-    let program = program(
-        "environment",
-        r#"(func (export "_start")
+    let text = r#"(func (export "_start")
              (drop (call $env-sizes (i32.const 16) (i32.const 20)))
              (drop (call $env (i32.const 32) (i32.const 1024)))
-             (drop (call $print (i32.const 1024) (i32.load (i32.const 20)))))"#,
-    );
+             (drop (call $print (i32.const 1024) (i32.load (i32.const 20)))))"#;
+    let program = program("environment", text);
     ropewalk(&["run", &program]).prints("");
     ropewalk(&["run", "--env", "A=1", "--env", "B=x=y", &program]).prints("A=1\0B=x=y\0");
     let mut inheriting = command(&["run", "--env", "ROPEWALK_TEST", &program]);
@@ -128,9 +124,7 @@ fn a_program_has_only_the_granted_directories() {
 fn a_broken_pipe_ends_a_program_without_a_message() {
     let body = r#"(data (i32.const 64) "line\n")
         (func (export "_start")
-          (loop $again
-            (drop (call $print (i32.const 64) (i32.const 5)))
-            (br $again)))"#;
+          (loop $again (drop (call $print (i32.const 64) (i32.const 5))) (br $again)))"#;
     let program = program("endless", body);
     let mut child =
         command(&["run", &program]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -234,8 +228,7 @@ const DAMAGES: &str = r#"(module
     (func $set-size (param i32 i64) (result i32)))
   (import "wasi_snapshot_preview1" "fd_filestat_set_times"
     (func $set-times (param i32 i64 i64 i32) (result i32)))
-  (import "wasi_snapshot_preview1" "fd_allocate"
-    (func $allocate (param i32 i64 i64) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_allocate" (func $allocate (param i32 i64 i64) (result i32)))
   (memory (export "memory") 1)
   (data (i32.const 0) "\10\00\00\00\05\00\00\00") (data (i32.const 16) "more\n")
   (func $check (param $errno i32) (param $expected i32) (param $number i32)

@@ -55,7 +55,5 @@ fn an_unreadable_script_exits_with_1_and_the_others_run() {
 #[test]
 fn an_empty_script_is_an_error() {
     let empty = file("empty.wast", "");
-    let outcome = ropewalk(&["wast", &empty]);
-    assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    assert!(outcome.stderr.contains("empty.wast is empty"), "{outcome:?}");
+    ropewalk(&["wast", &empty]).fails(1, &["empty.wast is empty"]);
 }

@@ -71,7 +71,7 @@ pub fn compile_module(
     watch: Watch<'_>,
 ) -> Result<CompiledModule, CompileError> {
     let Sections { mut info, data, canonical, reserved, bodies } = read_sections(features, bytes)?;
-    let operations = Operations::resolve(&info, &canonical, &reserved)?;
+    let operations = Operations::resolve(&info, &canonical, &reserved, target.for_engine)?;
     let surveys = check_limits(&info, &operations, &bodies, &target.limits)?;
     let can_switch = collect::can_switch(&info, &operations);
     let (clause_lists, designs) = collect::collect(&mut info, operations, &canonical, &bodies);

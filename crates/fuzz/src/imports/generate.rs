@@ -394,9 +394,13 @@ impl<'a, 'b> Generator<'a, 'b> {
         for (i, import) in self.imports.iter().enumerate() {
             let Import { design, name, params, results } = import;
             let (params, results) = (params.join(" "), results.join(" "));
+            let module = match *design {
+                "host" => "host".to_string(),
+                _ => format!("ropewalk:{design}"),
+            };
             writeln!(
                 text,
-                "  (import \"ropewalk:{design}\" \"{name}\" \
+                "  (import \"{module}\" \"{name}\" \
                  (func $import{i} (param {params}) (result {results})))",
             )
             .expect("a string");

@@ -67,7 +67,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// The pairs of which one runs.
+    /// One pair runs for each this many.
     const ONE_OF: usize = 8;
 
     /// The sample of a table. The name seeds it.

@@ -16,6 +16,15 @@ pub(crate) const DESIGNS: &[&dyn Design] = &[
     &super::first_class::FirstClass,
 ];
 
+/// All instructions of the dialects, each with the name of its design. An instruction of several
+/// designs occurs several times.
+pub fn dialect_instructions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    DESIGNS.iter().flat_map(|design| {
+        let Vocabulary { name, instructions, in_context, .. } = design.vocabulary();
+        instructions.iter().chain(*in_context).map(|word| (*name, *word))
+    })
+}
+
 /// The role of a word, which selects the method that lowers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -44,6 +53,9 @@ pub(crate) struct Vocabulary {
     pub hints: &'static [&'static str],
     /// The words that are instructions of this design wherever an instruction is allowed.
     pub instructions: &'static [&'static str],
+    /// The words that are instructions of this design in some contexts, which `recognize` tells
+    /// apart.
+    pub in_context: &'static [&'static str],
     /// Pairs of an instruction's name in an earlier draft and its current name.
     pub renamed: &'static [(&'static str, &'static str)],
 }
@@ -75,7 +87,11 @@ pub(crate) trait Design: Sync + fmt::Debug {
         let is_known =
             || self.vocabulary().instructions.contains(&word.text) || self.new_name(word).is_some();
         let is_instruction = || word.is_instruction() && is_known();
-        self.recognize(word).or_else(|| is_instruction().then_some(Role::Instruction))
+        let role = self.recognize(word);
+        let is_listed =
+            role != Some(Role::Instruction) || self.vocabulary().in_context.contains(&word.text);
+        debug_assert!(is_listed, "`{}` is not in `in_context`", word.text);
+        role.or_else(|| is_instruction().then_some(Role::Instruction))
     }
 
     /// The current name of an instruction that an earlier draft named differently.

@@ -26,6 +26,7 @@
 //! | `design` | the trait that a design implements, and the list of designs |
 //! | `continuation`, `bag`, `task`, `fiber`, `first_class` | the designs |
 //! | `script` | the dialect modules of a script |
+//! | `legacy` | recognizes exceptions of the legacy proposal, which also has a `try` |
 //!
 //! To add a design, add a folder like `bag` that implements [`Design`](design::Design), and an
 //! entry in the list of designs. A design relies on these:
@@ -47,6 +48,7 @@ mod definitions;
 mod design;
 mod fiber;
 mod first_class;
+pub(crate) mod legacy;
 mod lower;
 mod script;
 mod source;
@@ -62,6 +64,8 @@ use source::{Node, Nodes, Tree, Words};
 
 use crate::error::Result;
 
+pub use design::dialect_instructions;
+pub use legacy::LEGACY_EXCEPTIONS;
 pub use script::Script;
 
 pub(crate) use lower::{Output, SpanMap};

@@ -15,5 +15,6 @@ mod rights;
 mod saved;
 mod sockets;
 mod streams;
+mod threads;
 mod unstable;
 mod waiting;

@@ -93,8 +93,8 @@
   (func (export "level") (result i32) (call $leave_to (i32.const 5)) (call $level)))
 (assert_return (invoke "level") (i32.const 0))
 
-;; A mark that a function has left without removing it is gone with the function,
-;; as soon as another is left outside of it.
+;; A mark that a function does not remove is gone with the function, as soon as
+;; another function on the stack leaves a mark.
 (module
   (type $env (struct))
   (type $f (func (param (ref $env)) (result i32)))

@@ -9,7 +9,7 @@ use Ty::*;
 
 impl Generator<'_, '_> {
     pub(super) fn stack_new(&mut self) -> Result<String> {
-        self.plain(("first-class", "new_stack"), &[], &[Stack])
+        self.plain(("host", "new_stack"), &[], &[Stack])
     }
 
     pub(super) fn stack_switch(&mut self) -> Result<String> {

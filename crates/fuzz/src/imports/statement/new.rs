@@ -65,7 +65,7 @@ impl Generator<'_, '_> {
     }
 
     pub(super) fn new_extended(&mut self) -> Result<String> {
-        let new = self.import("first-class", "new_stack", vec![], vec![Stack.text()]);
+        let new = self.import("host", "new_stack", vec![], vec![Stack.text()]);
         if self.one_in(6)? {
             return Ok(format!("(call {new})"));
         }

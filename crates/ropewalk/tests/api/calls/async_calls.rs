@@ -15,7 +15,7 @@ use std::task::{Context, Waker};
 #[track_caller]
 fn poll_and_drop<R>(future: impl Future<Output = R>) {
     let mut future = Box::pin(future);
-    let polled = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    let polled = poll_once(future.as_mut());
     assert!(polled.is_pending());
 }
 
@@ -24,20 +24,13 @@ const MODULE: &str = r#"(module
     (import "host" "wait many" (func $many
       (param i32 i64 f32 f64 i32 v128) (result i32 i64 f32 f64 i32 v128)))
     (import "host" "new_stack" (func $new-stack (result stackref)))
-    (type $s (struct (field i32)))
-    (type $f (func (param i32) (result i32)))
-    (type $k (cont $f))
-    (type $t (task (param i32) (result i32)))
-    (type $end (stack (ref null $end)))
-    (type $back (stack (param i32) (ref null $end)))
-    (type $c (stack (param i32) (ref null $back)))
-    (tag $go (param i32)) (tag $done (param i32))
-    (tag $yield (export "yield") (result i32))
-    (tag $error (export "error") (param i32))
-    (event $answer (param i32))
-    (elem declare func $work)
+    (type $s (struct (field i32))) (type $f (func (param i32) (result i32))) (type $k (cont $f))
+    (type $t (task (param i32) (result i32))) (type $end (stack (ref null $end)))
+    (type $back (stack (param i32) (ref null $end))) (type $c (stack (param i32) (ref null $back)))
+    (tag $go (param i32)) (tag $done (param i32)) (tag $yield (export "yield") (result i32))
+    (tag $error (export "error") (param i32)) (event $answer (param i32)) (elem declare func $work)
 
-    ;; Waits twice, and has an object meanwhile.
+    ;; Waits twice, with an object in a local.
     (func $work (export "on the root") (param $n i32) (result i32) (local $mine (ref null $s))
       (local.set $mine (struct.new $s (i32.const 1)))
       (i32.add
@@ -56,8 +49,7 @@ const MODULE: &str = r#"(module
     (func $in-coroutine (param i32) (param $back (ref null $back))
       (switch_retire $back (call $work (local.get 0)) (local.get $back)))
     (func (export "on a coroutine") (param i32) (result i32)
-      (switch $c (local.get 0) (stack.new $c $in-coroutine))
-      (drop))
+      (switch $c (local.get 0) (stack.new $c $in-coroutine)) (drop))
     (func $in-stack (param $i i32) (param $back stackref)
       (stack.switch_drop $answer (call $work (local.get $i)) (local.get_clear $back)))
     (func (export "on a first-class stack") (param i32) (result i32)
@@ -72,8 +64,7 @@ const MODULE: &str = r#"(module
       (block $h (result i32)
         (try_table (result i32) (catch $error $h) (call $work (local.get 0)))))
     (func (export "waits and traps") (param i32) (result i32)
-      (drop (call $wait (local.get 0) (i32.const 1)))
-      (unreachable))
+      (drop (call $wait (local.get 0) (i32.const 1))) (unreachable))
     (func (export "waits and suspends") (param i32) (result i32)
       (i32.add (suspend $yield) (call $wait (local.get 0) (i32.const 1))))
     (func (export "seven") (result i32) (i32.const 7)))"#;
@@ -93,25 +84,23 @@ type Then = fn(Caller<'_, ()>, i32) -> Result<i32>;
 fn setup(engine: &Engine, then: Then) -> (Store<()>, Instance) {
     use ValType::*;
     let mut linker = Linker::new(engine);
-    linker
-        .func_wrap_async("host", "wait", move |caller: Caller<'_, ()>, (n, x): (i32, i32)| {
-            Box::new(async move {
-                After(n as usize).await;
-                then(caller, x)
-            })
+    linker.host_async("wait", move |caller: Caller<'_, ()>, (n, x): (i32, i32)| {
+        Box::new(async move {
+            After(n as usize).await;
+            then(caller, x)
         })
-        .unwrap();
+    });
     let all = [I32, I64, F32, F64, I32, V128];
     let ty = FuncType::new(all, all);
-    linker
-        .func_new_async("host", "wait many", ty, |_: Caller<'_, ()>, values, results| {
+    let many =
+        linker.func_new_async("host", "wait many", ty, |_: Caller<'_, ()>, values, results| {
             Box::new(async move {
                 After(3).await;
                 results.copy_from_slice(values);
                 Ok(())
             })
-        })
-        .unwrap();
+        });
+    many.unwrap();
     link(&linker, (), MODULE)
 }
 
@@ -120,8 +109,7 @@ fn typed(store: &mut Store<()>, instance: Instance, name: &str) -> TypedFunc<i32
 }
 
 fn check_empty(mut store: Store<()>) {
-    store.gc();
-    assert_eq!(store.stack_statistics().live, 0);
+    check_live(&mut store, 0);
     assert_eq!(store.pending_calls(), 0);
 }
 
@@ -150,8 +138,7 @@ fn a_call_waits_for_its_host_functions_on_stacks_of_every_design() {
 
 #[test]
 fn values_of_every_class_are_waited_for() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, x| Ok(x))) {
         let many = instance.get_func(&mut store, "many").unwrap();
         let values = [
             Val::I32(-1),
@@ -172,8 +159,7 @@ fn values_of_every_class_are_waited_for() {
 fn the_store_can_be_used_by_a_function_that_waits() {
     for engine in all_engines() {
         let (mut store, instance) = setup(&engine, |mut caller, x| {
-            let seven = caller.get_export("seven").and_then(Extern::into_func).unwrap();
-            Ok(x + seven.typed::<(), i32>(&caller)?.call(&mut caller, ())?)
+            Ok(x + call_export::<_, (), i32>(&mut caller, "seven", ())?)
         });
         for on in STACKS {
             let func = typed(&mut store, instance, on);
@@ -185,8 +171,7 @@ fn the_store_can_be_used_by_a_function_that_waits() {
 
 #[test]
 fn a_synchronous_call_cannot_wait() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, x| Ok(x))) {
         for on in STACKS {
             let func = typed(&mut store, instance, on);
             // A future that is ready at once gives the same.
@@ -238,8 +223,7 @@ fn errors_panics_and_exceptions_arrive_where_the_call_was_made() {
 
 #[test]
 fn a_trap_after_waiting_ends_the_call() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, x| Ok(x));
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, x| Ok(x))) {
         let func = typed(&mut store, instance, "waits and traps");
         for n in [0, 2, 0, 1] {
             let error = block_on(func.call_async(&mut store, n)).unwrap_err();
@@ -280,10 +264,9 @@ fn futures_can_be_sent_with_their_store() {
     let result = std::thread::scope(|scope| {
         let mut future = Box::pin(is_send(func.call_async(&mut store, 2)));
         // The call begins on this thread and continues on others.
-        let mut context = Context::from_waker(Waker::noop());
-        assert!(future.as_mut().poll(&mut context).is_pending());
+        assert!(poll_once(future.as_mut()).is_pending());
         let other = scope.spawn(move || {
-            assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            assert!(poll_once(future.as_mut()).is_pending());
             future
         });
         block_on(other.join().unwrap())
@@ -299,48 +282,31 @@ fn futures_can_be_sent_with_their_store() {
 
 /// The host function awaits, calls another export, and awaits again.
 fn nested(engine: &Engine, dropped: Arc<AtomicUsize>) -> (Store<()>, Instance) {
-    struct Counts(Arc<AtomicUsize>);
-    impl Drop for Counts {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-    let module = Module::new(
-        engine,
-        r#"(module
+    let text = r#"(module
             (import "host" "next" (func $next (param i32) (result i32)))
-            (type $f (func (param i32) (result i32)))
-            (type $k (cont $f))
-            (elem declare func $next)
+            (type $f (func (param i32) (result i32))) (type $k (cont $f)) (elem declare func $next)
             (func (export "go") (param i32) (result i32)
-              (i32.add (i32.const 1)
-                (resume $k (local.get 0) (cont.new $k (ref.func $next))))))"#,
-    )
-    .unwrap();
+              (i32.add (i32.const 1) (resume $k (local.get 0) (cont.new $k (ref.func $next))))))"#;
     let mut linker = Linker::new(engine);
-    linker
-        .func_wrap_async("host", "next", move |mut caller: Caller<'_, ()>, (n,): (i32,)| {
-            let counts = Counts(dropped.clone());
-            Box::new(async move {
-                let _counts = counts;
-                After(1).await;
-                match n {
-                    0 => return Ok(0),
-                    100 => anyhow::bail!("a hundred"),
-                    200 => std::panic::resume_unwind(Box::new("two hundred")),
-                    _ => {}
-                }
-                let go = caller.get_export("go").and_then(Extern::into_func).unwrap();
-                let go = go.typed::<i32, i32>(&caller)?;
-                let result = go.call_async(&mut caller, n - 1).await?;
-                After(1).await;
-                Ok::<_, Error>(result)
-            })
+    linker.host_async("next", move |mut caller: Caller<'_, ()>, (n,): (i32,)| {
+        let counts = CountsDrop(dropped.clone());
+        Box::new(async move {
+            let _counts = counts;
+            After(1).await;
+            match n {
+                0 => return Ok(0),
+                100 => anyhow::bail!("a hundred"),
+                200 => std::panic::resume_unwind(Box::new("two hundred")),
+                _ => {}
+            }
+            let go = caller.get_export("go").and_then(Extern::into_func).unwrap();
+            let go = go.typed::<i32, i32>(&caller)?;
+            let result = go.call_async(&mut caller, n - 1).await?;
+            After(1).await;
+            Ok::<_, Error>(result)
         })
-        .unwrap();
-    let mut store = Store::new(engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
+    });
+    link(&linker, (), text)
 }
 
 #[test]
@@ -385,8 +351,7 @@ fn nested_calls_are_given_up_together_however_far_they_are() {
             }
             assert!(dropped.swap(0, Ordering::Relaxed) > 0);
             assert_eq!(store.pending_calls(), 0);
-            store.gc();
-            assert_eq!(store.stack_statistics().live, 0);
+            check_live(&mut store, 0);
         }
         assert_eq!(block_on(go.call_async(&mut store, 2)).unwrap(), 3);
         check_empty(store);
@@ -395,24 +360,19 @@ fn nested_calls_are_given_up_together_however_far_they_are() {
 
 #[test]
 fn a_continuation_that_the_host_resumes_may_wait() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, |_, x| Ok(x));
-        let func = instance.get_func(&mut store, "waits and suspends").unwrap();
-        let rest = Continuation::new(&mut store, func).unwrap();
-        let resumed = block_on(rest.resume_async(&mut store, &[Val::I32(3)])).unwrap();
-        let Resumed::Suspended { continuation, .. } = resumed else { panic!("it suspends") };
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, |_, x| Ok(x))) {
+        let rest = continuation(&mut store, instance, "waits and suspends");
+        let (.., continuation) = suspended(block_on(rest.resume_async(&mut store, &[Val::I32(3)])));
         let (resumed, polls) = count_polls(continuation.resume_async(&mut store, &[Val::I32(5)]));
         assert_eq!(polls, 4);
-        let Resumed::Returned(values) = resumed.unwrap() else { panic!("it returns") };
-        assert_eq!(values[0].i32(), Some(6));
+        assert_eq!(returned(resumed), 6);
         // A call that is dropped while it waits.
         let func = instance.get_func(&mut store, "on a continuation").unwrap();
         let rest = Continuation::new(&mut store, func).unwrap();
         poll_and_drop(rest.resume_async(&mut store, &[Val::I32(3)]));
         // A synchronous call cannot wait.
         let rest = Continuation::new(&mut store, func).unwrap();
-        let error = format!("{:#}", rest.resume(&mut store, &[Val::I32(3)]).unwrap_err());
-        assert!(error.contains("the call cannot wait for it"), "{error}");
+        fails_because(rest.resume(&mut store, &[Val::I32(3)]), "the call cannot wait for it");
         check_empty(store);
     }
 }
@@ -431,14 +391,11 @@ fn a_function_that_has_waited_may_suspend() {
             let mut argument = n;
             for answer in [100, 200] {
                 let resumed = block_on(rest.resume_async(&mut store, &[Val::I32(argument)]));
-                let Resumed::Suspended { continuation, .. } = resumed.unwrap() else {
-                    panic!("it suspends")
-                };
+                let (.., continuation) = suspended(resumed);
                 (rest, argument) = (continuation, answer);
             }
             let resumed = block_on(rest.resume_async(&mut store, &[Val::I32(argument)]));
-            let Resumed::Returned(values) = resumed.unwrap() else { panic!("it returns") };
-            assert_eq!(values[0].i32(), Some(301));
+            assert_eq!(returned(resumed), 301);
         }
         check_empty(store);
     }
@@ -447,16 +404,13 @@ fn a_function_that_has_waited_may_suspend() {
 #[test]
 fn a_start_function_may_wait() {
     let engine = Engine::default();
-    let module = Module::new(
-        &engine,
-        r#"(module (import "host" "wait" (func $wait))
+    let text = r#"(module (import "host" "wait" (func $wait))
             (global $done (mut i32) (i32.const 0)) (start $start)
             (func $start (call $wait) (global.set $done (i32.const 1)))
-            (func (export "done") (result i32) (global.get $done)))"#,
-    )
-    .unwrap();
+            (func (export "done") (result i32) (global.get $done)))"#;
+    let module = Module::new(&engine, text).unwrap();
     let mut linker = Linker::new(&engine);
-    linker.func_wrap_async("host", "wait", |_: Caller<'_, ()>, (): ()| Box::new(After(2))).unwrap();
+    linker.host_async("wait", |_: Caller<'_, ()>, (): ()| Box::new(After(2)));
     let mut store = Store::new(&engine, ());
     assert!(linker.instantiate(&mut store, &module).is_err());
     let (instance, polls) = count_polls(linker.instantiate_async(&mut store, &module));
@@ -467,27 +421,20 @@ fn a_start_function_may_wait() {
 #[test]
 fn references_of_a_function_that_waits_last_until_it_returns() {
     for engine in all_engines() {
-        let module = Module::new(
-            &engine,
-            r#"(module
+        let text = r#"(module
                 (import "host" "wait" (func $wait (param externref) (result externref)))
                 (func (export "run") (param externref) (result externref)
-                  (call $wait (call $wait (local.get 0)))))"#,
-        )
-        .unwrap();
+                  (call $wait (call $wait (local.get 0)))))"#;
         let mut linker = Linker::new(&engine);
         type Value = Option<ExternRef>;
-        linker
-            .func_wrap_async("host", "wait", |mut caller: Caller<'_, ()>, (value,): (Value,)| {
-                Box::new(async move {
-                    After(2).await;
-                    let number = *value.unwrap().data(&caller)?.downcast_ref::<i32>().unwrap();
-                    ExternRef::new(&mut caller, number + 1).map(Some)
-                })
+        linker.host_async("wait", |mut caller: Caller<'_, ()>, (value,): (Value,)| {
+            Box::new(async move {
+                After(2).await;
+                let number = *value.unwrap().data(&caller)?.downcast_ref::<i32>().unwrap();
+                ExternRef::new(&mut caller, number + 1).map(Some)
             })
-            .unwrap();
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        });
+        let (mut store, instance) = link(&linker, (), text);
         let run = instance.get_typed_func::<Value, Value>(&mut store, "run").unwrap();
         for _ in 0..3 {
             let mut scope = RootScope::new(&mut store);
@@ -502,19 +449,14 @@ fn references_of_a_function_that_waits_last_until_it_returns() {
 #[tokio::test]
 async fn a_runtime_drives_calls_of_several_stores() {
     let engine = Engine::default();
-    let module = Module::new(
-        &engine,
-        r#"(module (import "host" "sleep" (func $sleep (param i32)))
+    let text = r#"(module (import "host" "sleep" (func $sleep (param i32)))
             (func (export "run") (param i32) (result i32)
-              (call $sleep (local.get 0)) (call $sleep (local.get 0)) (local.get 0)))"#,
-    )
-    .unwrap();
+              (call $sleep (local.get 0)) (call $sleep (local.get 0)) (local.get 0)))"#;
+    let module = Module::new(&engine, text).unwrap();
     let mut linker = Linker::new(&engine);
-    linker
-        .func_wrap_async("host", "sleep", |_: Caller<'_, ()>, (time,): (i32,)| {
-            Box::new(tokio::time::sleep(std::time::Duration::from_millis(time as u64)))
-        })
-        .unwrap();
+    linker.host_async("sleep", |_: Caller<'_, ()>, (time,): (i32,)| {
+        Box::new(tokio::time::sleep(std::time::Duration::from_millis(time as u64)))
+    });
     let calls = (0..20).map(|i| {
         let (linker, module, engine) = (linker.clone(), module.clone(), engine.clone());
         tokio::spawn(async move {

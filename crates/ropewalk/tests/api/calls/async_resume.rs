@@ -6,17 +6,15 @@ use ropewalk::*;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::task::{Context, Waker};
 
 const MODULE: &str = r#"(module
     (import "host" "wait" (func $wait (param i32) (result i32)))
-    (type $t (task (param i32) (result i32)))
-    (tag $ask (export "ask") (param i32) (result i32))
+    (type $t (task (param i32) (result i32))) (tag $ask (export "ask") (param i32) (result i32))
     (tag $other (export "other") (param i32) (result i32))
     (tag $cancel (export "cancel") (param i32))
     (func (export "run") (param i32) (result i32)
       (call $wait (suspend $ask (call $wait (local.get 0)))))
-    ;; Goes on only where it is thrown at, and waits then.
+    ;; Continues only after the exception, and then waits.
     (func (export "cancelled") (param i32) (result i32)
       (block $cancelled (result i32)
         (try_table (catch $cancel $cancelled) (return (suspend $ask (local.get 0))))
@@ -40,20 +38,17 @@ fn double(x: i32) -> Result<i32> {
 
 fn setup(engine: &Engine, then: Then) -> (Store<()>, Instance) {
     let mut linker = Linker::new(engine);
-    linker
-        .func_wrap_async("host", "wait", move |_: Caller<'_, ()>, (x,): (i32,)| {
-            Box::new(async move {
-                After(3).await;
-                then(x)
-            })
+    linker.host_async("wait", move |_: Caller<'_, ()>, (x,): (i32,)| {
+        Box::new(async move {
+            After(3).await;
+            then(x)
         })
-        .unwrap();
+    });
     link(&linker, (), MODULE)
 }
 
 fn check_empty(store: &mut Store<()>) {
-    store.gc();
-    assert_eq!(store.stack_statistics().live, 0);
+    check_live(store, 0);
     assert_eq!(store.pending_calls(), 0);
 }
 
@@ -197,8 +192,7 @@ fn each_form_may_be_dropped_whenever_it_waits() {
         for polls in 0..7 {
             let mut resuming = form(store, instance, 3);
             for _ in 0..polls {
-                let mut context = Context::from_waker(Waker::noop());
-                assert!(resuming.as_mut().poll(&mut context).is_pending(), "{name}");
+                assert!(poll_once(resuming.as_mut()).is_pending(), "{name}");
             }
             drop(resuming);
             check_empty(store);
@@ -264,7 +258,7 @@ fn a_tag_that_the_host_does_not_handle_is_a_trap_after_waiting_too() {
                 let rest = rest.typed::<i32, i32>(&*store)?;
                 match rest.resume_on_async(store, &other, 3).await? {
                     TypedResumed::Returned(result) => Ok(result),
-                    TypedResumed::Suspended { .. } => panic!("nobody handles it"),
+                    TypedResumed::Suspended { .. } => panic!("the tag is not handled"),
                 }
             })
         });
@@ -273,8 +267,7 @@ fn a_tag_that_the_host_does_not_handle_is_a_trap_after_waiting_too() {
 
 #[test]
 fn an_exception_that_nothing_catches_is_the_error_of_throwing() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine, double);
+    for (mut store, instance) in all_engines().iter().map(|engine| setup(engine, double)) {
         let rest = begun(&mut store, instance, "run").unwrap();
         let (_, rest) = suspended(block_on(rest.resume_async(&mut store, &[1.into()])).unwrap());
         let cancel = tag(&mut store, instance, "cancel");
@@ -305,8 +298,7 @@ fn handles_of_another_store_are_refused_before_anything_waits() {
 
 #[test]
 fn the_limit_of_a_continuation_ends_with_it_though_it_has_waited() {
-    let engine = Engine::default();
-    let (mut store, instance) = setup(&engine, double);
+    let (mut store, instance) = setup(&Engine::default(), double);
     for throws in [false, true] {
         let rest = begun(&mut store, instance, if throws { "cancelled" } else { "run" }).unwrap();
         rest.set_max_stack(&mut store, 64 << 10).unwrap();

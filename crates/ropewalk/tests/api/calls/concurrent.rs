@@ -58,11 +58,8 @@ impl Drop for Gate {
 const MODULE: &str = r#"(module
     (import "host" "wait" (func $wait (param i32) (result i32)))
     (import "host" "has the store" (func $exclusive (param i32) (result i32)))
-    (type $s (struct (field i32)))
-    (type $f (func (param i32) (result i32)))
-    (type $k (cont $f))
-    (type $t (task (param i32) (result i32)))
-    (elem declare func $work)
+    (type $s (struct (field i32))) (type $f (func (param i32) (result i32))) (type $k (cont $f))
+    (type $t (task (param i32) (result i32))) (elem declare func $work)
     (global $running (mut i32) (i32.const 0))
     ;; Waits twice for its number, on a continuation, with an object.
     (func $work (param $x i32) (result i32) (local $mine (ref null $s))
@@ -78,8 +75,7 @@ const MODULE: &str = r#"(module
         (then (return (task.resume $t (task.new $t $in-task) (local.get $x)))))
       (resume $k (local.get $x) (cont.new $k (ref.func $work))))
     (func (export "fails") (param $x i32) (result i32)
-      (drop (call $wait (local.get $x)))
-      (unreachable))
+      (drop (call $wait (local.get $x))) (unreachable))
     (func (export "waits once") (param i32) (result i32) (call $wait (local.get 0)))
     (func (export "has the store") (param i32) (result i32) (call $exclusive (local.get 0)))
     (func (export "running") (result i32) (global.get $running)))"#;
@@ -88,35 +84,31 @@ type Typed = TypedFunc<i32, i32>;
 
 fn setup(engine: &Engine) -> (Store<Host>, Instance, Arc<Gates>) {
     let mut linker = Linker::new(engine);
-    linker
-        .func_wrap_concurrent("host", "wait", |accessor: &Accessor<Host>, (x,): (i32,)| {
-            Box::pin(async move {
-                let gate = accessor.with(|store| {
-                    let host = store.data();
-                    let now = host.waiting.fetch_add(1, Ordering::Relaxed) + 1;
-                    host.most.fetch_max(now, Ordering::Relaxed);
-                    let (gates, waiting) = (host.gates.clone(), host.waiting.clone());
-                    Gate { number: x, gates, waiting }
-                });
-                gate.await;
-                match x {
-                    -1 => anyhow::bail!("minus one"),
-                    -2 => std::panic::resume_unwind(Box::new("minus two")),
-                    x => Ok(x),
-                }
-            })
+    linker.host_concurrent("wait", |accessor: &Accessor<Host>, (x,): (i32,)| {
+        Box::pin(async move {
+            let gate = accessor.with(|store| {
+                let host = store.data();
+                let now = host.waiting.fetch_add(1, Ordering::Relaxed) + 1;
+                host.most.fetch_max(now, Ordering::Relaxed);
+                let (gates, waiting) = (host.gates.clone(), host.waiting.clone());
+                Gate { number: x, gates, waiting }
+            });
+            gate.await;
+            match x {
+                -1 => anyhow::bail!("minus one"),
+                -2 => std::panic::resume_unwind(Box::new("minus two")),
+                x => Ok(x),
+            }
         })
-        .unwrap();
-    linker
-        .func_wrap_async("host", "has the store", |caller: Caller<'_, Host>, (x,): (i32,)| {
-            Box::new(async move {
-                if x > 0 {
-                    std::future::pending::<()>().await;
-                }
-                caller.data().most.load(Ordering::Relaxed) as i32
-            })
+    });
+    linker.host_async("has the store", |caller: Caller<'_, Host>, (x,): (i32,)| {
+        Box::new(async move {
+            if x > 0 {
+                std::future::pending::<()>().await;
+            }
+            caller.data().most.load(Ordering::Relaxed) as i32
         })
-        .unwrap();
+    });
     let gates = Arc::<Gates>::default();
     let host = Host { gates: gates.clone(), waiting: Arc::default(), most: Arc::default() };
     let (store, instance) = link(&linker, host, MODULE);
@@ -153,16 +145,14 @@ async fn poll_all(calls: &mut [(Option<Call<'_>>, Option<Result<i32>>)]) {
 }
 
 fn check_empty(mut store: Store<Host>) {
-    store.gc();
-    assert_eq!(store.stack_statistics().live, 0);
+    check_live(&mut store, 0);
     assert_eq!(store.pending_calls(), 0);
     assert_eq!(store.data().waiting.load(Ordering::Relaxed), 0);
 }
 
 #[test]
 fn calls_continue_in_any_order() {
-    for engine in all_engines() {
-        let (mut store, instance, gates) = setup(&engine);
+    for (mut store, instance, gates) in all_engines().iter().map(setup) {
         let func: Typed = instance.get_typed_func(&mut store, "run").unwrap();
         const N: i32 = 30;
         let func = &func;
@@ -194,8 +184,7 @@ fn calls_continue_in_any_order() {
 
 #[test]
 fn the_end_of_a_call_does_not_affect_the_others() {
-    for engine in all_engines() {
-        let (mut store, instance, gates) = setup(&engine);
+    for (mut store, instance, gates) in all_engines().iter().map(setup) {
         let func: Typed = instance.get_typed_func(&mut store, "run").unwrap();
         let fails: Typed = instance.get_typed_func(&mut store, "fails").unwrap();
         let once: Typed = instance.get_typed_func(&mut store, "waits once").unwrap();
@@ -214,8 +203,7 @@ fn the_end_of_a_call_does_not_affect_the_others() {
             gates.open(-1);
             calls[2].0 = None;
             poll_all(&mut calls).await;
-            let trapped = calls[1].1.take().unwrap().unwrap_err();
-            assert_eq!(trap(&trapped).code(), TrapCode::Unreachable);
+            traps(calls[1].1.take().unwrap(), TrapCode::Unreachable);
             let failed = calls[3].1.take().unwrap().unwrap_err();
             assert_eq!(host_message(&failed), "minus one");
             // One call panics.
@@ -267,8 +255,7 @@ fn calls_are_dropped_when_the_body_ends() {
                 tokio::join!(all.0, all.1)
             };
             let mut future = Box::pin(store.run_concurrent(body));
-            let mut context = Context::from_waker(Waker::noop());
-            assert!(future.as_mut().poll(&mut context).is_pending());
+            assert!(poll_once(future.as_mut()).is_pending());
         }
         check_empty(store);
     }
@@ -276,8 +263,7 @@ fn calls_are_dropped_when_the_body_ends() {
 
 #[test]
 fn a_limit_admits_calls_in_order() {
-    for engine in all_engines() {
-        let (mut store, instance, gates) = setup(&engine);
+    for (mut store, instance, gates) in all_engines().iter().map(setup) {
         let once: Typed = instance.get_typed_func(&mut store, "waits once").unwrap();
         let once = &once;
         run(&mut store, async |accessor| {
@@ -304,8 +290,7 @@ fn a_limit_admits_calls_in_order() {
 
 #[test]
 fn a_function_that_has_the_store_cannot_wait_while_others_run() {
-    for engine in all_engines() {
-        let (mut store, instance, _) = setup(&engine);
+    for (mut store, instance, _) in all_engines().iter().map(setup) {
         let func: Typed = instance.get_typed_func(&mut store, "has the store").unwrap();
         let func = &func;
         let (ready, failed) = run(&mut store, async |accessor| {
@@ -313,29 +298,23 @@ fn a_function_that_has_the_store_cannot_wait_while_others_run() {
             (ready, func.call_concurrent(accessor, 1).await)
         });
         assert_eq!(ready.unwrap(), 0);
-        let error = format!("{:#}", failed.unwrap_err());
-        assert!(error.contains("define it with `func_wrap_concurrent`"), "{error}");
+        fails_because(failed, "define it with `func_wrap_concurrent`");
         check_empty(store);
     }
 }
 
 #[test]
 fn a_concurrent_function_works_in_other_calls_too() {
-    for engine in all_engines() {
-        let (mut store, instance, gates) = setup(&engine);
+    for (mut store, instance, gates) in all_engines().iter().map(setup) {
         let once: Typed = instance.get_typed_func(&mut store, "waits once").unwrap();
         gates.open(4);
         assert_eq!(once.call(&mut store, 4).unwrap(), 4);
-        let error = format!("{:#}", once.call(&mut store, 4).unwrap_err());
-        assert!(error.contains("the call cannot wait for it"), "{error}");
+        fails_because(once.call(&mut store, 4), "the call cannot wait for it");
         {
             let mut future = pin!(once.call_async(&mut store, 5));
-            let mut context = Context::from_waker(Waker::noop());
-            assert!(future.as_mut().poll(&mut context).is_pending());
+            assert!(poll_once(future.as_mut()).is_pending());
             gates.open(5);
-            let Poll::Ready(result) = future.as_mut().poll(&mut context) else {
-                panic!("it is ready")
-            };
+            let Poll::Ready(result) = poll_once(future.as_mut()) else { panic!("it is ready") };
             assert_eq!(result.unwrap(), 5);
         }
         check_empty(store);
@@ -393,27 +372,21 @@ fn references_end_with_the_access() {
 async fn thousands_of_calls_wait_for_a_runtime() {
     const N: i32 = 3000;
     let engine = Engine::default();
-    let module = Module::new(
-        &engine,
-        r#"(module
+    let text = r#"(module
             (import "host" "ask" (func $ask (param i32) (result i32)))
             (func (export "run") (param i32) (result i32)
-              (i32.add (call $ask (local.get 0)) (call $ask (i32.const 1)))))"#,
-    )
-    .unwrap();
+              (i32.add (call $ask (local.get 0)) (call $ask (i32.const 1)))))"#;
     type Sender = UnboundedSender<(i32, tokio::sync::oneshot::Sender<i32>)>;
     let mut linker = Linker::new(&engine);
-    linker
-        .func_wrap_concurrent("host", "ask", |accessor: &Accessor<Sender>, (x,): (i32,)| {
-            Box::pin(async move {
-                let (answer, answered) = tokio::sync::oneshot::channel();
-                accessor.with(|store| store.data().send((x, answer)))?;
-                Ok::<_, Error>(answered.await?)
-            })
+    linker.host_concurrent("ask", |accessor: &Accessor<Sender>, (x,): (i32,)| {
+        Box::pin(async move {
+            let (answer, answered) = tokio::sync::oneshot::channel();
+            accessor.with(|store| store.data().send((x, answer)))?;
+            Ok::<_, Error>(answered.await?)
         })
-        .unwrap();
+    });
     let (sender, mut asked): (Sender, UnboundedReceiver<_>) = unbounded_channel();
-    // Answers in reverse order when all calls have asked.
+    // Replies in reverse order when all calls have asked.
     let answers = tokio::spawn(async move {
         for _ in 0..2 {
             let mut all = Vec::new();
@@ -423,8 +396,7 @@ async fn thousands_of_calls_wait_for_a_runtime() {
             all.into_iter().rev().for_each(|(x, answer)| answer.send(x * 3).unwrap());
         }
     });
-    let mut store = Store::new(&engine, sender);
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (mut store, instance) = link(&linker, sender, text);
     let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
     let results = store
         .run_concurrent(async |accessor| {
@@ -463,40 +435,33 @@ fn references_are_arguments_of_functions_that_wait_while_others_run() {
         (type $s (struct (field i32)))
         (func (export "run") (param $x i32) (param externref) (result i32)
           (struct.get $s 0
-            (ref.cast (ref $s)
-              (call $wait (struct.new $s (local.get $x)) (local.get 1))))))"#;
-    for engine in all_engines() {
-        let mut linker = Linker::new(&engine);
-        linker
-            .func_wrap_concurrent(
-                "host",
-                "wait",
-                |accessor: &Accessor<()>,
-                 (mine, told): (Option<Owned<StructRef>>, Option<Owned<ExternRef>>)| {
-                    Box::pin(async move {
-                        for _ in 0..3 {
-                            // Others run, and the objects move.
-                            let mut is_again = false;
-                            std::future::poll_fn(|_| {
-                                match std::mem::replace(&mut is_again, true) {
-                                    true => Poll::Ready(()),
-                                    false => Poll::Pending,
-                                }
-                            })
-                            .await;
-                        }
-                        accessor.with(|mut store| -> Result<_> {
-                            let told = told.unwrap().get(&mut store)?;
-                            let told = *told.data(&store)?.downcast_ref::<i32>().unwrap();
-                            let number = mine.as_ref().unwrap().get(&mut store)?;
-                            let number = number.field(&mut store, 0)?;
-                            assert_eq!(number.i32(), Some(told));
-                            Ok(mine)
+            (ref.cast (ref $s) (call $wait (struct.new $s (local.get $x)) (local.get 1))))))"#;
+    for mut linker in all_engines().iter().map(Linker::new) {
+        linker.host_concurrent(
+            "wait",
+            |accessor: &Accessor<()>,
+             (mine, told): (Option<Owned<StructRef>>, Option<Owned<ExternRef>>)| {
+                Box::pin(async move {
+                    for _ in 0..3 {
+                        // Others run, and the objects move.
+                        let mut is_again = false;
+                        std::future::poll_fn(|_| match std::mem::replace(&mut is_again, true) {
+                            true => Poll::Ready(()),
+                            false => Poll::Pending,
                         })
+                        .await;
+                    }
+                    accessor.with(|mut store| -> Result<_> {
+                        let told = told.unwrap().get(&mut store)?;
+                        let told = *told.data(&store)?.downcast_ref::<i32>().unwrap();
+                        let number = mine.as_ref().unwrap().get(&mut store)?;
+                        let number = number.field(&mut store, 0)?;
+                        assert_eq!(number.i32(), Some(told));
+                        Ok(mine)
                     })
-                },
-            )
-            .unwrap();
+                })
+            },
+        );
         let (mut store, instance) = link(&linker, (), SOURCE);
         let run: TypedFunc<(i32, Option<Owned<ExternRef>>), i32> =
             instance.get_typed_func(&mut store, "run").unwrap();
@@ -564,17 +529,15 @@ fn a_function_that_has_waited_alone_in_its_store_still_has_its_accessor() {
             (func (export "run") (result i32)
               (i32.add (call $count (i32.const 1)) (call $count (i32.const 20)))))"#;
         let mut linker = Linker::new(&engine);
-        linker
-            .func_wrap_concurrent("host", "count", |accessor: &Accessor<i32>, (n,): (i32,)| {
-                Box::pin(async move {
-                    tokio::task::yield_now().await;
-                    accessor.with(|mut store| {
-                        *store.data_mut() += n;
-                        *store.data_mut()
-                    })
+        linker.host_concurrent("count", |accessor: &Accessor<i32>, (n,): (i32,)| {
+            Box::pin(async move {
+                tokio::task::yield_now().await;
+                accessor.with(|mut store| {
+                    *store.data_mut() += n;
+                    *store.data_mut()
                 })
             })
-            .unwrap();
+        });
         let (mut store, instance) = link(&linker, 100, text);
         let run = instance.get_typed_func::<(), i32>(&mut store, "run").unwrap();
         let mut call = pin!(run.call_async(&mut store, ()));
@@ -610,8 +573,7 @@ fn results_are_taken_before_anybody_else_uses_the_store() {
           (stack.switch_drop $answer (call $never) (local.get_clear $back)))
         (func (export "lost") (result i32)
           (block $answer (result i32)
-            (try (stack.switch_call $on (call $new)) catch $answer $answer)
-            (unreachable)))
+            (try (stack.switch_call $on (call $new)) catch $answer $answer) (unreachable)))
         (func (export "pair") (param $waits i32) (result (ref $pair))
           (struct.new $pair (call $forget (local.get $waits)) (i32.const 4))))"#;
     type Lost = Arc<Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>>;
@@ -621,25 +583,19 @@ fn results_are_taken_before_anybody_else_uses_the_store() {
             .stress(|stress| stress.check_stacks = true),
     )
     .unwrap();
-    let module = Module::new(&engine, SOURCE).unwrap();
     let mut linker = Linker::new(&engine);
-    linker
-        .func_wrap_concurrent("host", "never", |_: &Accessor<Lost>, (): ()| {
-            Box::pin(std::future::pending::<i32>())
+    linker.host_concurrent("never", |_: &Accessor<Lost>, (): ()| {
+        Box::pin(std::future::pending::<i32>())
+    });
+    linker.host_concurrent("forget", |accessor: &Accessor<Lost>, (waits,): (i32,)| {
+        Box::pin(async move {
+            After(waits as usize).await;
+            accessor.with(|store| drop(store.data().lock().unwrap().take()));
+            3
         })
-        .unwrap();
-    linker
-        .func_wrap_concurrent("host", "forget", |accessor: &Accessor<Lost>, (waits,): (i32,)| {
-            Box::pin(async move {
-                After(waits as usize).await;
-                accessor.with(|store| drop(store.data().lock().unwrap().take()));
-                3
-            })
-        })
-        .unwrap();
+    });
     for (waits, is_typed) in [(0, true), (1, true), (0, false), (1, false)] {
-        let mut store = Store::new(&engine, Lost::default());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = link(&linker, Lost::default(), SOURCE);
         instance
             .get_typed_func::<(), ()>(&mut store, "keep")
             .unwrap()
@@ -652,8 +608,7 @@ fn results_are_taken_before_anybody_else_uses_the_store() {
             // SAFETY: the reference is dropped before the accessor.
             let accessor: &'static Accessor<Lost> = unsafe { &*std::ptr::from_ref(accessor) };
             let mut call = Box::pin(async move { drop(lost.call_concurrent(accessor, ()).await) });
-            let mut context = Context::from_waker(Waker::noop());
-            assert!(call.as_mut().poll(&mut context).is_pending());
+            assert!(poll_once(call.as_mut()).is_pending());
             *place.lock().unwrap() = Some(call);
             let pair = match is_typed {
                 true => {
@@ -662,8 +617,7 @@ fn results_are_taken_before_anybody_else_uses_the_store() {
                 }
                 false => {
                     let mut results = [Val::I32(0)];
-                    let arguments = [Val::I32(waits)];
-                    pair.call_concurrent(accessor, &arguments, &mut results).await.unwrap();
+                    pair.call_concurrent(accessor, &[Val::I32(waits)], &mut results).await.unwrap();
                     match &results[0] {
                         Val::AnyRef(Some(pair)) => accessor
                             .with(|store| pair.as_struct(&store))

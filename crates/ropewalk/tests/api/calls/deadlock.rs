@@ -30,8 +30,7 @@ const LETTERS: &str = r#"(module $m
     (func $suspended (suspend $never))
     (func (export "keeps") (param i32 i32)
       (block $on (result (ref $c))
-        (resume $c (on $never $on) (cont.new $c (ref.func $suspended)))
-        (unreachable))
+        (resume $c (on $never $on) (cont.new $c (ref.func $suspended))) (unreachable))
       (global.set $kept)))"#;
 
 /// Finds an exported function.
@@ -41,28 +40,18 @@ type Letters = TypedFunc<(i32, i32), ()>;
 /// A store with the functions above. Some of them wait for the guest.
 fn letters(engine: &Engine) -> (Store<Arc<Mail>>, Exports) {
     let mut linker = Linker::new(engine);
-    linker
-        .func_wrap_concurrent(
-            "host",
-            "receive",
-            |accessor: &Accessor<Arc<Mail>>, (box_,): (i32,)| {
-                Box::pin(async move {
-                    let mail = accessor.with(|store| store.data().clone());
-                    Ok::<(), Error>(
-                        accessor.wait_for_guest(mail.0[box_ as usize].notified()).await?,
-                    )
-                })
-            },
-        )
-        .unwrap();
+    linker.host_concurrent("receive", |accessor: &Accessor<Arc<Mail>>, (box_,): (i32,)| {
+        Box::pin(async move {
+            let mail = accessor.with(|store| store.data().clone());
+            Ok::<(), Error>(accessor.wait_for_guest(mail.0[box_ as usize].notified()).await?)
+        })
+    });
     let send =
         |caller: Caller<'_, Arc<Mail>>, box_: i32| caller.data().0[box_ as usize].notify_one();
-    linker.func_wrap("host", "send", send).unwrap();
-    linker
-        .func_wrap_concurrent("host", "sleep", |_: &Accessor<Arc<Mail>>, (): ()| {
-            Box::pin(tokio::time::sleep(Duration::from_millis(20)))
-        })
-        .unwrap();
+    linker.host("send", send);
+    linker.host_concurrent("sleep", |_: &Accessor<Arc<Mail>>, (): ()| {
+        Box::pin(tokio::time::sleep(Duration::from_millis(20)))
+    });
     let (store, instance) = link(&linker, Arc::default(), LETTERS);
     let export = move |store: &mut Store<Arc<Mail>>, name: &str| {
         instance.get_typed_func::<(i32, i32), ()>(store, name).unwrap()
@@ -79,8 +68,7 @@ fn run<R>(future: impl Future<Output = R>) -> R {
 
 #[test]
 fn calls_that_wait_for_each_other_end_with_who_waits_for_whom() {
-    for engine in engines() {
-        let (mut store, export) = letters(&engine);
+    for (mut store, export) in engines().iter().map(letters) {
         let (receives, keeps) = (export(&mut store, "receives"), export(&mut store, "keeps"));
         let results = run(store.run_concurrent(async |accessor| {
             keeps.call_concurrent(accessor, (0, 0)).await.unwrap();

@@ -3,7 +3,7 @@
 use crate::common::*;
 use ropewalk::*;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 #[test]
 fn values_of_every_type_travel_both_ways() {
@@ -69,8 +69,7 @@ fn sixteen_parameters_arrive_in_order() {
 fn functions_of_any_type_can_be_made_at_run_time() {
     let params: Vec<ValType> = [ValType::I32, ValType::F64, ValType::V128].repeat(30);
     let ty = FuncType::new(params.clone(), params.iter().rev().copied());
-    for engine in engines() {
-        let mut store = Store::new(&engine, ());
+    for mut store in engines().iter().map(|engine| Store::new(engine, ())) {
         let reverse = Func::new(&mut store, ty.clone(), |_, arguments, results| {
             results.copy_from_slice(arguments);
             results.reverse();
@@ -225,28 +224,20 @@ fn a_panic_of_a_host_function_reaches_the_caller_as_that_panic() {
                 let _ = call(&mut store, instance, "run", &[Val::I32(0)]);
             }));
             assert_eq!(panic.unwrap_err().downcast_ref::<String>().unwrap(), "from the host");
-            let found = call(&mut store, instance, "run", &[Val::I32(1)]).unwrap();
-            assert_eq!(found[0].i32(), Some(2));
+            assert_eq!(number(&mut store, instance, "run", &[1]).unwrap(), 2);
         }
     }
 }
 
 #[test]
 fn nothing_leaks_when_a_host_function_fails_or_panics() {
-    struct Counted(Arc<AtomicUsize>);
-    impl Drop for Counted {
-        fn drop(&mut self) {
-            self.0.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-    let live = Arc::new(AtomicUsize::new(1));
-    let captured = Counted(live.clone());
+    let live = Arc::default();
+    let captured = Counted::new(&live);
     let counter = live.clone();
     let (mut store, instance) =
         with_host_and_data(&Engine::default(), (), CALLS, move |x: i32| -> Result<i32> {
             let _captured = &captured;
-            counter.fetch_add(1, Ordering::Relaxed);
-            let _local = Counted(counter.clone());
+            let _local = Counted::new(&counter);
             assert!(x != 0, "zero");
             anyhow::ensure!(x != 1, "one");
             Ok(x)
@@ -265,8 +256,7 @@ fn nothing_leaks_when_a_host_function_fails_or_panics() {
 fn calls_nest_through_the_host_and_continue() {
     let text = r#"(module
         (import "host" "f" (func $f (param i32) (result i32)))
-        (func $sum (export "sum") (param i32) (result i32)
-          (local $big v128)
+        (func $sum (export "sum") (param i32) (result i32) (local $big v128)
           (local.set $big (i32x4.splat (local.get 0)))
           (if (i32.eqz (local.get 0)) (then (return (i32.const 0))))
           (i32.add
@@ -278,12 +268,10 @@ fn calls_nest_through_the_host_and_continue() {
             (),
             text,
             |mut caller: Caller<'_, ()>, n: i32| -> Result<i32> {
-                let sum = caller.get_export("sum").and_then(Extern::into_func).unwrap();
-                sum.typed::<i32, i32>(&caller)?.call(&mut caller, n)
+                call_back(&mut caller, "sum", n)
             },
         );
-        let found = call(&mut store, instance, "sum", &[Val::I32(100)]).unwrap();
-        assert_eq!(found[0].i32(), Some(5050));
+        assert_eq!(number(&mut store, instance, "sum", &[100]).unwrap(), 5050);
     }
 }
 
@@ -295,12 +283,10 @@ fn nesting_without_end_is_exhaustion_and_not_a_crash() {
     let engine = Engine::default();
     let (mut store, instance) =
         with_host_and_data(&engine, (), text, |mut caller: Caller<'_, ()>| -> Result<()> {
-            let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
-            run.call(&mut caller, &[], &mut [])
+            call_export::<_, _, ()>(&mut caller, "run", ())
         });
     for _ in 0..2 {
-        let error = call(&mut store, instance, "run", &[]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+        traps(call(&mut store, instance, "run", &[]), TrapCode::CallStackExhausted);
     }
 }
 
@@ -308,8 +294,7 @@ fn nesting_without_end_is_exhaustion_and_not_a_crash() {
 fn a_host_function_may_grow_memories_of_its_caller() {
     let text = r#"(module
         (import "host" "f" (func $f))
-        (memory (export "memory") 1)
-        (table (export "table") 1 funcref)
+        (memory (export "memory") 1) (table (export "table") 1 funcref)
         (func (export "run") (result i32 i32 i32)
           (call $f)
           (i32.store (i32.const 65536) (i32.const 7))
@@ -339,8 +324,7 @@ fn a_wrapped_function_knows_who_imported_it() {
     });
     let text = r#"(module
         (import "" "" (func $f (result i32)))
-        (memory (export "memory") 1)
-        (table 1 funcref) (elem (i32.const 0) $f)
+        (memory (export "memory") 1) (table 1 funcref) (elem (i32.const 0) $f)
         (func (export "direct") (result i32) (call $f))
         (func (export "indirect") (result i32) (call_indirect (result i32) (i32.const 0))))"#;
     let module = Module::new(&engine, text).unwrap();

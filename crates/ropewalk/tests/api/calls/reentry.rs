@@ -10,24 +10,15 @@ use ropewalk::*;
 const MODULE: &str = r#"(module
   (import "host" "reenter" (func $reenter (param i32) (result i32)))
   (import "host" "new_stack" (func $new (result stackref)))
-  (type $s (struct (field i32)))
-  (type $f (func (param i32) (result i32)))
-  (type $k (cont $f))
-  (type $t (task (param i32) (result i32)))
-  (type $end (stack (ref null $end)))
-  (type $back (stack (param i32) (ref null $end)))
-  (type $c (stack (param i32) (ref null $back)))
+  (type $s (struct (field i32))) (type $f (func (param i32) (result i32))) (type $k (cont $f))
+  (type $t (task (param i32) (result i32))) (type $end (stack (ref null $end)))
+  (type $back (stack (param i32) (ref null $end))) (type $c (stack (param i32) (ref null $back)))
   (type $kept (stack (ref null $end)))
   (rec (type $g (func (param (ref null $l)) (result i32))) (type $l (cont $g)))
-  (tag $x (param i32))
-  (tag $unhandled (result i32))
-  (tag $yield (result i32))
-  (tag $swap (result i32))
-  (tag $go (param i32)) (tag $done (param i32))
-  (event $answer (param i32))
+  (tag $x (param i32)) (tag $unhandled (result i32)) (tag $yield (result i32))
+  (tag $swap (result i32)) (tag $go (param i32)) (tag $done (param i32)) (event $answer (param i32))
   (elem declare func $work $throws $forever $traps $yields $swaps $target)
-  (global $task (mut (ref null $t)) (ref.null $t))
-  (global $fiber (mut fiberref) (ref.null fiber))
+  (global $task (mut (ref null $t)) (ref.null $t)) (global $fiber (mut fiberref) (ref.null fiber))
   (global $cont (mut (ref null $k)) (ref.null $k))
 
   ;; What the host answers, and that the object is still there.
@@ -58,8 +49,7 @@ const MODULE: &str = r#"(module
   (func $in-coroutine (param i32) (param $back (ref null $back))
     (switch_retire $back (call $work (local.get 0)) (local.get $back)))
   (func (export "on a coroutine") (param i32) (result i32)
-    (switch $c (local.get 0) (stack.new $c $in-coroutine))
-    (drop))
+    (switch $c (local.get 0) (stack.new $c $in-coroutine)) (drop))
   (func $in-stack (param $i i32) (param $back stackref)
     (stack.switch_drop $answer (call $work (local.get $i)) (local.get_clear $back)))
   (func (export "on a first-class stack") (param i32) (result i32)
@@ -104,7 +94,7 @@ const MODULE: &str = r#"(module
       (return (resume $k (on $yield $y) (i32.const 1) (cont.new $k (ref.func $yields)))))
     (local.set $k)
     (resume $k (i32.const 2) (local.get $k)))
-  ;; Leaves a continuation suspended, which nobody keeps.
+  ;; Leaves a continuation suspended, without a reference to it.
   (func (export "inner 15: abandons one") (result i32)
     (block $y (result (ref $k))
       (return (resume $k (on $yield $y) (i32.const 1) (cont.new $k (ref.func $yields)))))
@@ -112,8 +102,7 @@ const MODULE: &str = r#"(module
     (i32.const 4))
   (func (export "inner 16: catches what leaves one") (result i32)
     (block $h (result i32)
-      (try_table (catch $x $h)
-        (return (resume $k (i32.const 0) (cont.new $k (ref.func $throws)))))
+      (try_table (catch $x $h) (return (resume $k (i32.const 0) (cont.new $k (ref.func $throws)))))
       (unreachable))))"#;
 
 /// What the host returns for a call that threw, and for one that trapped.
@@ -124,9 +113,7 @@ const TRAPPED: i32 = 100;
 fn reenter(mut caller: Caller<'_, ()>, number: i32) -> Result<i32> {
     let prefix = format!("inner {number}:");
     let name = MODULE.split('"').find(|part| part.starts_with(&prefix)).expect("there is one");
-    let inner = caller.get_export(name).and_then(Extern::into_func).expect("a function");
-    let inner = inner.typed::<(), i32>(&caller)?;
-    match inner.call(&mut caller, ()) {
+    match call_export::<_, (), i32>(&mut caller, name, ()) {
         Ok(value) => Ok(value),
         Err(error) => match error.downcast_ref::<Trap>() {
             Some(trap) => Ok(TRAPPED + trap.code() as i32),
@@ -174,17 +161,13 @@ const STACKS: [&str; 6] = [
 
 #[test]
 fn a_stack_continues_however_a_call_from_its_host_function_ends() {
-    for engine in engines() {
-        let module = Module::new(&engine, MODULE).unwrap();
-        let mut linker = Linker::new(&engine);
-        linker.func_wrap("host", "reenter", reenter).unwrap();
+    for mut linker in engines().iter().map(Linker::new) {
+        linker.host("reenter", reenter);
         for on in STACKS {
-            let mut store = Store::new(&engine, ());
-            let instance = linker.instantiate(&mut store, &module).unwrap();
-            let outer = instance.get_typed_func::<i32, i32>(&mut store, on).unwrap();
+            let (mut store, instance) = link(&linker, (), MODULE);
             for number in 0..=16 {
                 let expected = expected(on, number) * 1010 + 7;
-                let found = outer.call(&mut store, number);
+                let found = invoke::<i32, i32>(&mut store, instance, on, number);
                 assert_eq!(found.unwrap(), expected, "{on}, inner {number}");
             }
             store.gc();
@@ -195,8 +178,7 @@ fn a_stack_continues_however_a_call_from_its_host_function_ends() {
 
 #[test]
 fn a_trap_that_a_host_function_passes_on_ends_every_activation() {
-    for engine in engines() {
-        let mut linker = Linker::new(&engine);
+    for mut linker in engines().iter().map(Linker::new) {
         let pass_on = |mut caller: Caller<'_, ()>, number: i32| -> Result<i32> {
             // Each stack calls the host, which runs the next one.
             let name = STACKS.get(number as usize).copied().unwrap_or("inner 1: traps");
@@ -208,7 +190,7 @@ fn a_trap_that_a_host_function_passes_on_ends_every_activation() {
             }
             Ok(results[0].i32().expect("an i32"))
         };
-        linker.func_wrap("host", "reenter", pass_on).unwrap();
+        linker.host("reenter", pass_on);
         let (mut store, instance) = link(&linker, (), MODULE);
         for _ in 0..3 {
             let error = call(&mut store, instance, "on the root", &[Val::I32(0)]).unwrap_err();
@@ -220,8 +202,7 @@ fn a_trap_that_a_host_function_passes_on_ends_every_activation() {
             let results = call(&mut store, instance, "inner 14: runs a generator", &[]);
             assert_eq!(results.unwrap()[0].i32(), Some(3));
         }
-        store.gc();
-        assert_eq!(store.stack_statistics().live, 0);
+        check_live(&mut store, 0);
     }
 }
 
@@ -230,16 +211,14 @@ fn end_on_every_stack(
     host: impl Fn(Caller<'_, ()>, i32) -> Result<i32> + Clone + Send + Sync + 'static,
     check: impl Fn(&str, std::thread::Result<Result<i32>>),
 ) {
-    for engine in engines() {
-        let module = Module::new(&engine, MODULE).unwrap();
-        let mut linker = Linker::new(&engine);
-        linker.func_wrap("host", "reenter", host.clone()).unwrap();
+    for mut linker in engines().iter().map(Linker::new) {
+        linker.host("reenter", host.clone());
         for on in STACKS {
-            let mut store = Store::new(&engine, ());
-            let instance = linker.instantiate(&mut store, &module).unwrap();
-            let outer = instance.get_typed_func::<i32, i32>(&mut store, on).unwrap();
+            let (mut store, instance) = link(&linker, (), MODULE);
             for _ in 0..3 {
-                let call = std::panic::AssertUnwindSafe(|| outer.call(&mut store, 0));
+                let call = std::panic::AssertUnwindSafe(|| {
+                    invoke::<i32, i32>(&mut store, instance, on, 0)
+                });
                 check(on, std::panic::catch_unwind(call));
                 let results =
                     crate::common::call(&mut store, instance, "inner 14: runs a generator", &[]);
@@ -288,9 +267,7 @@ fn an_exception_of_a_host_function_leaves_every_stack() {
 #[test]
 fn a_host_function_may_enter_again_on_another_thread() {
     for engine in engines() {
-        let module = Module::new(
-            &engine,
-            r#"(module
+        let text = r#"(module
                 (import "host" "enter" (func $enter (param i32) (result i32)))
                 (memory 1)
                 (func $fails (export "fails") (param i32) (result i32)
@@ -298,42 +275,33 @@ fn a_host_function_may_enter_again_on_another_thread() {
                 (func $deep (export "deep") (param i32) (result i32)
                   (i32.add (i32.const 1) (call $deep (local.get 0))))
                 (func (export "go") (param i32) (result i32)
-                  (i32.add (call $fails (i32.const 4)) (call $enter (local.get 0)))))"#,
-        )
-        .unwrap();
+                  (i32.add (call $fails (i32.const 4)) (call $enter (local.get 0)))))"#;
         let mut linker = Linker::new(&engine);
-        linker
-            .func_wrap(
-                "host",
-                "enter",
-                |mut caller: Caller<'_, usize>, depth: i32| -> Result<i32> {
-                    // The borrow of the store moves to the thread.
-                    std::thread::scope(|scope| {
-                        let other = scope.spawn(|| {
-                            *caller.data_mut() += 1;
-                            let mut entered = |name: &str, value: i32| {
-                                let func = caller.get_export(name).unwrap().into_func().unwrap();
-                                let func = func.typed::<i32, i32>(&caller)?;
-                                func.call(&mut caller, value)
-                            };
-                            for (name, code) in [
-                                ("fails", TrapCode::MemoryOutOfBounds),
-                                ("deep", TrapCode::CallStackExhausted),
-                            ] {
-                                assert_eq!(trap(&entered(name, 0).unwrap_err()).code(), code);
-                            }
-                            match depth {
-                                0 => entered("fails", 0),
-                                _ => entered("go", depth - 1),
-                            }
-                        });
-                        other.join().unwrap()
-                    })
-                },
-            )
-            .unwrap();
-        let mut store = Store::new(&engine, 0);
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        linker.host("enter", |mut caller: Caller<'_, usize>, depth: i32| -> Result<i32> {
+            // The borrow of the store moves to the thread.
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| {
+                    *caller.data_mut() += 1;
+                    let mut entered = |name: &str, value: i32| {
+                        let func = caller.get_export(name).unwrap().into_func().unwrap();
+                        let func = func.typed::<i32, i32>(&caller)?;
+                        func.call(&mut caller, value)
+                    };
+                    for (name, code) in [
+                        ("fails", TrapCode::MemoryOutOfBounds),
+                        ("deep", TrapCode::CallStackExhausted),
+                    ] {
+                        assert_eq!(trap(&entered(name, 0).unwrap_err()).code(), code);
+                    }
+                    match depth {
+                        0 => entered("fails", 0),
+                        _ => entered("go", depth - 1),
+                    }
+                });
+                other.join().unwrap()
+            })
+        });
+        let (mut store, instance) = link(&linker, 0, text);
         for _ in 0..2 {
             let error = invoke::<i32, i32>(&mut store, instance, "go", 3).unwrap_err();
             assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);

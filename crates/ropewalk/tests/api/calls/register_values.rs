@@ -112,14 +112,12 @@ fn words_of_both_classes_arrive_in_order() {
     let lists = lists();
     let text = module(&lists);
     for engine in all_engines() {
-        let module = Module::new(&engine, &text).unwrap();
         for then in [Then::Returns, Then::IsReady, Then::Waits] {
             let mut linker = Linker::new(&engine);
             for (number, params) in lists.iter().enumerate() {
                 define(&mut linker, number, params, then);
             }
-            let mut store = Store::new(&engine, ());
-            let instance = linker.instantiate(&mut store, &module).unwrap();
+            let (mut store, instance) = link(&linker, (), &text);
             for (number, params) in lists.iter().enumerate() {
                 let func = instance.get_func(&mut store, &number.to_string()).unwrap();
                 let expected = params.iter().enumerate().next_back();
@@ -179,17 +177,16 @@ fn typed(engine: &Engine, waits: bool) -> (Store<()>, Instance) {
         let defined = linker.func_wrap_async("host", "pause", |_, ()| Box::new(After(1)));
         defined.unwrap();
     } else {
-        linker.func_wrap("host", "int", int).unwrap();
-        linker.func_wrap("host", "float", float).unwrap();
-        linker.func_wrap("host", "pause", || ()).unwrap();
+        linker.host("int", int);
+        linker.host("float", float);
+        linker.host("pause", || ());
     }
     link(&linker, (), TYPED)
 }
 
 #[test]
 fn words_with_rusts_types_arrive_in_order() {
-    for engine in all_engines() {
-        let (mut store, instance) = typed(&engine, false);
+    for (mut store, instance) in all_engines().iter().map(|engine| typed(engine, false)) {
         assert_eq!(
             invoke::<(f64, i32, i64, f32), i64>(
                 &mut store,
@@ -207,8 +204,7 @@ fn words_with_rusts_types_arrive_in_order() {
 
 #[test]
 fn words_arrive_where_a_call_was_left() {
-    for engine in all_engines() {
-        let (mut store, instance) = typed(&engine, true);
+    for (mut store, instance) in all_engines().iter().map(|engine| typed(engine, true)) {
         let int = instance.get_typed_func::<(f64, i32, i64, f32), i64>(&mut store, "int").unwrap();
         let call = int.call_async(&mut store, (0.5, -2, 1 << 40, 4.5));
         assert_eq!(block_on(call).unwrap(), (1 << 40) + 1000);

@@ -10,11 +10,8 @@ const MODULE: &str = r#"(module
       (param i32 i64 f32 f64 i32 v128) (result i32 i64 f32 f64 i32 v128)))
     (import "host" "nothing" (func $nothing))
     (import "tags" "ask" (tag $asked (param i32) (result i32)))
-    (type $s (struct (field i32)))
-    (type $f (func (param i32) (result i32)))
-    (type $k (cont $f))
-    (type $t (task (param i32) (result i32)))
-    (elem declare func $work $ask $inside)
+    (type $s (struct (field i32))) (type $f (func (param i32) (result i32))) (type $k (cont $f))
+    (type $t (task (param i32) (result i32))) (elem declare func $work $ask $inside)
     (tag $error (export "error") (param i32))
 
     (func $work (export "work") (param $x i32) (result i32) (local $mine (ref null $s))
@@ -22,8 +19,7 @@ const MODULE: &str = r#"(module
       (i32.add
         (i32.add (call $ask (local.get $x)) (call $ask (i32.const 20)))
         (struct.get $s 0 (local.get $mine))))
-    (func $inside (param i32) (result i32)
-      (resume $k (local.get 0) (cont.new $k (ref.func $work))))
+    (func $inside (param i32) (result i32) (resume $k (local.get 0) (cont.new $k (ref.func $work))))
     (func (export "deep") (param i32) (result i32)
       (resume $k (local.get 0) (cont.new $k (ref.func $inside))))
     (func $in-task (param $me (ref null $t)) (param i32) (result i32) (call $work (local.get 1)))
@@ -39,8 +35,7 @@ const MODULE: &str = r#"(module
         (block $h (result i32 (ref $k))
           (return (resume $k (on $asked $h) (local.get $x) (local.get $k))))
         (local.set $k)
-        (local.set $x (i32.mul (i32.const 3)))
-        (br $more))
+        (local.set $x (i32.mul (i32.const 3))) (br $more))
       (unreachable))
     (func (export "tells") (param i32 i64 f32 f64 i32 v128) (result i32 i64 f32 f64 i32 v128)
       (call $tell (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4)
@@ -69,20 +64,12 @@ fn setup(engine: &Engine) -> Setup {
     let nothing = tag(FuncType::new([], []));
     let mut linker = Linker::new(engine);
     linker.define(&mut store, "tags", "ask", ask).unwrap();
-    linker
-        .func_wrap("host", "ask", move |x: i32| -> Result<i32> {
-            Err(Suspension::new(ask, &[x.into()]).into())
-        })
-        .unwrap();
+    linker.host("ask", move |x: i32| -> Result<i32> {
+        Err(Suspension::new(ask, &[x.into()]).into())
+    });
     let ty = FuncType::new(all, all);
-    linker
-        .func_new("host", "tell", ty, move |_, values, _| Err(Suspension::new(tell, values).into()))
-        .unwrap();
-    linker
-        .func_wrap("host", "nothing", move || -> Result<()> {
-            Err(Suspension::new(nothing, &[]).into())
-        })
-        .unwrap();
+    linker.host_new("tell", ty, move |_, values, _| Err(Suspension::new(tell, values).into()));
+    linker.host("nothing", move || -> Result<()> { Err(Suspension::new(nothing, &[]).into()) });
     let instance = linker.instantiate(&mut store, &module).unwrap();
     Setup { store, instance }
 }
@@ -109,15 +96,13 @@ impl Setup {
     }
 
     fn check_empty(mut self) {
-        self.store.gc();
-        assert_eq!(self.store.stack_statistics().live, 0);
+        check_live(&mut self.store, 0);
     }
 }
 
 #[test]
 fn the_host_handles_suspensions_of_its_functions() {
-    for engine in all_engines() {
-        let mut setup = setup(&engine);
+    for mut setup in all_engines().iter().map(setup) {
         for name in ["work", "deep", "in a task", "catches"] {
             assert_eq!(setup.run(name, 3), 231, "{name}");
         }
@@ -128,8 +113,7 @@ fn the_host_handles_suspensions_of_its_functions() {
 
 #[test]
 fn webassembly_handles_suspensions_of_host_functions() {
-    for engine in all_engines() {
-        let mut setup = setup(&engine);
+    for mut setup in all_engines().iter().map(setup) {
         let found = number(&mut setup.store, setup.instance, "scheduler", &[5]).unwrap();
         assert_eq!(found, 15 + 60 + 1);
         setup.check_empty();
@@ -138,8 +122,7 @@ fn webassembly_handles_suspensions_of_host_functions() {
 
 #[test]
 fn values_of_every_class_become_results() {
-    for engine in all_engines() {
-        let mut setup = setup(&engine);
+    for mut setup in all_engines().iter().map(setup) {
         let values = [
             Val::I32(-1),
             Val::I64(-2),
@@ -151,20 +134,13 @@ fn values_of_every_class_become_results() {
         let answers =
             [Val::I32(9), Val::I64(8), Val::F32(7), Val::F64(6), Val::I32(5), Val::V128(4)];
         let rest = setup.make("tells");
-        let Resumed::Suspended { values: found, continuation, .. } =
-            rest.resume(&mut setup.store, &values).unwrap()
-        else {
-            panic!("it suspends")
-        };
+        let (_, found, continuation) = suspended(rest.resume(&mut setup.store, &values));
         assert_eq!(format!("{found:?}"), format!("{values:?}"));
-        let resumed = continuation.resume(&mut setup.store, &answers).unwrap();
-        let Resumed::Returned(found) = resumed else { panic!("it returns") };
+        let found = results(continuation.resume(&mut setup.store, &answers));
         assert_eq!(format!("{found:?}"), format!("{answers:?}"));
         let rest = setup.make("does nothing");
-        let resumed = rest.resume(&mut setup.store, &[]).unwrap();
-        let Resumed::Suspended { continuation, .. } = resumed else { panic!("it suspends") };
-        let resumed = continuation.resume(&mut setup.store, &[]).unwrap();
-        let Resumed::Returned(found) = resumed else { panic!("it returns") };
+        let (.., continuation) = suspended(rest.resume(&mut setup.store, &[]));
+        let found = results(continuation.resume(&mut setup.store, &[]));
         assert_eq!(found[0].i32(), Some(5));
         setup.check_empty();
     }
@@ -172,8 +148,7 @@ fn values_of_every_class_become_results() {
 
 #[test]
 fn a_host_call_that_is_suspended_shows_its_caller_and_can_be_thrown_into() {
-    for engine in all_engines() {
-        let mut setup = setup(&engine);
+    for mut setup in all_engines().iter().map(setup) {
         let suspended = |setup: &mut Setup, name: &str| {
             let rest = setup.make(name);
             match rest.resume(&mut setup.store, &[Val::I32(1)]).unwrap() {
@@ -188,9 +163,7 @@ fn a_host_call_that_is_suspended_shows_its_caller_and_can_be_thrown_into() {
         let error = setup.instance.get_tag(&mut setup.store, "error").unwrap();
         let exception = Exception::new(&mut setup.store, error, &[Val::I32(12)]).unwrap();
         let rest = suspended(&mut setup, "catches");
-        let resumed = rest.resume_throw(&mut setup.store, &exception).unwrap();
-        let Resumed::Returned(values) = resumed else { panic!("it returns") };
-        assert_eq!(values[0].i32(), Some(12));
+        assert_eq!(returned(rest.resume_throw(&mut setup.store, &exception)), 12);
         let rest = suspended(&mut setup, "deep");
         let failed = rest.resume_throw(&mut setup.store, &exception).unwrap_err();
         assert!(failed.downcast_ref::<Exception>().is_some());
@@ -200,11 +173,9 @@ fn a_host_call_that_is_suspended_shows_its_caller_and_can_be_thrown_into() {
 
 #[test]
 fn where_nothing_handles_the_tag_the_program_traps() {
-    for engine in all_engines() {
-        let mut setup = setup(&engine);
+    for mut setup in all_engines().iter().map(setup) {
         for name in ["work", "deep", "in a task"] {
-            let failed = number(&mut setup.store, setup.instance, name, &[1]);
-            assert_eq!(code(failed), TrapCode::UnhandledTag);
+            traps(number(&mut setup.store, setup.instance, name, &[1]), TrapCode::UnhandledTag);
         }
         setup.check_empty();
     }
@@ -239,8 +210,10 @@ fn a_tag_that_does_not_fit_is_refused() {
         Err(Suspension::new(fitting, &[Val::I64(1)]).into())
     });
     let rest = Continuation::new(&mut store, func).unwrap();
-    let message = format!("{:#}", rest.resume(&mut store, &[]).unwrap_err());
-    assert!(message.contains("expected a value of type i32, found one of type i64"), "{message}");
+    fails_because(
+        rest.resume(&mut store, &[]),
+        "expected a value of type i32, found one of type i64",
+    );
 }
 
 #[test]
@@ -254,9 +227,10 @@ fn a_full_stack_has_no_room_for_a_suspension_and_that_is_a_trap() {
         let rest = setup.make("to the end of the stack");
         match rest.resume(&mut setup.store, &[Val::I32(depth)]) {
             Ok(Resumed::Suspended { continuation, .. }) => {
-                let resumed = continuation.resume(&mut setup.store, &[Val::I32(7)]).unwrap();
-                let Resumed::Returned(values) = resumed else { panic!("it returns") };
-                assert_eq!(values[0].i32(), Some(7 + depth));
+                assert_eq!(
+                    returned(continuation.resume(&mut setup.store, &[Val::I32(7)])),
+                    7 + depth
+                );
             }
             Ok(Resumed::Returned(values)) => panic!("it returned {values:?}"),
             Err(error) => {

@@ -14,27 +14,21 @@ pub const DESIGNS: [(StackKind, &str); 5] = [
 
 const CONTINUATION: &str = r#"(module $m
   (import "host" "f" (func $look))
-  (type $body (func))
-  (type $generator (cont $body))
-  (tag $yield (param i32))
-  (func $squares
-    (local $i i32)
+  (type $body (func)) (type $generator (cont $body)) (tag $yield (param i32))
+  (func $squares (local $i i32)
     (loop $next
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
-      (suspend $yield (i32.mul (local.get $i) (local.get $i)))
-      (br $next)))
+      (suspend $yield (i32.mul (local.get $i) (local.get $i))) (br $next)))
   (elem declare func $squares)
   (func $sum (export "sum") (param $count i32) (result i32)
     (local $generator (ref null $generator)) (local $sum i32)
     (local.set $generator (cont.new $generator (ref.func $squares)))
     (loop $more
       (block $yielded (result i32 (ref $generator))
-        (resume $generator (on $yield $yielded) (local.get $generator))
-        (unreachable))
+        (resume $generator (on $yield $yielded) (local.get $generator)) (unreachable))
       (local.set $generator)
       (local.set $sum (i32.add (local.get $sum)))
-      (local.set $count (i32.sub (local.get $count) (i32.const 1)))
-      (br_if $more (local.get $count)))
+      (br_if $more (local.tee $count (i32.sub (local.get $count) (i32.const 1)))))
     (call $look)
     (drop (ref.is_null (local.get $generator)))
     (local.get $sum)))"#;
@@ -44,8 +38,7 @@ const BAG: &str = r#"(module $m
   (rec
     (type $consumer (stack (param i32) (ref null $generator)))
     (type $generator (stack (ref null $consumer))))
-  (func $squares (param $consumer (ref null $consumer))
-    (local $i i32)
+  (func $squares (param $consumer (ref null $consumer)) (local $i i32)
     (loop $next
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (local.set $consumer
@@ -55,11 +48,9 @@ const BAG: &str = r#"(module $m
     (local $generator (ref null $generator)) (local $sum i32)
     (local.set $generator (stack.new $generator $squares))
     (loop $more
-      (switch $generator (local.get $generator))
-      (local.set $generator)
+      (switch $generator (local.get $generator)) (local.set $generator)
       (local.set $sum (i32.add (local.get $sum)))
-      (local.set $count (i32.sub (local.get $count) (i32.const 1)))
-      (br_if $more (local.get $count)))
+      (br_if $more (local.tee $count (i32.sub (local.get $count) (i32.const 1)))))
     (call $look)
     (drop (ref.is_null (local.get $generator)))
     (local.get $sum)))"#;
@@ -67,8 +58,7 @@ const BAG: &str = r#"(module $m
 const TASK: &str = r#"(module $m
   (import "host" "f" (func $look))
   (type $generator (task (result i32)))
-  (func $squares (param $me (ref null $generator)) (result i32)
-    (local $i i32)
+  (func $squares (param $me (ref null $generator)) (result i32) (local $i i32)
     (loop $next
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (task.suspend $generator (local.get $me) (i32.mul (local.get $i) (local.get $i)))
@@ -80,18 +70,15 @@ const TASK: &str = r#"(module $m
     (loop $more
       (task.resume $generator (local.get $generator))
       (local.set $sum (i32.add (local.get $sum)))
-      (local.set $count (i32.sub (local.get $count) (i32.const 1)))
-      (br_if $more (local.get $count)))
+      (br_if $more (local.tee $count (i32.sub (local.get $count) (i32.const 1)))))
     (call $look)
     (task.release $generator (local.get $generator))
     (local.get $sum)))"#;
 
 const FIBER: &str = r#"(module $m
   (import "host" "f" (func $look))
-  (tag $next)
-  (tag $yield (param i32))
-  (func $squares (param $me fiberref)
-    (local $i i32)
+  (tag $next) (tag $yield (param i32))
+  (func $squares (param $me fiberref) (local $i i32)
     (loop $go-on
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (fiber.dismount $yield (on $next $go-on)
@@ -102,11 +89,9 @@ const FIBER: &str = r#"(module $m
     (local.set $generator (fiber.new (on $next $squares)))
     (loop $more
       (block $yielded (result i32)
-        (fiber.mount $next (on $yield $yielded) (local.get $generator))
-        (unreachable))
+        (fiber.mount $next (on $yield $yielded) (local.get $generator)) (unreachable))
       (local.set $sum (i32.add (local.get $sum)))
-      (local.set $count (i32.sub (local.get $count) (i32.const 1)))
-      (br_if $more (local.get $count)))
+      (br_if $more (local.tee $count (i32.sub (local.get $count) (i32.const 1)))))
     (call $look)
     (fiber.release (local.get $generator))
     (local.get $sum)))"#;
@@ -114,37 +99,29 @@ const FIBER: &str = r#"(module $m
 const FIRST_CLASS: &str = r#"(module $m
   (import "host" "f" (func $look))
   (import "host" "new_stack" (func $new-stack (result stackref)))
-  (event $next (param stackref))
-  (event $yield (param i32 stackref))
+  (event $next (param stackref)) (event $yield (param i32 stackref))
   (rout $generator
     (block $first (result stackref)
-      (try (stack.start) catch $next $first)
-      (unreachable))
+      (try (stack.start) catch $next $first) (unreachable))
     (call $squares))
-  (func $squares (param $consumer stackref)
-    (local $i i32)
+  (func $squares (param $consumer stackref) (local $i i32)
     (loop $go-on
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (block $next (result stackref)
         (try
-          (stack.switch $yield
-            (i32.mul (local.get $i) (local.get $i)) (local.get_clear $consumer))
+          (stack.switch $yield (i32.mul (local.get $i) (local.get $i)) (local.get_clear $consumer))
           catch $next $next)
         (unreachable))
-      (local.set_cleared $consumer)
-      (br $go-on)))
+      (local.set_cleared $consumer) (br $go-on)))
   (func $sum (export "sum") (param $count i32) (result i32)
     (local $generator stackref) (local $sum i32)
     (local.set_cleared $generator (stack.extend $generator (call $new-stack)))
     (loop $more
       (block $yielded (result i32 stackref)
-        (try
-          (stack.switch $next (local.get_clear $generator))
-          catch $yield $yielded)
+        (try (stack.switch $next (local.get_clear $generator)) catch $yield $yielded)
         (unreachable))
       (local.set_cleared $generator)
       (local.set $sum (i32.add (local.get $sum)))
-      (local.set $count (i32.sub (local.get $count) (i32.const 1)))
-      (br_if $more (local.get $count)))
+      (br_if $more (local.tee $count (i32.sub (local.get $count) (i32.const 1)))))
     (call $look)
     (local.get $sum)))"#;

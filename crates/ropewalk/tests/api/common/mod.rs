@@ -1,12 +1,18 @@
 //! Helpers of all tests.
 
+pub mod define;
 pub mod designs;
+pub mod drops;
 pub mod endless;
 pub mod polling;
 pub mod process;
+pub mod resumed;
 
+pub use define::Define;
+pub use drops::{Counted, CountsDrop};
 pub use polling::{After, block_on, count_polls, poll_once};
-pub use process::{alone, child, limit_address_space, memory, set_limit};
+pub use process::{alone, child, limit_address_space, memory, rerun, set_limit, told_by_parent};
+pub use resumed::*;
 pub use ropewalk::stress::*;
 use ropewalk::*;
 use std::path::Path;
@@ -35,9 +41,13 @@ pub fn link<T: 'static>(
     data: T,
     text: impl AsRef<[u8]>,
 ) -> (Store<T>, Instance) {
-    let module = Module::new(linker.engine(), text).unwrap();
-    let mut store = Store::new(linker.engine(), data);
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    start_with(linker, data, &Module::new(linker.engine(), text).unwrap())
+}
+
+/// The same for a compiled module.
+pub fn start_with<T>(linker: &Linker<T>, data: T, module: &Module) -> (Store<T>, Instance) {
+    let mut store = Store::new(module.engine(), data);
+    let instance = linker.instantiate(&mut store, module).unwrap();
     (store, instance)
 }
 
@@ -58,7 +68,7 @@ pub fn with_host_and_data<T: 'static, P, R>(
     func: impl IntoFunc<T, P, R>,
 ) -> (Store<T>, Instance) {
     let mut linker = Linker::new(engine);
-    linker.func_wrap("host", "f", func).unwrap();
+    linker.host("f", func);
     link(&linker, data, text)
 }
 
@@ -77,8 +87,8 @@ pub fn call<T>(
 }
 
 /// Calls an exported function that takes numbers and returns a number or nothing.
-pub fn number(
-    store: &mut Store<()>,
+pub fn number<T>(
+    store: &mut Store<T>,
     instance: Instance,
     name: &str,
     arguments: &[i32],
@@ -99,9 +109,18 @@ pub fn invoke<P: WasmParams, R: WasmResults>(
 }
 
 /// Calls an exported function of the caller's instance.
-pub fn call_back(caller: &mut Caller<'_, ()>, name: &str, argument: i32) -> Result<i32> {
+pub fn call_export<T, P: WasmParams, R: WasmResults>(
+    caller: &mut Caller<'_, T>,
+    name: &str,
+    arguments: P,
+) -> Result<R> {
     let func = caller.get_export(name).and_then(Extern::into_func).expect("exported");
-    func.typed::<i32, i32>(&*caller)?.call(caller, argument)
+    func.typed::<P, R>(&*caller)?.call(caller, arguments)
+}
+
+/// The same for a function that takes and returns a number.
+pub fn call_back<T>(caller: &mut Caller<'_, T>, name: &str, argument: i32) -> Result<i32> {
+    call_export(caller, name, argument)
 }
 
 /// The trap in an error.
@@ -113,6 +132,11 @@ pub fn trap(error: &Error) -> &Trap {
 /// both.
 pub fn engines() -> Vec<Engine> {
     MOVING_AND_COLLECTING.map(engine).into()
+}
+
+/// An instance of a module without imports on each of these engines.
+pub fn instances(text: impl AsRef<[u8]>) -> impl Iterator<Item = (Store<()>, Instance)> {
+    engines().into_iter().map(move |engine| instantiate_in(&engine, &text))
 }
 
 /// An engine in a stress mode.
@@ -155,6 +179,12 @@ pub fn code<T: std::fmt::Debug>(result: Result<T>) -> TrapCode {
     trap(&result.expect_err("a trap was expected")).code()
 }
 
+/// Checks the kind of trap that a call ended with.
+#[track_caller]
+pub fn traps<T: std::fmt::Debug>(result: Result<T>, expected: TrapCode) {
+    assert_eq!(code(result), expected);
+}
+
 /// The names of the functions in an error's backtrace.
 pub fn names(error: &Error) -> Vec<&str> {
     let backtrace = error
@@ -179,6 +209,33 @@ pub fn frames(backtrace: &Backtrace) -> Vec<&str> {
 /// The message of an error with its causes.
 pub fn message<T>(result: Result<T>) -> String {
     format!("{:#}", result.err().expect("an error"))
+}
+
+/// Checks the messages of an error and its causes.
+#[track_caller]
+pub fn fails_as<T>(result: Result<T>, expected: impl AsRef<str>) {
+    assert_eq!(message(result), expected.as_ref());
+}
+
+/// Checks that the message of an error contains this.
+#[track_caller]
+pub fn fails_with<T>(result: Result<T>, part: &str) {
+    let error = result.err().expect("an error");
+    assert!(error.to_string().contains(part), "expected {part}, found {error:#}");
+}
+
+/// The same for the messages of an error and its causes.
+#[track_caller]
+pub fn fails_because<T>(result: Result<T>, part: &str) {
+    let found = message(result);
+    assert!(found.contains(part), "expected {part}, found {found}");
+}
+
+/// Fails unless only this many stacks are alive.
+#[track_caller]
+pub fn check_live<T>(store: &mut Store<T>, live: usize) {
+    store.gc();
+    assert_eq!(store.stack_statistics().live, live);
 }
 
 /// The type of the structs that a parameter or result of a function refers to.

@@ -1,16 +1,13 @@
-//! Bag of stacks: calls between a stack and the host in both directions, limits and memory.
+//! Bag of stacks: calls between a stack and the host in both directions.
 
 use crate::common::*;
 use ropewalk::*;
-
-// ---- calls in both directions
 
 /// `run x` keeps the root and switches to a coroutine, which calls the host with x and switches
 /// back with the result. All other exports use the kept root.
 const CALLS: &str = r#"(module
     (import "host" "f" (func $f (param i32) (result i32)))
-    (type $c (stack (param i32) (ref null $c)))
-    (tag $e (param i32) (param (ref null $c)))
+    (type $c (stack (param i32) (ref null $c))) (tag $e (param i32) (param (ref null $c)))
     (global $root (export "root") (mut (ref null $c)) (ref.null $c))
     (global $kept (mut (ref null $c)) (ref.null $c))
 
@@ -19,44 +16,35 @@ const CALLS: &str = r#"(module
       (local.set $x (call $f (local.get $x)))
       (switch_retire $c (local.get $x) (global.get $root)))
     (func (export "run") (param i32) (result i32)
-      (switch $c (local.get 0) (stack.new $c $calls))
-      (drop))
+      (switch $c (local.get 0) (stack.new $c $calls)) (drop))
 
     (func (export "switch to the root") (param i32) (result i32)
-      (switch $c (local.get 0) (global.get $root))
-      (drop))
+      (switch $c (local.get 0) (global.get $root)) (drop))
     (func (export "throw at the root") (param i32) (result i32)
-      (switch_throw $c $e (local.get 0) (global.get $root))
-      (drop))
+      (switch_throw $c $e (local.get 0) (global.get $root)) (drop))
     (func (export "retire to the root") (param i32) (result i32)
       (switch_retire $c (local.get 0) (global.get $root)))
     (func $then (param i32) (param (ref null $c)) (result i32) (local.get 0))
     (func (export "leave for the root") (param i32) (result i32)
       (return_switch $c $then (local.get 0) (global.get $root)))
     (func $to-root (param i32) (param (ref null $c))
-      (switch $c (local.get 0) (global.get $root))
-      (unreachable))
+      (switch $c (local.get 0) (global.get $root)) (unreachable))
     (func (export "switch to the root from a coroutine") (param i32) (result i32)
-      (switch $c (local.get 0) (stack.new $c $to-root))
-      (drop))
+      (switch $c (local.get 0) (stack.new $c $to-root)) (drop))
     (func $traps (param i32) (param (ref null $c)) (unreachable))
     (func (export "retire") (param i32) (result i32)
       (switch_retire $c (local.get 0) (stack.new $c $traps)))
 
-    (func $adds (param $n i32) (param $from (ref null $c))
-      (local $sum i32)
+    (func $adds (param $n i32) (param $from (ref null $c)) (local $sum i32)
       (loop $next
         (local.set $sum (i32.add (local.get $sum) (local.get $n)))
-        (switch $c (local.get $sum) (local.get $from))
-        (local.set $from)
-        (local.set $n)
+        (switch $c (local.get $sum) (local.get $from)) (local.set $from) (local.set $n)
         (br $next)))
     (func (export "keep") (param i32) (result i32)
       (global.set $kept (stack.new $c $adds))
       (i32.const 0))
     (func (export "add") (param i32) (result i32)
-      (switch $c (local.get 0) (global.get $kept))
-      (global.set $kept)))"#;
+      (switch $c (local.get 0) (global.get $kept)) (global.set $kept)))"#;
 
 #[test]
 fn a_coroutine_can_call_the_host() {
@@ -107,10 +95,10 @@ fn a_switch_does_not_cross_a_host_frame() {
                 });
             // The trap did not use the reference: the coroutine switches back.
             assert_eq!(number(&mut store, instance, "run", &[4]).unwrap(), 5);
-            assert_eq!(code(number(&mut store, instance, "run", &[0])), TrapCode::AcrossHostFrame);
+            traps(number(&mut store, instance, "run", &[0]), TrapCode::AcrossHostFrame);
             assert_eq!(number(&mut store, instance, "run", &[5]).unwrap(), 6);
             // That root has ended.
-            assert_eq!(code(number(&mut store, instance, way, &[0])), TrapCode::StackUsed);
+            traps(number(&mut store, instance, way, &[0]), TrapCode::StackUsed);
         }
     }
 }
@@ -135,8 +123,7 @@ fn a_root_that_retires_inside_ends_only_its_own_activation() {
     for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                let error = call_back(&mut caller, "retire", x).unwrap_err();
-                assert_eq!(trap(&error).code(), TrapCode::Unreachable);
+                traps(call_back(&mut caller, "retire", x), TrapCode::Unreachable);
                 Ok(x + 1)
             });
         assert_eq!(number(&mut store, instance, "run", &[4]).unwrap(), 5);
@@ -154,107 +141,24 @@ fn an_error_of_the_host_in_a_coroutine_reaches_the_caller_as_itself() {
         let error = number(&mut store, instance, "run", &[13]).unwrap_err();
         assert_eq!(host_message(&error), "thirteen");
         // The root that waited was freed with it.
-        let used = code(number(&mut store, instance, "switch to the root", &[0]));
-        assert_eq!(used, TrapCode::StackUsed);
+        traps(number(&mut store, instance, "switch to the root", &[0]), TrapCode::StackUsed);
         assert_eq!(number(&mut store, instance, "run", &[14]).unwrap(), 14);
     }
 }
 
-// ---- limits and memory
-
-const TABLE: &str = r#"(module
-    (type $c (stack (ref null $c)))
-    (table $t 200 (ref null $c))
-    (func $waits (param (ref null $c))
-      (loop $next (local.set 0 (switch $c (local.get 0))) (br $next)))
-    (func $retires (param (ref null $c)) (switch_retire $c (local.get 0)))
-    (func (export "make") (param $at i32)
-      (table.set $t (local.get $at) (switch $c (stack.new $c $waits))))
-    (func (export "resume") (param $at i32)
-      (table.set $t (local.get $at) (switch $c (table.get $t (local.get $at)))))
-    (func (export "forget") (param $at i32) (table.set $t (local.get $at) (ref.null $c)))
-    (func (export "retire") (param $n i32)
-      (loop $next
-        (drop (switch $c (stack.new $c $retires)))
-        (local.set $n (i32.sub (local.get $n) (i32.const 1)))
-        (br_if $next (local.get $n))))
-    (func (export "abandon") (param $n i32)
-      (loop $next
-        (drop (switch $c (stack.new $c $waits)))
-        (local.set $n (i32.sub (local.get $n) (i32.const 1)))
-        (br_if $next (local.get $n))))
-    (func $bounces (param (ref null $c)) (return_switch $c $bounces (local.get 0)))
-    (func $bounce (param $n i32) (param $s (ref null $c))
-      (global.set $left (local.get $n))
-      (return_switch $c $bounced (local.get $s)))
-    (global $left (mut i32) (i32.const 0))
-    (func $bounced (param $s (ref null $c))
-      (if (global.get $left)
-        (then
-          (return_call $bounce (i32.sub (global.get $left) (i32.const 1)) (local.get $s)))))
-    (func (export "bounce") (param $n i32)
-      (call $bounce (local.get $n) (stack.new $c $bounces))))"#;
-
-#[test]
-fn too_many_stacks_is_a_trap_and_the_store_stays_usable() {
-    for engine in engines_with_max_stacks(100) {
-        let (mut store, instance) = instantiate_in(&engine, TABLE);
-        // The test does not assume whether a root counts.
-        let mut count = 0;
-        while number(&mut store, instance, "make", &[count]).is_ok() {
-            count += 1;
-        }
-        assert!((99..=100).contains(&count), "{count}");
-        for _ in 0..3 {
-            let full = code(number(&mut store, instance, "make", &[150]));
-            assert_eq!(full, TrapCode::TooManyStacks);
-        }
-        for i in 0..count {
-            number(&mut store, instance, "resume", &[i]).unwrap();
-        }
-        for i in 0..50 {
-            number(&mut store, instance, "forget", &[i]).unwrap();
-        }
-        for i in 0..50 {
-            number(&mut store, instance, "make", &[i]).unwrap();
-        }
-        let full = code(number(&mut store, instance, "make", &[150]));
-        assert_eq!(full, TrapCode::TooManyStacks);
-        for i in 0..count {
-            number(&mut store, instance, "resume", &[i]).unwrap();
-        }
-    }
-}
-
-#[test]
-fn abandoned_and_retired_stacks_do_not_count() {
-    for engine in engines_with_max_stacks(100) {
-        let (mut store, instance) = instantiate_in(&engine, TABLE);
-        for i in 0..90 {
-            number(&mut store, instance, "make", &[i]).unwrap();
-        }
-        number(&mut store, instance, "abandon", &[10_000]).unwrap();
-        number(&mut store, instance, "retire", &[10_000]).unwrap();
-        for i in 0..90 {
-            number(&mut store, instance, "resume", &[i]).unwrap();
-        }
-    }
-}
-
-#[test]
-fn a_million_abandoned_stacks_take_bounded_memory() {
-    alone(|| {
-        let (mut store, instance) = instantiate(TABLE);
-        let before = memory("VmRSS:");
-        number(&mut store, instance, "abandon", &[1_000_000]).unwrap();
-        number(&mut store, instance, "retire", &[1_000_000]).unwrap();
-        let grown = memory("VmRSS:").saturating_sub(before);
-        assert!(grown < 300 << 10, "{grown} KiB");
-    });
-}
-
 #[test]
 fn a_million_times_return_switch_does_not_grow_a_stack() {
-    let (mut store, instance) = instantiate(TABLE);
+    let text = r#"(module
+        (type $c (stack (ref null $c))) (global $left (mut i32) (i32.const 0))
+        (func $bounces (param (ref null $c)) (return_switch $c $bounces (local.get 0)))
+        (func $bounce (param $n i32) (param $s (ref null $c))
+          (global.set $left (local.get $n)) (return_switch $c $bounced (local.get $s)))
+        (func $bounced (param $s (ref null $c))
+          (if (global.get $left)
+            (then
+              (return_call $bounce (i32.sub (global.get $left) (i32.const 1)) (local.get $s)))))
+        (func (export "bounce") (param $n i32)
+          (call $bounce (local.get $n) (stack.new $c $bounces))))"#;
+    let (mut store, instance) = instantiate(text);
     number(&mut store, instance, "bounce", &[1_000_000]).unwrap();
 }

@@ -13,31 +13,23 @@ fn more_engines() -> Vec<Engine> {
 const MODULE: &str = r#"(module
     (import "host" "suspends" (func $host (param i32) (result i32)))
     (import "host" "new_stack" (func $new-stack (result stackref)))
-    (type $f (func (param i32) (result i32)))
-    (type $k (cont $f))
-    (type $t (task (param i32) (result i32)))
-    (type $s (struct (field i32)))
-    (tag $ask (export "ask") (param i32) (result i32))
-    (tag $error (export "error") (param i32))
-    (elem declare func $asks $inside)
-    (global $kept (mut (ref null $k)) (ref.null $k))
+    (type $f (func (param i32) (result i32))) (type $k (cont $f))
+    (type $t (task (param i32) (result i32))) (type $s (struct (field i32)))
+    (tag $ask (export "ask") (param i32) (result i32)) (tag $error (export "error") (param i32))
+    (elem declare func $asks $inside) (global $kept (mut (ref null $k)) (ref.null $k))
 
     ;; Asks until the answer is zero; returns the sum of the answers.
     (func $asks (export "asks") (param $x i32) (result i32) (local $sum (ref null $s))
       (local.set $sum (struct.new $s (i32.const 0)))
       (loop $more
         (local.set $x (suspend $ask (local.get $x)))
-        (local.set $sum (struct.new $s
-          (i32.add (struct.get $s 0 (local.get $sum)) (local.get $x))))
+        (local.set $sum (struct.new $s (i32.add (struct.get $s 0 (local.get $sum)) (local.get $x))))
         (br_if $more (local.get $x)))
       (struct.get $s 0 (local.get $sum)))
-    (func $inside (param i32) (result i32)
-      (resume $k (local.get 0) (cont.new $k (ref.func $asks))))
+    (func $inside (param i32) (result i32) (resume $k (local.get 0) (cont.new $k (ref.func $asks))))
     (func (export "nested") (param i32) (result i32)
-      (i32.add (i32.const 1000)
-        (resume $k (local.get 0) (cont.new $k (ref.func $inside)))))
-    (func (export "deep") (param $n i32) (result i32)
-      (call $down (local.get $n)))
+      (i32.add (i32.const 1000) (resume $k (local.get 0) (cont.new $k (ref.func $inside)))))
+    (func (export "deep") (param $n i32) (result i32) (call $down (local.get $n)))
     (func $down (param $n i32) (result i32)
       (if (result i32) (local.get $n)
         (then (i32.add (i32.const 1) (call $down (i32.sub (local.get $n) (i32.const 1)))))
@@ -58,8 +50,7 @@ const MODULE: &str = r#"(module
       (block $h (result i32 (ref $k))
         (drop (resume $k (on $ask $h) (local.get $x) (cont.new $k (ref.func $inside))))
         (unreachable))
-      (local.set $k)
-      (drop)
+      (local.set $k) (drop)
       (ref.as_non_null (local.get $k)))
     (func (export "keep") (global.set $kept (call $begin (i32.const 1))))
     (func (export "finish") (param $x i32) (result i32)
@@ -84,10 +75,8 @@ const MODULE: &str = r#"(module
         (if (i32.lt_u (local.get $i) (table.size $copies))
           (then
             (table.set $copies (local.get $i) (ref.null $k))
-            (local.set $i (i32.add (local.get $i) (i32.const 1)))
-            (br $more)))))
-    (func (export "given") (param (ref null $k)) (result (ref $k))
-      (cont.clone $k (local.get 0))))"#;
+            (local.set $i (i32.add (local.get $i) (i32.const 1))) (br $more)))))
+    (func (export "given") (param (ref null $k)) (result (ref $k)) (cont.clone $k (local.get 0))))"#;
 
 fn setup(engine: &Engine) -> (Store<()>, Instance) {
     let module = Module::new(engine, MODULE).unwrap();
@@ -95,61 +84,33 @@ fn setup(engine: &Engine) -> (Store<()>, Instance) {
     let ty = FuncType::new(vec![ValType::I32], vec![ValType::I32]);
     let tag = Tag::new(&mut store, TagType { ty: ty.clone() }).unwrap();
     let mut linker = Linker::new(engine);
-    linker
-        .func_new("host", "suspends", ty, move |_, params, _| {
-            Err(Suspension::new(tag, params).into())
-        })
-        .unwrap();
+    linker.host_new("suspends", ty, move |_, params, _| Err(Suspension::new(tag, params).into()));
     let instance = linker.instantiate(&mut store, &module).unwrap();
     (store, instance)
 }
 
-fn new(store: &mut Store<()>, instance: Instance, name: &str) -> Continuation {
-    let func = instance.get_func(&mut *store, name).unwrap();
-    Continuation::new(store, func).unwrap()
-}
-
-#[track_caller]
-fn asked(resumed: Result<Resumed>) -> Continuation {
-    match resumed.unwrap() {
-        Resumed::Suspended { continuation, .. } => continuation,
-        Resumed::Returned(values) => panic!("it returned {values:?}"),
-    }
-}
-
-#[track_caller]
-fn returned(resumed: Result<Resumed>) -> i32 {
-    match resumed.unwrap() {
-        Resumed::Returned(values) => values[0].i32().unwrap(),
-        Resumed::Suspended { tag, .. } => panic!("it suspended with {tag:?}"),
-    }
+fn begun(resumed: Result<Resumed>) -> Continuation {
+    asked(resumed).1
 }
 
 /// Resumes with these answers, then with zero.
 fn finish(store: &mut Store<()>, mut rest: Continuation, answers: &[i32]) -> i32 {
     for answer in answers {
-        rest = asked(rest.resume(&mut *store, &[Val::I32(*answer)]));
+        rest = begun(rest.resume(&mut *store, &[Val::I32(*answer)]));
     }
     returned(rest.resume(store, &[Val::I32(0)]))
 }
 
-#[track_caller]
-fn check_empty(store: &mut Store<()>) {
-    store.gc();
-    assert_eq!(store.stack_statistics().live, 0);
-}
-
 #[test]
 fn copies_that_the_host_holds_are_equal_and_independent() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in more_engines().iter().map(setup) {
         for (name, added) in [("asks", 0), ("nested", 1000)] {
-            let fresh = new(&mut store, instance, name);
+            let fresh = continuation(&mut store, instance, name);
             let copy = fresh.try_clone(&mut store).unwrap();
-            let first = asked(fresh.resume(&mut store, &[Val::I32(1)]));
+            let first = begun(fresh.resume(&mut store, &[Val::I32(1)]));
             let second = first.try_clone(&mut store).unwrap();
             store.gc();
-            let third = asked(second.resume(&mut store, &[Val::I32(30)]));
+            let third = begun(second.resume(&mut store, &[Val::I32(30)]));
             let fourth = third.try_clone(&mut store).unwrap();
             assert_eq!(
                 fourth.backtrace(&store).unwrap().frames().len(),
@@ -158,24 +119,24 @@ fn copies_that_the_host_holds_are_equal_and_independent() {
             assert_eq!(finish(&mut store, first, &[5, 6]), added + 11);
             assert_eq!(finish(&mut store, fourth, &[7]), added + 37);
             assert_eq!(finish(&mut store, third, &[8, 9]), added + 47);
-            let copy = asked(copy.resume(&mut store, &[Val::I32(1)]));
+            let copy = begun(copy.resume(&mut store, &[Val::I32(1)]));
             assert_eq!(finish(&mut store, copy, &[2]), added + 2);
-            check_empty(&mut store);
+            check_live(&mut store, 0);
         }
     }
 }
 
 #[test]
 fn an_exception_into_a_copy_leaves_the_other_as_it_is() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in more_engines().iter().map(setup) {
         let error = instance.get_tag(&mut store, "error").unwrap();
-        let rest = asked(new(&mut store, instance, "catches").resume(&mut store, &[Val::I32(1)]));
+        let rest =
+            begun(continuation(&mut store, instance, "catches").resume(&mut store, &[Val::I32(1)]));
         let copy = rest.try_clone(&mut store).unwrap();
         let exception = Exception::new(&mut store, error, &[Val::I32(9)]).unwrap();
         assert_eq!(returned(copy.resume_throw(&mut store, &exception)), 9);
         assert_eq!(finish(&mut store, rest, &[4]), 4);
-        check_empty(&mut store);
+        check_live(&mut store, 0);
     }
 }
 
@@ -196,14 +157,14 @@ fn typed_copies_have_types() {
 
 #[test]
 fn a_failed_copy_leaves_the_original() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in more_engines().iter().map(setup) {
         for (name, reason) in [
             ("calls the host", "it was suspended in a host call, which returns once"),
             ("has a task", "a task was suspended with it, and a task is one object"),
             ("has a stack", "a function on it owns a first-class stack, which has one owner"),
         ] {
-            let rest = asked(new(&mut store, instance, name).resume(&mut store, &[Val::I32(1)]));
+            let rest =
+                begun(continuation(&mut store, instance, name).resume(&mut store, &[Val::I32(1)]));
             let failed = rest.try_clone(&mut store).unwrap_err();
             let failed = failed.downcast_ref::<Trap>().unwrap();
             assert_eq!(failed.code(), TrapCode::NotCopied, "{name}");
@@ -211,16 +172,16 @@ fn a_failed_copy_leaves_the_original() {
             let again = rest.try_clone(&mut store).unwrap_err().to_string();
             assert!(again.starts_with("wasm trap: stack cannot be copied: "), "{name}: {again}");
             assert_eq!(returned(rest.resume(&mut store, &[Val::I32(0)])), 0, "{name}");
-            check_empty(&mut store);
+            check_live(&mut store, 0);
         }
     }
 }
 
 #[test]
 fn copies_of_webassembly_and_of_the_host_are_the_same() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup(&engine);
-        let rest = asked(new(&mut store, instance, "asks").resume(&mut store, &[Val::I32(1)]));
+    for (mut store, instance) in more_engines().iter().map(setup) {
+        let rest =
+            begun(continuation(&mut store, instance, "asks").resume(&mut store, &[Val::I32(1)]));
         let copy = rest.try_clone(&mut store).unwrap();
         let given = copy.into_ref(&mut store).unwrap();
         let copies = instance.get_typed_func::<Option<ContRef>, ContRef>(&mut store, "given");
@@ -230,34 +191,31 @@ fn copies_of_webassembly_and_of_the_host_are_the_same() {
         for (i, rest) in [(1, rest), (2, made), (3, given)] {
             assert_eq!(finish(&mut store, rest, &[i, 10]), i + 10);
         }
-        check_empty(&mut store);
+        check_live(&mut store, 0);
     }
 }
 
 #[test]
 fn copies_that_nothing_refers_to_are_reclaimed() {
     // Three stacks each. There are few, so all are reused.
-    for engine in engines_with_max_stacks(20) {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in engines_with_max_stacks(20).iter().map(setup) {
         number(&mut store, instance, "keep", &[]).unwrap();
         number(&mut store, instance, "copy", &[200]).unwrap();
         assert_eq!(number(&mut store, instance, "finish", &[5]).unwrap(), 5);
-        check_empty(&mut store);
+        check_live(&mut store, 0);
     }
 }
 
 #[test]
 fn too_many_copies_trap_and_leave_the_original() {
-    for engine in engines_with_max_stacks(20) {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in engines_with_max_stacks(20).iter().map(setup) {
         number(&mut store, instance, "keep", &[]).unwrap();
         for _ in 0..3 {
-            let full = code(number(&mut store, instance, "keep copies", &[30]));
-            assert_eq!(full, TrapCode::TooManyStacks);
+            traps(number(&mut store, instance, "keep copies", &[30]), TrapCode::TooManyStacks);
             number(&mut store, instance, "drop copies", &[]).unwrap();
         }
         assert_eq!(number(&mut store, instance, "finish", &[5]).unwrap(), 5);
-        check_empty(&mut store);
+        check_live(&mut store, 0);
     }
 }
 
@@ -266,8 +224,8 @@ fn a_copy_of_a_large_stack_needs_memory_for_it() {
     let mut config = Config::new();
     config.max_stack_memory(3 << 20).stack_pool(1);
     let (mut store, instance) = setup(&Engine::new(&config).unwrap());
-    let deep = new(&mut store, instance, "deep");
-    let rest = asked(deep.resume(&mut store, &[Val::I32(14_000)]));
+    let deep = continuation(&mut store, instance, "deep");
+    let rest = begun(deep.resume(&mut store, &[Val::I32(14_000)]));
     assert!(rest.bytes(&store).unwrap() > 512 << 10);
     let mut all = vec![rest];
     let error = loop {
@@ -282,27 +240,28 @@ fn a_copy_of_a_large_stack_needs_memory_for_it() {
     for rest in all {
         assert_eq!(returned(rest.resume(&mut store, &[Val::I32(1)])), 14_001);
     }
-    check_empty(&mut store);
+    check_live(&mut store, 0);
 }
 
 #[test]
 fn parked_stacks_are_copied_where_they_are() {
     let (mut store, instance) = setup(&Engine::default());
-    let rest = asked(new(&mut store, instance, "nested").resume(&mut store, &[Val::I32(1)]));
+    let rest =
+        begun(continuation(&mut store, instance, "nested").resume(&mut store, &[Val::I32(1)]));
     assert_eq!(store.park_idle(), 3);
     let copy = rest.try_clone(&mut store).unwrap();
     assert_eq!(store.stack_statistics().parked, 3);
     assert_eq!(finish(&mut store, copy, &[2]), 1002);
     assert_eq!(store.stack_statistics().parked, 3);
     assert_eq!(finish(&mut store, rest, &[3]), 1003);
-    check_empty(&mut store);
+    check_live(&mut store, 0);
 }
 
 #[test]
 fn a_copy_of_another_store_is_refused() {
     let (mut store, instance) = setup(&Engine::default());
     let (mut other, _) = setup(&Engine::default());
-    let rest = new(&mut store, instance, "asks");
+    let rest = continuation(&mut store, instance, "asks");
     let error = rest.try_clone(&mut other).unwrap_err();
     assert!(error.downcast_ref::<WrongStore>().is_some(), "{error}");
 }
@@ -317,15 +276,12 @@ const STACKS: &str = r#"(module
     (func $sums (param $x i32) (param $back (ref null $tell)) (local $sum i32)
       (loop $more
         (local.set $sum (i32.add (local.get $sum) (local.get $x)))
-        (switch $tell (local.get $sum) (local.get $back))
-        (local.set $back)
-        (local.set $x)
+        (switch $tell (local.get $sum) (local.get $back)) (local.set $back) (local.set $x)
         (br $more)))
     (func (export "bag") (result (ref $ask)) (stack.new $ask $sums))
     (rout $body (local $back stackref) (local $sum i32)
       (block $asked (result i32 stackref)
-        (try (stack.start) catch $send $asked)
-        (unreachable))
+        (try (stack.start) catch $send $asked) (unreachable))
       (loop $more (param i32 stackref)
         (local.set_cleared $back)
         (local.set $sum (i32.add (local.get $sum)))
@@ -334,7 +290,7 @@ const STACKS: &str = r#"(module
           (unreachable))
         (br $more)))
     (func (export "first class") (result stackref) (stack.extend $body (call $new-stack)))
-    ;; The trap ends the activation, and with it what was to be copied.
+    ;; The trap ends the activation and the stack that could not be copied.
     (rout $holds (param stackref) (stack.start))
     (func (export "trap") (local $s stackref)
       (stack.clone (stack.extend $holds (call $new-stack) (call $new-stack)))
@@ -349,8 +305,7 @@ fn setup_stacks(engine: &Engine) -> (Store<()>, Instance) {
 
 #[test]
 fn stacks_of_the_bag_are_copied_by_the_host() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup_stacks(&engine);
+    for (mut store, instance) in more_engines().iter().map(setup_stacks) {
         let send = |store: &mut Store<()>, stack: BagStack, x: i32| {
             let Switched { values, from } = stack.switch(store, &[Val::I32(x)]).unwrap();
             (values[0].i32().unwrap(), from.unwrap())
@@ -362,14 +317,13 @@ fn stacks_of_the_bag_are_copied_by_the_host() {
         let (copied, copy) = send(&mut store, copy, 20);
         assert_eq!((sum, copied), (11, 21));
         drop(copy);
-        check_empty(&mut store);
+        check_live(&mut store, 0);
     }
 }
 
 #[test]
 fn first_class_stacks_are_copied_by_the_host() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup_stacks(&engine);
+    for (mut store, instance) in more_engines().iter().map(setup_stacks) {
         let event = instance.get_tag(&mut store, "send").unwrap();
         let send = |store: &mut Store<()>, stack: FirstClassStack, x: i32| {
             let arrived = stack.switch(store, event, &[Val::I32(x)]).unwrap();
@@ -385,15 +339,14 @@ fn first_class_stacks_are_copied_by_the_host() {
         let (copied, _) = send(&mut store, copy, 20);
         let (first, _) = send(&mut store, fresh, 30);
         assert_eq!((sum, copied, first), (11, 21, 30));
-        check_empty(&mut store);
+        check_live(&mut store, 0);
     }
 }
 
 #[test]
 fn a_first_class_stack_whose_copy_traps_ends_with_the_activation() {
-    for engine in more_engines() {
-        let (mut store, instance) = setup_stacks(&engine);
-        assert_eq!(code(number(&mut store, instance, "trap", &[])), TrapCode::NotCopied);
+    for (mut store, instance) in more_engines().iter().map(setup_stacks) {
+        traps(number(&mut store, instance, "trap", &[]), TrapCode::NotCopied);
         assert_eq!(store.stack_statistics().live, 0);
     }
 }

@@ -10,8 +10,7 @@ const EXTENDED: &str = r#"
     (type $w (task (param i32)))
     (event $d)
     (rout $r (block $l (try (stack.start) catch $d $l)))
-    (func $on (param $x stackref)
-      (stack.switch_drop $d (stack.extend $r $d (local.get_clear $x))))
+    (func $on (param $x stackref) (stack.switch_drop $d (stack.extend $r $d (local.get_clear $x))))
     (func $do (block $h (try (stack.switch_call $on (call $new)) catch $d $h)))
     (func $down (param $n i32)
       (if (local.get $n)
@@ -19,15 +18,13 @@ const EXTENDED: &str = r#"
         (else (call $do))))
     (func $in_task (param (ref null $w)) (param $n i32) (call $down (local.get $n)))
     (func (export "root") (param $n i32) (call $down (local.get $n)))
-    (func (export "task") (param $n i32)
-      (task.resume $w (task.new $w $in_task) (local.get $n)))"#;
+    (func (export "task") (param $n i32) (task.resume $w (task.new $w $in_task) (local.get $n)))"#;
 
 #[test]
 fn a_stack_that_overflows_while_it_is_extended_leaves_the_store_usable() {
     let engine = Engine::new(Config::new().max_wasm_stack(256 << 10)).unwrap();
     for name in ["task", "root"] {
         let (mut store, instance) = instantiate_in(&engine, EXTENDED);
-        let root = instance.get_typed_func::<i32, ()>(&mut store, "root").unwrap();
         let deep = instance.get_typed_func::<i32, ()>(&mut store, name).unwrap();
         let (mut fits, mut overflows) = (0, 100_000);
         while overflows - fits > 1 {
@@ -43,10 +40,9 @@ fn a_stack_that_overflows_while_it_is_extended_leaves_the_store_usable() {
             if let Err(error) = deep.call(&mut store, depth) {
                 assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
             }
-            root.call(&mut store, 10).unwrap();
+            invoke::<i32, ()>(&mut store, instance, "root", 10).unwrap();
         }
-        store.gc();
-        assert_eq!(store.stack_statistics().live, 0);
+        check_live(&mut store, 0);
     }
 }
 
@@ -115,36 +111,30 @@ fn a_function_on_top_returns_to_a_clause_after_very_many() {
 /// third in an object of its own.
 const HOLDERS: &str = r#"
     (import "host" "new_stack" (func $new (result stackref)))
-    (type $cell (struct (field $stack (mut stackref))))
-    (type $row (array (mut stackref)))
+    (type $cell (struct (field $stack (mut stackref)))) (type $row (array (mut stackref)))
     (event $left (param stackref))
     (global $cell (mut (ref null $cell)) (ref.null $cell))
     (global $row (mut (ref null $row)) (ref.null $row))
     (func (export "make a struct") (global.set $cell (struct.new $cell (call $new))))
     (func (export "make an array")
       (global.set $row (array.new_fixed $row 3 (call $new) (ref.null stack) (call $new))))
-    (func $waits (param $main stackref)
-      (local $own stackref) (local $cell (ref null $cell))
+    (func $waits (param $main stackref) (local $own stackref) (local $cell (ref null $cell))
       (local.set_cleared $own (call $new))
       (local.set $cell (struct.new $cell (call $new)))
       (block $never (result stackref)
-        (try (stack.switch $left (local.get_clear $main)) catch $left $never)
-        (unreachable))
+        (try (stack.switch $left (local.get_clear $main)) catch $left $never) (unreachable))
       (struct.set_cleared $cell $stack (local.get $cell)
         (struct.get_clear $cell $stack (local.get $cell)))
       (drop))
     (func (export "nest")
       (block $left (result stackref)
-        (try (stack.switch_call $waits (call $new)) catch $left $left)
-        (unreachable))
+        (try (stack.switch_call $waits (call $new)) catch $left $left) (unreachable))
       (global.set $cell (struct.new $cell)))
-    (func (export "take from the struct")
-      (drop (struct.get_clear $cell $stack (global.get $cell))))
+    (func (export "take from the struct") (drop (struct.get_clear $cell $stack (global.get $cell))))
     (func (export "take from the array")
       (drop (array.get_clear $row (global.get $row) (i32.const 2))))
     (func (export "ask") (result i32) (struct.is_cleared $cell $stack (global.get $cell)))
-    (func (export "forget")
-      (global.set $cell (ref.null $cell)) (global.set $row (ref.null $row)))"#;
+    (func (export "forget") (global.set $cell (ref.null $cell)) (global.set $row (ref.null $row)))"#;
 
 #[test]
 fn an_object_keeps_its_stacks_while_it_lives_and_frees_them_when_it_is_collected() {

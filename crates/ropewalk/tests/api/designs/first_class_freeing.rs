@@ -6,17 +6,13 @@ use ropewalk::*;
 /// Chains of stacks that end in all ways. Each stack owns the next.
 const CHAINS: &str = r#"(module
     (import "host" "new_stack" (func $new (result stackref)))
-    (type $f (func))
-    (type $k (cont $f))
-    (type $t (task))
-    (tag $x)
+    (type $f (func)) (type $k (cont $f)) (type $t (task)) (tag $x)
     (global $kept (mut stackref) (ref.null stack))
     (rout $link (param $s stackref) (stack.start))
     (func $chain (param $n i32) (result stackref) (local $s stackref)
       (loop $next
         (local.set_cleared $s (stack.extend $link (local.get_clear $s) (call $new)))
-        (local.set $n (i32.sub (local.get $n) (i32.const 1)))
-        (br_if $next (local.get $n)))
+        (br_if $next (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
       (local.get_clear $s))
     (func (export "keep") (param $n i32) (global.set_cleared $kept (call $chain (local.get $n))))
     (func (export "drop kept") (drop (global.get_clear $kept)))
@@ -30,12 +26,10 @@ const CHAINS: &str = r#"(module
       (local.set_cleared $s (call $chain (local.get $n)))
       (throw $x))
     (func (export "trap") (param $n i32) (local $s stackref)
-      (local.set_cleared $s (call $chain (local.get $n)))
-      (unreachable))
+      (local.set_cleared $s (call $chain (local.get $n))) (unreachable))
     (func (export "exhaust") (param $n i32) (call $deep (call $chain (local.get $n))))
     (func $deep (param $s stackref) (call $deep (local.get_clear $s)))
-    (func $holds (param $me (ref null $t)) (param $s stackref)
-      (task.suspend $t (local.get $me)))
+    (func $holds (param $me (ref null $t)) (param $s stackref) (task.suspend $t (local.get $me)))
     (func (export "task.release") (param $n i32) (local $t (ref null $t))
       (local.set $t (task.new $t $holds (call $chain (local.get $n))))
       (task.resume $t (local.get $t))
@@ -96,14 +90,12 @@ fn a_chain_of_a_million_stacks_is_freed() {
 
 const USES: &str = r#"(module
     (import "host" "new_stack" (func $new (result stackref)))
-    (event $e (param i32))
-    (event $end (param i32))
+    (event $e (param i32)) (event $end (param i32))
     (func $answers (param $back stackref)
       (stack.switch_drop $end (i32.const 42) (local.get_clear $back)))
     (func (export "use") (result i32)
       (block $end (result i32)
-        (try (stack.switch_call $answers (call $new)) catch $end $end)
-        (unreachable)))
+        (try (stack.switch_call $answers (call $new)) catch $end $end) (unreachable)))
     (func (export "is null") (result i32) (ref.is_null (call $new)))
     (func (export "ground") (stack.switch_drop $e (i32.const 7) (call $new)))
     (export "e" (event $e)))"#;
@@ -124,15 +116,11 @@ fn with_stacks(
     let module = Module::new(&engine, USES).unwrap();
     let mut linker = Linker::new(&engine);
     let ty = new_stack_type(&module);
-    linker
-        .func_new("host", "new_stack", ty, move |caller, _, results| {
-            results[0] = Val::ContRef(give(caller)?);
-            Ok(())
-        })
-        .unwrap();
-    let mut store = Store::new(&engine, 0);
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
+    linker.host_new("new_stack", ty, move |caller, _, results| {
+        results[0] = Val::ContRef(give(caller)?);
+        Ok(())
+    });
+    start_with(&linker, 0, &module)
 }
 
 #[test]
@@ -147,8 +135,7 @@ fn the_engine_gives_blank_stacks_if_nothing_else_does() {
     ];
     for instance in instances {
         assert_eq!(number(&mut store, instance, "use", &[]).unwrap(), 42);
-        let error = number(&mut store, instance, "ground", &[]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::EventReachedGround);
+        traps(number(&mut store, instance, "ground", &[]), TrapCode::EventReachedGround);
     }
     assert_eq!(store.stack_statistics().live, 0);
 }
@@ -160,20 +147,17 @@ fn a_function_of_the_linker_gives_and_counts_stacks() {
         ContRef::new_stack(&mut caller, None).map(Some)
     });
     for _ in 0..3 {
-        let result = call(&mut store, instance, "use", &[]).unwrap();
-        assert_eq!(result[0].i32(), Some(42));
+        assert_eq!(number(&mut store, instance, "use", &[]).unwrap(), 42);
     }
     assert_eq!(*store.data(), 3);
-    let error = call(&mut store, instance, "ground", &[]).unwrap_err();
-    assert_eq!(trap(&error).code(), TrapCode::EventReachedGround);
+    traps(call(&mut store, instance, "ground", &[]), TrapCode::EventReachedGround);
 }
 
 #[test]
 fn the_host_may_refuse_a_stack() {
     let (mut store, instance) = with_stacks(|_| Ok(None));
     assert_eq!(call(&mut store, instance, "is null", &[]).unwrap()[0].i32(), Some(1));
-    let error = call(&mut store, instance, "use", &[]).unwrap_err();
-    assert_eq!(trap(&error).code(), TrapCode::NullStack);
+    traps(call(&mut store, instance, "use", &[]), TrapCode::NullStack);
     let (mut store, instance) = with_stacks(|_| anyhow::bail!("no more of them"));
     let error = call(&mut store, instance, "use", &[]).unwrap_err();
     assert!(format!("{error:?}").contains("no more of them"));
@@ -203,12 +187,10 @@ fn another_type_does_not_link() {
     let engine = Engine::default();
     let module = Module::new(&engine, USES).unwrap();
     let mut linker = Linker::new(&engine);
-    linker.func_wrap("host", "new_stack", || 1_i32).unwrap();
+    linker.host("new_stack", || 1_i32);
     let mut store = Store::new(&engine, ());
-    let error = linker.instantiate(&mut store, &module).unwrap_err();
-    assert!(error.to_string().contains("incompatible import type"), "{error}");
+    fails_with(linker.instantiate(&mut store, &module), "incompatible import type");
     let other = r#"(module (import "host" "new_stack" (func (result i32))))"#;
     let other = Module::new(&engine, other).unwrap();
-    let error = Linker::new(&engine).instantiate(&mut store, &other).unwrap_err();
-    assert!(error.to_string().contains("unknown import"), "{error}");
+    fails_with(Linker::new(&engine).instantiate(&mut store, &other), "unknown import");
 }

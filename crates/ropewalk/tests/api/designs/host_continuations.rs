@@ -9,18 +9,13 @@ use ropewalk::*;
 
 const MODULE: &str = r#"(module
     (import "host" "f" (func $host (param i32) (result i32)))
-    (type $s (struct (field i32)))
-    (type $f (func (param i32) (result i32)))
-    (type $k (cont $f))
-    (type $i (func (result i32)))
-    (type $ki (cont $i))
+    (type $s (struct (field i32))) (type $f (func (param i32) (result i32))) (type $k (cont $f))
+    (type $i (func (result i32))) (type $ki (cont $i))
     (rec (type $rf (func (param i32) (result i32))) (type $rk (cont $rf)))
     (tag $ask (export "ask") (param i32) (result i32))
     (tag $tell (export "tell") (param i32 i64 f32 f64 i32) (result i32 i64 f32 f64 i32))
-    (tag $object (export "object") (param (ref $s)) (result (ref $s)))
-    (tag $inner (result i32))
-    (tag $error (export "error") (param i32))
-    (elem declare func $asks $inside $catches $two $host)
+    (tag $object (export "object") (param (ref $s)) (result (ref $s))) (tag $inner (result i32))
+    (tag $error (export "error") (param i32)) (elem declare func $asks $inside $catches $two $host)
     (global $kept (mut (ref null $k)) (ref.null $k))
 
     ;; Asks until the answer is zero; returns the sum of the answers.
@@ -43,41 +38,34 @@ const MODULE: &str = r#"(module
         (return (resume $k (on $inner $h) (local.get 0) (cont.new $k (ref.func $asks)))))
       (unreachable))
     (func (export "nested") (param i32) (result i32)
-      (i32.add (i32.const 1000)
-        (resume $k (local.get 0) (cont.new $k (ref.func $inside)))))
+      (i32.add (i32.const 1000) (resume $k (local.get 0) (cont.new $k (ref.func $inside)))))
     (func $catches (export "catches") (param i32) (result i32)
       (block $h (result i32)
         (try_table (result i32) (catch $error $h) (call $asks (local.get 0)))))
     (func (export "traps") (param i32) (result i32)
-      (drop (suspend $ask (local.get 0)))
-      (unreachable))
-    (func (export "throws") (param i32) (result i32)
-      (throw $error (suspend $ask (local.get 0))))
-    (func (export "unhandled") (param i32) (result i32)
-      (suspend $inner))
+      (drop (suspend $ask (local.get 0))) (unreachable))
+    (func (export "throws") (param i32) (result i32) (throw $error (suspend $ask (local.get 0))))
+    (func (export "unhandled") (param i32) (result i32) (suspend $inner))
     (func (export "calls the host") (param i32) (result i32)
       (i32.add (call $host (local.get 0)) (suspend $ask (local.get 0))))
     (func (export "runs the host") (param i32) (result i32)
       (resume $k (local.get 0) (cont.new $k (ref.func $host))))
 
-    ;; What the host gets and gives.
+    ;; References that the host gets and gives.
     (func (export "new") (result (ref $k)) (cont.new $k (ref.func $asks)))
     (func $two (param i32 i32) (result i32)
       (i32.add (local.get 0) (i32.mul (i32.const 10) (suspend $ask (local.get 1)))))
-    (type $f2 (func (param i32 i32) (result i32)))
-    (type $k2 (cont $f2))
+    (type $f2 (func (param i32 i32) (result i32))) (type $k2 (cont $f2))
     (func (export "bound") (param i32) (result (ref $k))
       (cont.bind $k2 $k (local.get 0) (cont.new $k2 (ref.func $two))))
     (func (export "keep") (result (ref $k))
       (global.set $kept (cont.new $k (ref.func $asks)))
       (ref.as_non_null (global.get $kept)))
-    (func (export "use what was kept") (result i32)
-      (resume $k (i32.const 1) (global.get $kept)))
+    (func (export "use the kept one") (result i32) (resume $k (i32.const 1) (global.get $kept)))
     (func (export "none") (result (ref null $k)) (ref.null $k))
     (func (export "as anything") (result contref) (cont.new $k (ref.func $asks)))
     (func (export "resume") (param (ref null $k) i32) (result i32)
-      (block $h (result i32 (ref $k))
-        (return (resume $k (on $ask $h) (local.get 1) (local.get 0))))
+      (block $h (result i32 (ref $k)) (return (resume $k (on $ask $h) (local.get 1) (local.get 0))))
       (drop))
     (func (export "resume in a group of types") (param (ref null $rk) i32) (result i32)
       (block $h (result i32 (ref $k))
@@ -96,40 +84,16 @@ fn setup(engine: &Engine) -> (Store<()>, Instance) {
     with_host(engine, MODULE, |x: i32| x)
 }
 
-fn new(store: &mut Store<()>, instance: Instance, name: &str) -> Continuation {
-    let func = instance.get_func(&mut *store, name).unwrap();
-    Continuation::new(store, func).unwrap()
-}
-
-/// The number that it suspended with, and the continuation.
-#[track_caller]
-fn asked(resumed: Result<Resumed>) -> (i32, Continuation) {
-    match resumed.unwrap() {
-        Resumed::Suspended { values, continuation, .. } => (values[0].i32().unwrap(), continuation),
-        Resumed::Returned(values) => panic!("it returned {values:?}"),
-    }
-}
-
-#[track_caller]
-fn returned(resumed: Result<Resumed>) -> i32 {
-    match resumed.unwrap() {
-        Resumed::Returned(values) => values[0].i32().unwrap(),
-        Resumed::Suspended { tag, .. } => panic!("it suspended with {tag:?}"),
-    }
-}
-
 fn check_empty(mut store: Store<()>) {
     assert_eq!(store.stack_statistics().live, 0);
-    store.gc();
-    assert_eq!(store.stack_statistics().live, 0);
+    check_live(&mut store, 0);
 }
 
 #[test]
 fn the_host_resumes_a_continuation_until_it_returns() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         for name in ["asks", "catches"] {
-            let mut rest = new(&mut store, instance, name);
+            let mut rest = continuation(&mut store, instance, name);
             let mut next = 100;
             for answer in [7, 8, 9] {
                 let (value, continuation) = asked(rest.resume(&mut store, &[Val::I32(next)]));
@@ -146,8 +110,7 @@ fn the_host_resumes_a_continuation_until_it_returns() {
 
 #[test]
 fn values_of_every_class_travel_in_both_directions() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let values = [
             Val::I32(-1),
             Val::I64(-2),
@@ -156,19 +119,13 @@ fn values_of_every_class_travel_in_both_directions() {
             Val::I32(5),
         ];
         let answers = [Val::I32(1), Val::I64(2), Val::F32(3), Val::F64(4), Val::I32(5)];
-        let rest = new(&mut store, instance, "tells");
-        let Resumed::Suspended { tag, values: found, continuation } =
-            rest.resume(&mut store, &values).unwrap()
-        else {
-            panic!("it suspends")
-        };
+        let rest = continuation(&mut store, instance, "tells");
+        let (tag, found, continuation) = suspended(rest.resume(&mut store, &values));
         assert_eq!(Some(tag), instance.get_tag(&mut store, "tell"));
         assert_eq!(format!("{found:?}"), format!("{values:?}"));
         let ty = continuation.ty(&store).unwrap();
         assert_eq!(ty.to_string(), "[i32 i64 f32 f64 i32] -> [i32 i64 f32 f64 i32]");
-        let Resumed::Returned(found) = continuation.resume(&mut store, &answers).unwrap() else {
-            panic!("it returns")
-        };
+        let found = results(continuation.resume(&mut store, &answers));
         assert_eq!(format!("{found:?}"), format!("{answers:?}"));
         check_empty(store);
     }
@@ -176,14 +133,9 @@ fn values_of_every_class_travel_in_both_directions() {
 
 #[test]
 fn objects_travel_and_those_of_a_held_continuation_live() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
-        let rest = new(&mut store, instance, "passes an object");
-        let Resumed::Suspended { values, continuation, .. } =
-            rest.resume(&mut store, &[Val::I32(30)]).unwrap()
-        else {
-            panic!("it suspends")
-        };
+    for (mut store, instance) in all_engines().iter().map(setup) {
+        let rest = continuation(&mut store, instance, "passes an object");
+        let (_, values, continuation) = suspended(rest.resume(&mut store, &[Val::I32(30)]));
         store.gc();
         let Val::AnyRef(Some(object)) = values[0] else { panic!("an object") };
         let object = object.as_struct(&store).unwrap().unwrap();
@@ -195,9 +147,8 @@ fn objects_travel_and_those_of_a_held_continuation_live() {
 
 #[test]
 fn a_suspension_several_stacks_deep_resumes_there() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
-        let rest = new(&mut store, instance, "nested");
+    for (mut store, instance) in all_engines().iter().map(setup) {
+        let rest = continuation(&mut store, instance, "nested");
         let (value, mut rest) = asked(rest.resume(&mut store, &[Val::I32(4)]));
         assert_eq!(value, 4);
         assert_eq!(store.stack_statistics().live, 3);
@@ -217,31 +168,30 @@ fn a_suspension_several_stacks_deep_resumes_there() {
 #[test]
 fn a_continuation_that_has_not_begun_has_no_backtrace() {
     let (mut store, instance) = setup(&Engine::default());
-    let rest = new(&mut store, instance, "asks");
+    let rest = continuation(&mut store, instance, "asks");
     assert!(rest.backtrace(&store).unwrap().frames().is_empty());
     assert!(rest.bytes(&store).unwrap() < 2048);
 }
 
 #[test]
 fn the_host_throws_into_a_suspended_continuation() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let error = instance.get_tag(&mut store, "error").unwrap();
         let exception = Exception::new(&mut store, error, &[Val::I32(12)]).unwrap();
         // The exception is caught inside.
-        let rest = new(&mut store, instance, "catches");
+        let rest = continuation(&mut store, instance, "catches");
         let (_, rest) = asked(rest.resume(&mut store, &[Val::I32(1)]));
         assert_eq!(returned(rest.resume_throw(&mut store, &exception)), 12);
         // The exception is not caught, on one stack and on several.
         for name in ["asks", "nested"] {
-            let rest = new(&mut store, instance, name);
+            let rest = continuation(&mut store, instance, name);
             let (_, rest) = asked(rest.resume(&mut store, &[Val::I32(1)]));
             let failed = rest.resume_throw(&mut store, &exception).unwrap_err();
             let failed = failed.downcast::<Exception>().unwrap();
             assert_eq!(failed.values(&mut store).unwrap()[0].i32(), Some(12));
         }
         // The continuation has not begun.
-        let rest = new(&mut store, instance, "catches");
+        let rest = continuation(&mut store, instance, "catches");
         let failed = rest.resume_throw(&mut store, &exception).unwrap_err();
         assert!(failed.downcast_ref::<Exception>().is_some());
         check_empty(store);
@@ -250,29 +200,23 @@ fn the_host_throws_into_a_suspended_continuation() {
 
 #[test]
 fn the_host_handles_only_the_tags_that_it_chooses() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let [ask, tell] = ["ask", "tell"].map(|name| instance.get_tag(&mut store, name).unwrap());
         for tags in [&[ask][..], &[tell, ask]] {
-            let rest = new(&mut store, instance, "asks");
+            let rest = continuation(&mut store, instance, "asks");
             let (value, rest) = asked(rest.resume_on(&mut store, tags, &[Val::I32(4)]));
             assert_eq!(value, 4);
             assert_eq!(returned(rest.resume(&mut store, &[Val::I32(0)])), 0);
         }
         for tags in [&[tell][..], &[]] {
             for name in ["asks", "nested"] {
-                let rest = new(&mut store, instance, name);
-                let failed = rest.resume_on(&mut store, tags, &[Val::I32(4)]);
-                assert_eq!(code(failed), TrapCode::UnhandledTag);
+                let rest = continuation(&mut store, instance, name);
+                traps(rest.resume_on(&mut store, tags, &[Val::I32(4)]), TrapCode::UnhandledTag);
             }
         }
         // Every tag is handled, even one without a name.
-        let rest = new(&mut store, instance, "unhandled");
-        let Resumed::Suspended { values, continuation, .. } =
-            rest.resume(&mut store, &[Val::I32(0)]).unwrap()
-        else {
-            panic!("it suspends")
-        };
+        let rest = continuation(&mut store, instance, "unhandled");
+        let (_, values, continuation) = suspended(rest.resume(&mut store, &[Val::I32(0)]));
         assert!(values.is_empty());
         assert_eq!(returned(continuation.resume(&mut store, &[Val::I32(3)])), 3);
         check_empty(store);
@@ -281,8 +225,7 @@ fn the_host_handles_only_the_tags_that_it_chooses() {
 
 #[test]
 fn typed_continuations_have_typed_suspensions() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let ask = instance.get_tag(&mut store, "ask").unwrap().typed::<i32, i32>(&store).unwrap();
         let asks = instance.get_typed_func::<i32, i32>(&mut store, "asks").unwrap();
         let rest = TypedContinuation::new(&mut store, &asks).unwrap();
@@ -300,13 +243,9 @@ fn typed_continuations_have_typed_suspensions() {
             panic!("it returns")
         };
         let rest = TypedContinuation::new(&mut store, &asks).unwrap();
-        let Resumed::Suspended { continuation, .. } = rest.resume(&mut store, 9).unwrap() else {
-            panic!("it suspends")
-        };
+        let (.., continuation) = suspended(rest.resume(&mut store, 9));
         let continuation = continuation.typed::<i32, i32>(&store).unwrap();
-        let Resumed::Returned(0) = continuation.resume(&mut store, 0).unwrap() else {
-            panic!("it returns")
-        };
+        assert_eq!(results(continuation.resume(&mut store, 0)), 0);
         check_empty(store);
     }
 }
@@ -314,24 +253,23 @@ fn typed_continuations_have_typed_suspensions() {
 #[test]
 fn types_that_do_not_fit_are_refused() {
     let (mut store, instance) = setup(&Engine::default());
-    let rest = new(&mut store, instance, "asks");
-    let failed = message(rest.typed::<i64, i32>(&store));
-    assert_eq!(
-        failed,
-        "expected a continuation of type [i64] -> [i32], found one of type [i32] -> [i32]"
+    let rest = continuation(&mut store, instance, "asks");
+    fails_as(
+        rest.typed::<i64, i32>(&store),
+        "expected a continuation of type [i64] -> [i32], found one of type [i32] -> [i32]",
     );
     let ask = instance.get_tag(&mut store, "ask").unwrap();
-    let failed = message(ask.typed::<i32, (i32, i32)>(&store));
-    assert_eq!(
-        failed,
-        "expected a tag of type [i32] -> [i32 i32], found one of type [i32] -> [i32]"
+    fails_as(
+        ask.typed::<i32, (i32, i32)>(&store),
+        "expected a tag of type [i32] -> [i32 i32], found one of type [i32] -> [i32]",
     );
-    let rest = new(&mut store, instance, "asks");
-    let failed = message(rest.resume(&mut store, &[Val::I64(0)]));
-    assert_eq!(failed, "in argument 0: expected a value of type i32, found one of type i64");
-    let rest = new(&mut store, instance, "asks");
-    let failed = message(rest.resume(&mut store, &[]));
-    assert_eq!(failed, "expected 1 argument, found 0");
+    let rest = continuation(&mut store, instance, "asks");
+    fails_as(
+        rest.resume(&mut store, &[Val::I64(0)]),
+        "in argument 0: expected a value of type i32, found one of type i64",
+    );
+    let rest = continuation(&mut store, instance, "asks");
+    fails_as(rest.resume(&mut store, &[]), "expected 1 argument, found 0");
     check_empty(store);
 }
 
@@ -339,7 +277,7 @@ fn types_that_do_not_fit_are_refused() {
 fn a_continuation_belongs_to_its_store() {
     let (mut store, instance) = setup(&Engine::default());
     let (mut other, _) = setup(&Engine::default());
-    let rest = new(&mut store, instance, "asks");
+    let rest = continuation(&mut store, instance, "asks");
     assert!(rest.backtrace(&other).is_err() && rest.bytes(&other).is_err());
     let failed = rest.resume(&mut other, &[Val::I32(0)]).unwrap_err();
     assert!(failed.downcast_ref::<WrongStore>().is_some());
@@ -348,7 +286,7 @@ fn a_continuation_belongs_to_its_store() {
         |rest: Continuation, other: &mut Store<()>| rest.into_ref(other).unwrap_err(),
         |rest: Continuation, other: &mut Store<()>| rest.typed::<i32, i32>(&*other).unwrap_err(),
     ] {
-        let rest = new(&mut store, instance, "asks");
+        let rest = continuation(&mut store, instance, "asks");
         assert!(use_it(rest, &mut other).downcast_ref::<WrongStore>().is_some());
     }
     check_empty(store);
@@ -357,15 +295,14 @@ fn a_continuation_belongs_to_its_store() {
 
 #[test]
 fn traps_and_exceptions_end_it_and_leave_the_store_usable() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         for _ in 0..3 {
-            let rest = new(&mut store, instance, "traps");
+            let rest = continuation(&mut store, instance, "traps");
             let (_, rest) = asked(rest.resume(&mut store, &[Val::I32(1)]));
             let failed = rest.resume(&mut store, &[Val::I32(2)]).unwrap_err();
             assert_eq!(trap(&failed).code(), TrapCode::Unreachable);
             assert_eq!(names(&failed), ["traps"]);
-            let rest = new(&mut store, instance, "throws");
+            let rest = continuation(&mut store, instance, "throws");
             let (_, rest) = asked(rest.resume(&mut store, &[Val::I32(1)]));
             let failed = rest.resume(&mut store, &[Val::I32(2)]).unwrap_err();
             let failed = failed.downcast::<Exception>().unwrap();
@@ -396,7 +333,7 @@ fn a_host_function_inside_a_continuation_resumes_other_continuations() {
                     }
                 }
             });
-        let rest = new(&mut store, instance, "calls the host");
+        let rest = continuation(&mut store, instance, "calls the host");
         let (value, rest) = asked(rest.resume(&mut store, &[Val::I32(6)]));
         assert_eq!(value, 6);
         // Six calls of the host. Three of them were suspended by the continuation they resumed.
@@ -410,9 +347,8 @@ fn a_suspension_does_not_cross_the_frame_of_a_host_function() {
     for engine in all_engines() {
         let (mut store, instance) =
             with(&engine, |mut caller: Caller<'_, ()>, x: i32| call_back(&mut caller, "asks", x));
-        let rest = new(&mut store, instance, "calls the host");
-        let failed = rest.resume(&mut store, &[Val::I32(1)]);
-        assert_eq!(code(failed), TrapCode::UnhandledTag);
+        let rest = continuation(&mut store, instance, "calls the host");
+        traps(rest.resume(&mut store, &[Val::I32(1)]), TrapCode::UnhandledTag);
         check_empty(store);
     }
 }
@@ -427,10 +363,10 @@ fn errors_and_panics_of_host_functions_end_a_resume() {
             anyhow::bail!("no")
         });
         for name in ["calls the host", "runs the host"] {
-            let rest = new(&mut store, instance, name);
+            let rest = continuation(&mut store, instance, name);
             let failed = rest.resume(&mut store, &[Val::I32(0)]).unwrap_err();
             assert_eq!(host_message(&failed), "no");
-            let rest = new(&mut store, instance, name);
+            let rest = continuation(&mut store, instance, name);
             let resume = std::panic::AssertUnwindSafe(|| rest.resume(&mut store, &[Val::I32(1)]));
             let panic = std::panic::catch_unwind(resume).unwrap_err();
             assert_eq!(panic.downcast_ref(), Some(&"panic"));
@@ -441,8 +377,7 @@ fn errors_and_panics_of_host_functions_end_a_resume() {
 
 #[test]
 fn a_host_function_can_be_the_body() {
-    for engine in all_engines() {
-        let (mut store, _) = setup(&engine);
+    for (mut store, _) in all_engines().iter().map(setup) {
         let double = Func::wrap(&mut store, |x: i32| x * 2);
         let rest = Continuation::new(&mut store, double).unwrap();
         assert_eq!(returned(rest.resume(&mut store, &[Val::I32(4)])), 8);
@@ -454,8 +389,7 @@ fn a_host_function_can_be_the_body() {
 
 #[test]
 fn the_host_takes_references_that_webassembly_returns() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let rest = invoke::<(), Continuation>(&mut store, instance, "new", ()).unwrap();
         store.gc();
         let (value, rest) = asked(rest.resume(&mut store, &[Val::I32(4)]));
@@ -476,12 +410,10 @@ fn the_host_takes_references_that_webassembly_returns() {
 }
 
 #[test]
-fn what_the_host_has_taken_webassembly_has_no_more() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+fn webassembly_cannot_use_a_continuation_that_the_host_took() {
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let rest = invoke::<(), Continuation>(&mut store, instance, "keep", ()).unwrap();
-        let used = call(&mut store, instance, "use what was kept", &[]);
-        assert_eq!(code(used), TrapCode::ContinuationConsumed);
+        traps(call(&mut store, instance, "use the kept one", &[]), TrapCode::ContinuationConsumed);
         let (value, _) = asked(rest.resume(&mut store, &[Val::I32(4)]));
         assert_eq!(value, 4);
         check_empty(store);
@@ -490,8 +422,7 @@ fn what_the_host_has_taken_webassembly_has_no_more() {
 
 #[test]
 fn webassembly_takes_references_of_the_host() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         for name in ["resume", "resume in a group of types"] {
             let mut scope = RootScope::new(&mut store);
             let asks = instance.get_func(&mut scope, "asks").unwrap();
@@ -504,10 +435,9 @@ fn webassembly_takes_references_of_the_host() {
             assert_eq!(results[0].i32(), Some(3));
             // The reference was used.
             let again = resume.call(&mut scope, &arguments, &mut results);
-            assert_eq!(code(again), TrapCode::ContinuationConsumed);
+            traps(again, TrapCode::ContinuationConsumed);
             // A continuation of another type.
-            let tells = instance.get_func(&mut scope, "tells").unwrap();
-            let rest = Continuation::new(&mut scope, tells).unwrap();
+            let rest = continuation(&mut scope, instance, "tells");
             let reference = rest.into_ref(&mut scope).unwrap();
             assert!(
                 resume.call(&mut scope, &[reference.into(), Val::I32(3)], &mut results).is_err()
@@ -520,29 +450,28 @@ fn webassembly_takes_references_of_the_host() {
 
 #[test]
 fn references_to_continuations_are_typed_and_owned() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         let owned = {
             let mut scope = RootScope::new(&mut store);
-            let make = instance.get_typed_func::<(), ContRef>(&mut scope, "new").unwrap();
-            make.call(&mut scope, ()).unwrap().own(&mut scope).unwrap()
+            invoke::<(), ContRef>(&mut scope, instance, "new", ()).unwrap().own(&mut scope).unwrap()
         };
         store.gc();
         let mut scope = RootScope::new(&mut store);
         let reference = owned.get(&mut scope).unwrap();
         let rest = Continuation::from_ref(&mut scope, reference).unwrap();
-        let again = Continuation::from_ref(&mut scope, reference);
-        assert_eq!(code(again), TrapCode::ContinuationConsumed);
+        traps(Continuation::from_ref(&mut scope, reference), TrapCode::ContinuationConsumed);
         let (value, _) = asked(rest.resume(&mut scope, &[Val::I32(4)]));
         assert_eq!(value, 4);
-        let anything =
-            instance.get_typed_func::<(), Option<ContRef>>(&mut scope, "as anything").unwrap();
-        let reference = anything.call(&mut scope, ()).unwrap().unwrap();
-        let failed = message(Continuation::from_ref(&mut scope, reference));
-        assert!(failed.contains("found one of type (ref cont)"), "{failed}");
-        let anything =
-            instance.get_typed_func::<(), Option<Continuation>>(&mut scope, "as anything").unwrap();
-        let rest = anything.call(&mut scope, ()).unwrap().unwrap();
+        let reference = invoke::<(), Option<ContRef>>(&mut scope, instance, "as anything", ())
+            .unwrap()
+            .unwrap();
+        fails_because(
+            Continuation::from_ref(&mut scope, reference),
+            "found one of type (ref cont)",
+        );
+        let rest = invoke::<(), Option<Continuation>>(&mut scope, instance, "as anything", ())
+            .unwrap()
+            .unwrap();
         assert!(rest.resume(&mut scope, &[Val::I32(1)]).is_err());
         drop(scope);
         store.gc();
@@ -555,20 +484,17 @@ fn a_reference_that_was_used_is_no_continuation() {
     let (mut store, instance) = setup(&Engine::default());
     drop(invoke::<(), Continuation>(&mut store, instance, "keep", ()).unwrap());
     // The host took the continuation, so the reference that WebAssembly returns is stale.
-    let module = Module::new(
-        store.engine(),
-        r#"(module (type $f (func (param i32) (result i32))) (type $k (cont $f))
+    let text = r#"(module (type $f (func (param i32) (result i32))) (type $k (cont $f))
             (func $f (type $f) (local.get 0)) (elem declare func $f)
             (func (export "used") (result (ref $k)) (local $k (ref $k))
               (local.set $k (cont.new $k (ref.func $f)))
               (drop (resume $k (i32.const 1) (local.get $k)))
-              (local.get $k)))"#,
-    )
-    .unwrap();
+              (local.get $k)))"#;
+    let module = Module::new(store.engine(), text).unwrap();
     let instance = Instance::new(&mut store, &module, &[]).unwrap();
     let used = instance.get_typed_func::<(), Continuation>(&mut store, "used").unwrap();
     let rest = used.call(&mut store, ()).unwrap();
-    assert_eq!(code(rest.resume(&mut store, &[Val::I32(1)])), TrapCode::ContinuationConsumed);
+    traps(rest.resume(&mut store, &[Val::I32(1)]), TrapCode::ContinuationConsumed);
     drop(used.call(&mut store, ()).unwrap());
     check_empty(store);
 }
@@ -582,23 +508,22 @@ fn a_stack_of_another_design_is_no_continuation() {
         (func (export "task") (result (ref $t)) (task.new $t $body)))"#;
     let (mut store, instance) = with_host(&Engine::default(), module, |x: i32| x);
     let rest = invoke::<(), Continuation>(&mut store, instance, "task", ()).unwrap();
-    assert_eq!(code(rest.resume(&mut store, &[Val::I32(1)])), TrapCode::OtherDesign);
+    traps(rest.resume(&mut store, &[Val::I32(1)]), TrapCode::OtherDesign);
 }
 
 // ---- dropping
 
 #[test]
 fn dropping_frees_every_stack_of_it() {
-    for engine in all_engines() {
-        let (mut store, instance) = setup(&engine);
+    for (mut store, instance) in all_engines().iter().map(setup) {
         for _ in 0..10 {
-            drop(new(&mut store, instance, "asks"));
-            let rest = new(&mut store, instance, "nested");
+            drop(continuation(&mut store, instance, "asks"));
+            let rest = continuation(&mut store, instance, "nested");
             let (_, rest) = asked(rest.resume(&mut store, &[Val::I32(4)]));
             assert_eq!(store.stack_statistics().live, 3);
             drop(rest);
             assert_eq!(store.stack_statistics().live, 0);
-            let rest = new(&mut store, instance, "nested");
+            let rest = continuation(&mut store, instance, "nested");
             let (_, rest) = asked(rest.resume(&mut store, &[Val::I32(4)]));
             rest.free(&mut store).unwrap();
             assert_eq!(store.stack_statistics().live, 0);
@@ -610,9 +535,9 @@ fn dropping_frees_every_stack_of_it() {
 #[test]
 fn a_continuation_may_outlive_its_store_and_change_threads() {
     let (mut store, instance) = setup(&Engine::default());
-    let rest = new(&mut store, instance, "asks");
+    let rest = continuation(&mut store, instance, "asks");
     let (_, rest) = asked(rest.resume(&mut store, &[Val::I32(4)]));
-    let kept = new(&mut store, instance, "asks");
+    let kept = continuation(&mut store, instance, "asks");
     let value = std::thread::spawn(move || {
         let value = returned(rest.resume(&mut store, &[Val::I32(0)]));
         drop(store);
@@ -623,14 +548,12 @@ fn a_continuation_may_outlive_its_store_and_change_threads() {
 }
 
 #[test]
-fn what_the_host_dropped_elsewhere_is_reused_before_new_stacks_are_made() {
-    let engine = Engine::new(Config::new().max_stacks(4)).unwrap();
-    let (mut store, instance) = setup(&engine);
+fn stacks_dropped_on_another_thread_are_reused_before_new_stacks_are_made() {
+    let (mut store, instance) = setup(&Engine::new(Config::new().max_stacks(4)).unwrap());
     for _ in 0..100 {
-        let all: Vec<_> = (0..4).map(|_| new(&mut store, instance, "asks")).collect();
+        let all: Vec<_> = (0..4).map(|_| continuation(&mut store, instance, "asks")).collect();
         let asks = instance.get_func(&mut store, "asks").unwrap();
-        let failed = Continuation::new(&mut store, asks);
-        assert_eq!(code(failed), TrapCode::TooManyStacks);
+        traps(Continuation::new(&mut store, asks), TrapCode::TooManyStacks);
         std::thread::spawn(move || drop(all)).join().unwrap();
         // WebAssembly itself needs a stack.
         assert_eq!(number(&mut store, instance, "runs the host", &[3]).unwrap(), 3);
@@ -663,7 +586,7 @@ fn many_can_be_held_and_resumed_in_any_order() {
     let (mut store, instance) = setup(&engine(COLLECT_AND_MOVE));
     let mut all: Vec<_> = (0..200)
         .map(|i| {
-            let rest = new(&mut store, instance, "asks");
+            let rest = continuation(&mut store, instance, "asks");
             asked(rest.resume(&mut store, &[Val::I32(i)])).1
         })
         .collect();
@@ -685,21 +608,16 @@ fn many_can_be_held_and_resumed_in_any_order() {
 }
 
 const SWITCHES: &str = r#"(module
-    (type $f (func (param i32) (result i32)))
-    (type $k (cont $f))
-    (type $g (func (param i32 (ref null $k)) (result i32)))
-    (type $to (cont $g))
-    (tag $swap (export "swap") (result i32))
-    (tag $other (export "other") (result i64))
-    (tag $ask (export "ask") (param i32) (result i32))
-    (elem declare func $second)
+    (type $f (func (param i32) (result i32))) (type $k (cont $f))
+    (type $g (func (param i32 (ref null $k)) (result i32))) (type $to (cont $g))
+    (tag $swap (export "swap") (result i32)) (tag $other (export "other") (result i64))
+    (tag $ask (export "ask") (param i32) (result i32)) (elem declare func $second)
     ;; Asks the host, then goes back to the first one.
     (func $second (param $x i32) (param $first (ref null $k)) (result i32)
       (local.set $x (suspend $ask (local.get $x)))
       (resume $k (local.get $x) (local.get $first)))
     (func (export "first") (param $x i32) (result i32)
-      (i32.add (i32.const 1)
-        (switch $to $swap (local.get $x) (cont.new $to (ref.func $second))))))"#;
+      (i32.add (i32.const 1) (switch $to $swap (local.get $x) (cont.new $to (ref.func $second))))))"#;
 
 #[test]
 fn the_host_lets_continuations_switch() {
@@ -711,30 +629,23 @@ fn the_host_lets_continuations_switch() {
         for suspends in [Clause::On(ask), Clause::OnAny] {
             let rest = Continuation::new(&mut store, first).unwrap();
             let clauses = [Clause::OnSwitch(swap), suspends];
-            let resumed = rest.resume_with(&mut store, &clauses, &[Val::I32(5)]).unwrap();
-            let Resumed::Suspended { tag, values, continuation } = resumed else {
-                panic!("the second one asks");
-            };
+            let (tag, values, continuation) =
+                suspended(rest.resume_with(&mut store, &clauses, &[Val::I32(5)]));
             assert_eq!((tag, values[0].i32()), (ask, Some(5)));
             store.gc();
-            let resumed = continuation.resume_with(&mut store, &clauses, &[Val::I32(7)]).unwrap();
-            let Resumed::Returned(results) = resumed else { panic!("it returns") };
-            assert_eq!(results[0].i32(), Some(8));
+            assert_eq!(returned(continuation.resume_with(&mut store, &clauses, &[Val::I32(7)])), 8);
         }
         // Without the clause the tag is unhandled. A clause of another type would be unsound.
         let rest = Continuation::new(&mut store, first).unwrap();
         let unhandled = rest.resume_with(&mut store, &[Clause::On(ask)], &[Val::I32(5)]);
-        assert_eq!(code(unhandled), TrapCode::UnhandledTag);
+        traps(unhandled, TrapCode::UnhandledTag);
         let rest = Continuation::new(&mut store, first).unwrap();
-        let unhandled = rest.resume(&mut store, &[Val::I32(5)]);
-        assert_eq!(code(unhandled), TrapCode::UnhandledTag);
+        traps(rest.resume(&mut store, &[Val::I32(5)]), TrapCode::UnhandledTag);
         for wrong in [other, ask] {
             let rest = Continuation::new(&mut store, first).unwrap();
             let refused = rest.resume_with(&mut store, &[Clause::OnSwitch(wrong)], &[Val::I32(5)]);
-            let refused = message(refused);
-            assert!(refused.contains("expected a tag of type [] -> [i32]"), "{refused}");
+            fails_because(refused, "expected a tag of type [] -> [i32]");
         }
-        store.gc();
-        assert_eq!(store.stack_statistics().live, 0);
+        check_live(&mut store, 0);
     }
 }

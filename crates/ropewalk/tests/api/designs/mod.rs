@@ -8,6 +8,7 @@ mod first_class;
 mod first_class_freeing;
 mod from_host;
 mod host_continuations;
+mod limits;
 mod reserved_imports;
 mod single_reserved_imports;
 mod stack_handles;

@@ -31,7 +31,7 @@ fn lists() -> impl Iterator<Item = String> + Clone {
 #[test]
 fn a_reserved_import_in_an_otherwise_empty_module_compiles_or_is_refused() {
     let names = documented();
-    assert!(names.len() > 40, "{names:?}");
+    assert!(names.len() >= 40, "{names:?}");
     let engine = Engine::default();
     for (module, name) in names {
         for params in lists() {

@@ -6,15 +6,9 @@ use ropewalk::*;
 
 const MODULE: &str = r#"(module
     (import "host" "f" (func $host (param taskref)))
-    (type $f (func (result i32)))
-    (type $k (cont $f))
-    (type $t (task (param i32) (result i32)))
-    (type $b (stack (ref null $b)))
-    (tag $yield)
-    (tag $go) (tag $out)
-    (elem declare func $yields)
-    (global $task (mut (ref null $t)) (ref.null $t))
-    (global $fiber (mut fiberref) (ref.null fiber))
+    (type $f (func (result i32))) (type $k (cont $f)) (type $t (task (param i32) (result i32)))
+    (type $b (stack (ref null $b))) (tag $yield) (tag $go) (tag $out) (elem declare func $yields)
+    (global $task (mut (ref null $t)) (ref.null $t)) (global $fiber (mut fiberref) (ref.null fiber))
 
     (func $yields (result i32) (suspend $yield) (i32.const 1))
     (func (export "continuation") (result (ref $k)) (cont.new $k (ref.func $yields)))
@@ -27,8 +21,7 @@ const MODULE: &str = r#"(module
       (drop (task.resume $t (local.get $t) (i32.const 1)))
       (global.set $task (local.get $t))
       (local.get $t))
-    (func (export "resume the task") (result i32)
-      (task.resume $t (global.get $task) (i32.const 7)))
+    (func (export "resume the task") (result i32) (task.resume $t (global.get $task) (i32.const 7)))
     (func $run (param $me fiberref) (fiber.dismount $out (local.get $me)))
     (func (export "fiber") (result fiberref)
       (global.set $fiber (fiber.new (on $go $run)))
@@ -72,10 +65,8 @@ fn a_stack_of_each_design_is_kept_asked_and_freed() {
             assert_eq!(store.stack_statistics().live, 0, "{name}");
         }
         // WebAssembly finds the references stale.
-        let resumed = call(&mut store, instance, "resume the task", &[]);
-        assert_eq!(code(resumed), TrapCode::TaskMoribund);
-        let mounted = call(&mut store, instance, "mount the fiber", &[]);
-        assert_eq!(code(mounted), TrapCode::FiberMoribund);
+        traps(call(&mut store, instance, "resume the task", &[]), TrapCode::TaskMoribund);
+        traps(call(&mut store, instance, "mount the fiber", &[]), TrapCode::FiberMoribund);
     }
 }
 
@@ -86,12 +77,10 @@ fn running_stacks_are_not_freed() {
             with_host(&engine, MODULE, |mut caller: Caller<'_, ()>, task: Option<ContRef>| {
                 let task = task.unwrap();
                 assert!(!task.is_suspended(&caller).unwrap());
-                let released = task.release(&mut caller);
-                assert_eq!(code(released), TrapCode::TaskNotSuspended);
+                traps(task.release(&mut caller), TrapCode::TaskNotSuspended);
             });
         call(&mut store, instance, "task", &[]).unwrap();
-        let results = call(&mut store, instance, "resume the task", &[]).unwrap();
-        assert_eq!(results[0].i32(), Some(7));
+        assert_eq!(number(&mut store, instance, "resume the task", &[]).unwrap(), 7);
         assert_eq!(store.stack_statistics().live, 0);
     }
 }

@@ -1,9 +1,7 @@
-//! Tasks: calls between a task and the host in both directions, limits and memory.
+//! Tasks: calls between a task and the host in both directions.
 
 use crate::common::*;
 use ropewalk::*;
-
-// ---- calls in both directions
 
 /// `run x` runs a task and in it a second one, which calls the host with x. Both continue with the
 /// result. All other exports use one of the two, or a third task that is suspended.
@@ -17,8 +15,7 @@ const CALLS: &str = r#"(module
     (func $outer (param $me (ref null $t)) (param $x i32) (result i32)
       (global.set $inner (task.new $t $inner))
       (task.resume $t (global.get $inner) (local.get $x)))
-    (func $inner (param $me (ref null $t)) (param $x i32) (result i32)
-      (call $f (local.get $x)))
+    (func $inner (param $me (ref null $t)) (param $x i32) (result i32) (call $f (local.get $x)))
     (func (export "run") (param i32) (result i32)
       (global.set $outer (task.new $t $outer))
       (task.resume $t (global.get $outer) (local.get 0)))
@@ -44,12 +41,10 @@ const CALLS: &str = r#"(module
     (func (export "switch from inner") (param i32) (result i32)
       (task.switchto $t $t (global.get $inner) (task.new $t $inner) (local.get 0)))
 
-    (func $adds (param $me (ref null $t)) (param $n i32) (result i32)
-      (local $sum i32)
+    (func $adds (param $me (ref null $t)) (param $n i32) (result i32) (local $sum i32)
       (loop $next
         (local.set $sum (i32.add (local.get $sum) (local.get $n)))
-        (local.set $n (task.suspend $t (local.get $me) (local.get $sum)))
-        (br $next))
+        (local.set $n (task.suspend $t (local.get $me) (local.get $sum))) (br $next))
       (unreachable))
     (func (export "keep") (param i32) (result i32)
       (global.set $kept (task.new $t $adds))
@@ -102,8 +97,7 @@ fn a_task_of_an_outer_activation_is_in_use() {
             // The trap ended only the inner activation.
             assert_eq!(number(&mut store, instance, "run", &[4]).unwrap(), 5);
             assert_eq!(code(number(&mut store, instance, "run", &[0])), expected);
-            let moribund = code(number(&mut store, instance, "resume inner", &[0]));
-            assert_eq!(moribund, TrapCode::TaskMoribund);
+            traps(number(&mut store, instance, "resume inner", &[0]), TrapCode::TaskMoribund);
             assert_eq!(number(&mut store, instance, "run", &[5]).unwrap(), 6);
         }
     }
@@ -139,97 +133,4 @@ fn an_error_of_the_host_in_a_task_ends_its_tasks() {
         }
         assert_eq!(number(&mut store, instance, "run", &[14]).unwrap(), 14);
     }
-}
-
-// ---- limits and memory
-
-const TABLE: &str = r#"(module
-    (type $t (task))
-    (table $t 200 (ref null $t))
-    (func $waits (param $me (ref null $t))
-      (loop $next (task.suspend $t (local.get $me)) (br $next)))
-    (func $new (result (ref null $t))
-      (local $t (ref null $t))
-      (local.set $t (task.new $t $waits))
-      (task.resume $t (local.get $t))
-      (local.get $t))
-    (func (export "make") (param $at i32) (table.set $t (local.get $at) (call $new)))
-    (func (export "resume") (param $at i32) (task.resume $t (table.get $t (local.get $at))))
-    (func (export "forget") (param $at i32) (table.set $t (local.get $at) (ref.null $t)))
-    (func (export "free") (param $at i32) (task.release $t (table.get $t (local.get $at))))
-    (func (export "release") (param $n i32)
-      (loop $next
-        (task.release $t (call $new))
-        (local.set $n (i32.sub (local.get $n) (i32.const 1)))
-        (br_if $next (local.get $n))))
-    (func (export "abandon") (param $n i32)
-      (loop $next
-        (drop (call $new))
-        (local.set $n (i32.sub (local.get $n) (i32.const 1)))
-        (br_if $next (local.get $n)))))"#;
-
-#[test]
-fn too_many_tasks_is_a_trap_and_the_store_stays_usable() {
-    for engine in engines_with_max_stacks(100) {
-        let (mut store, instance) = instantiate_in(&engine, TABLE);
-        // The test does not assume whether a root counts.
-        let mut count = 0;
-        while number(&mut store, instance, "make", &[count]).is_ok() {
-            count += 1;
-        }
-        assert!((99..=100).contains(&count), "{count}");
-        for _ in 0..3 {
-            let full = code(number(&mut store, instance, "make", &[150]));
-            assert_eq!(full, TrapCode::TooManyStacks);
-        }
-        // Released tasks make room even if referenced, and so do forgotten tasks.
-        for i in 0..20 {
-            number(&mut store, instance, "free", &[i]).unwrap();
-        }
-        for i in 100..120 {
-            number(&mut store, instance, "make", &[i]).unwrap();
-        }
-        for i in 20..40 {
-            number(&mut store, instance, "forget", &[i]).unwrap();
-        }
-        for i in 120..140 {
-            number(&mut store, instance, "make", &[i]).unwrap();
-        }
-        let full = code(number(&mut store, instance, "make", &[150]));
-        assert_eq!(full, TrapCode::TooManyStacks);
-        for i in (40..count).chain(100..140) {
-            number(&mut store, instance, "resume", &[i]).unwrap();
-        }
-        for i in 0..20 {
-            let moribund = code(number(&mut store, instance, "resume", &[i]));
-            assert_eq!(moribund, TrapCode::TaskMoribund);
-        }
-    }
-}
-
-#[test]
-fn abandoned_and_released_tasks_do_not_count() {
-    for engine in engines_with_max_stacks(100) {
-        let (mut store, instance) = instantiate_in(&engine, TABLE);
-        for i in 0..90 {
-            number(&mut store, instance, "make", &[i]).unwrap();
-        }
-        number(&mut store, instance, "abandon", &[10_000]).unwrap();
-        number(&mut store, instance, "release", &[10_000]).unwrap();
-        for i in 0..90 {
-            number(&mut store, instance, "resume", &[i]).unwrap();
-        }
-    }
-}
-
-#[test]
-fn a_million_abandoned_tasks_take_bounded_memory() {
-    alone(|| {
-        let (mut store, instance) = instantiate(TABLE);
-        let before = memory("VmRSS:");
-        number(&mut store, instance, "abandon", &[1_000_000]).unwrap();
-        number(&mut store, instance, "release", &[1_000_000]).unwrap();
-        let grown = memory("VmRSS:").saturating_sub(before);
-        assert!(grown < 300 << 10, "{grown} KiB");
-    });
 }

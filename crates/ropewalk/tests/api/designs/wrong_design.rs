@@ -34,11 +34,8 @@ fn mixed(brand: &str, received: usize, imports: &str, rest: &str) -> String {
   (import "ropewalk:task" "release" (func $task.release (param (ref null $x))))
   {imports}
   {brand}
-  (type $v (func))
-  (type $g (func (param (ref null $x) {x})))
-  (tag $none)
-  (tag $left (param (ref null $x)))
-  (global $kept (mut (ref null $x)) (ref.null $x))
+  (type $v (func)) (type $g (func (param (ref null $x) {x}))) (tag $none)
+  (tag $left (param (ref null $x))) (global $kept (mut (ref null $x)) (ref.null $x))
   (elem declare func $body $back $task $switches)
 
   (func $body (type $f))
@@ -96,14 +93,12 @@ fn mixed(brand: &str, received: usize, imports: &str, rest: &str) -> String {
 /// The type of fibers, and fibers.
 fn with_fibers() -> String {
     let imports = r#"
-  (import "ropewalk:fiber" "new"
-    (func $fiber.new (param (ref $fiberbody)) (result (ref $x))))
+  (import "ropewalk:fiber" "new" (func $fiber.new (param (ref $fiberbody)) (result (ref $x))))
   (import "ropewalk:fiber" "mount" (func $fiber.mount (param (ref null $x))))
   (import "ropewalk:fiber" "switch" (func $fiber.switch (param (ref null $x) (ref null $x))))
   (import "ropewalk:fiber" "dismount" (func $fiber.dismount (param (ref null $x))))
   (import "ropewalk:fiber" "release" (func $fiber.release (param (ref null $x))))
-  (import "ropewalk:fiber" "dismount_release"
-    (func $fiber.dismount_release (param (ref null $x))))
+  (import "ropewalk:fiber" "dismount_release" (func $fiber.dismount_release (param (ref null $x))))
   (import "ropewalk:fiber" "switch_release"
     (func $fiber.switch_release (param (ref null $x) (ref null $x))))"#;
     let one = "(try_table (param (ref null $x)) (catch $none $sent)";
@@ -112,14 +107,12 @@ fn with_fibers() -> String {
         r#"
   (type $fiberbody (func (param (ref null $x))))
   (elem declare func $fiberbody $fiberswitches $fiberswitches_release)
-  (func $fiberbody (type $fiberbody)
-    (block $sent (local.get 0) {one} (call $fiber.dismount))))
+  (func $fiberbody (type $fiberbody) (block $sent (local.get 0) {one} (call $fiber.dismount))))
   (func $make (export "new fiber")
     (global.set $kept
       (block $made (result (ref $x))
         (block $sent
-          (try_table (result (ref $x)) (catch $none $sent)
-            (ref.func $fiberbody) (call $fiber.new))
+          (try_table (result (ref $x)) (catch $none $sent) (ref.func $fiberbody) (call $fiber.new))
           (br $made))
         unreachable)))
   (func (export "fiber: mount")
@@ -132,8 +125,7 @@ fn with_fibers() -> String {
     (block $sent (global.get $kept) (global.get $kept) {two} (call $fiber.switch))))
   (func (export "fiber: switch_release from")
     (block $sent (global.get $kept) (global.get $kept) {two} (call $fiber.switch_release))))
-  (func (export "fiber: dismount")
-    (block $sent (global.get $kept) {one} (call $fiber.dismount))))
+  (func (export "fiber: dismount") (block $sent (global.get $kept) {one} (call $fiber.dismount))))
   (func (export "fiber: dismount_release")
     (block $sent (global.get $kept) {one} (call $fiber.dismount_release))))
   (func (export "fiber: release") (call $fiber.release (global.get $kept)))
@@ -167,7 +159,7 @@ fn with_fibers() -> String {
 /// The type of first-class stacks, and such stacks.
 fn with_first_class_stacks() -> String {
     let imports = r#"
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $x))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $x))))
   (import "ropewalk:first-class" "switch" (func $switch (param (ref null $x))))
   (import "ropewalk:first-class" "switch_drop" (func $switch_drop (param (ref null $x))))
   (import "ropewalk:first-class" "switch_call"
@@ -184,10 +176,8 @@ fn with_first_class_stacks() -> String {
   (import "ropewalk:first-class" "enter_redirect" (func $enter_redirect (param (ref $box))))
   (import "ropewalk:first-class" "call_stack" (func $call_stack))"#;
     let rest = r#"
-  (type $takes (func (param (ref null $x))))
-  (type $box (struct (field (mut (ref null $x)))))
-  (tag $ct (param (ref null $v)))
-  (elem declare func $takes $rout)
+  (type $takes (func (param (ref null $x)))) (type $box (struct (field (mut (ref null $x)))))
+  (tag $ct (param (ref null $v))) (elem declare func $takes $rout)
   (func $takes (type $takes))
   (func $rout (type $v) (call $start) unreachable)
   (func (export "new first-class stack") (global.set $kept (call $new_stack)))
@@ -231,8 +221,7 @@ fn with_first_class_stacks() -> String {
 /// Gives a reference of each design to the operations of all others, then to one of its own, which
 /// works.
 fn check_mixed(source: &str, own: &[(&str, &str)]) {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, source);
+    for (mut store, instance) in instances(source) {
         let exports = instance.exports(&mut store).unwrap();
         let names: Vec<String> = exports.into_iter().map(|(name, _)| name).collect();
         for (design, good) in own {

@@ -1,7 +1,7 @@
 //! Threads that share an accessor.
 
 use super::{CHECK, DEFAULT, engine};
-use crate::common::{After, block_on, link};
+use crate::common::*;
 use ropewalk::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,32 +20,27 @@ const MODULE: &str = r#"(module
 #[test]
 fn host_functions_of_two_threads_end_in_the_opposite_order_in_which_they_began() {
     for mode in [DEFAULT, CHECK] {
-        let engine = engine(mode);
-        let mut linker: Linker<()> = Linker::new(&engine);
+        let mut linker: Linker<()> = Linker::new(&engine(mode));
         let inside = Arc::new(AtomicUsize::new(0));
         let (in_a, in_b) = (inside.clone(), inside.clone());
-        linker
-            .func_wrap_concurrent("host", "a", move |_: &Accessor<()>, (x,): (i32,)| {
-                let inside = in_a.clone();
-                Box::pin(async move {
-                    inside.fetch_add(1, Ordering::SeqCst);
-                    // The other thread tries to begin now.
-                    std::thread::sleep(std::time::Duration::from_millis(20));
-                    assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1, "nobody came between");
-                    x + 1
-                })
+        linker.host_concurrent("a", move |_: &Accessor<()>, (x,): (i32,)| {
+            let inside = in_a.clone();
+            Box::pin(async move {
+                inside.fetch_add(1, Ordering::SeqCst);
+                // The other thread tries to begin now.
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1, "two callers were inside");
+                x + 1
             })
-            .unwrap();
-        linker
-            .func_wrap_concurrent("host", "b", move |_: &Accessor<()>, (x,): (i32,)| {
-                let inside = in_b.clone();
-                Box::pin(async move {
-                    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "the other has ended");
-                    inside.fetch_sub(1, Ordering::SeqCst);
-                    x + 2
-                })
+        });
+        linker.host_concurrent("b", move |_: &Accessor<()>, (x,): (i32,)| {
+            let inside = in_b.clone();
+            Box::pin(async move {
+                assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "the other has ended");
+                inside.fetch_sub(1, Ordering::SeqCst);
+                x + 2
             })
-            .unwrap();
+        });
         let (mut store, instance) = link(&linker, (), MODULE);
         let a = instance.get_typed_func::<i32, i32>(&mut store, "a").unwrap();
         let b = instance.get_typed_func::<i32, i32>(&mut store, "b").unwrap();
@@ -68,20 +63,17 @@ fn host_functions_of_two_threads_end_in_the_opposite_order_in_which_they_began()
 /// A host function with an accessor may use the store, also for other calls.
 #[test]
 fn a_host_function_calls_again_by_its_accessor_in_its_own_thread() {
-    let engine = engine(CHECK);
-    let mut linker: Linker<Option<TypedFunc<i32, i32>>> = Linker::new(&engine);
+    let mut linker: Linker<Option<TypedFunc<i32, i32>>> = Linker::new(&engine(CHECK));
     type Data = Option<TypedFunc<i32, i32>>;
-    linker
-        .func_wrap_concurrent("host", "a", |accessor: &Accessor<Data>, (x,): (i32,)| {
-            Box::pin(async move {
-                let b = accessor.with(|store| store.data().clone()).expect("it was put there");
-                // Once through the store, and once as a concurrent call.
-                let first = accessor.with(|mut store| b.call(&mut store, x))?;
-                Ok::<i32, Error>(first + block_on(b.call_concurrent(accessor, x))?)
-            })
+    linker.host_concurrent("a", |accessor: &Accessor<Data>, (x,): (i32,)| {
+        Box::pin(async move {
+            let b = accessor.with(|store| store.data().clone()).expect("it was put there");
+            // Once through the store, and once as a concurrent call.
+            let first = accessor.with(|mut store| b.call(&mut store, x))?;
+            Ok::<i32, Error>(first + block_on(b.call_concurrent(accessor, x))?)
         })
-        .unwrap();
-    linker.func_wrap("host", "b", |x: i32| x).unwrap();
+    });
+    linker.host("b", |x: i32| x);
     let (mut store, instance) = link(&linker, None, MODULE);
     let a = instance.get_typed_func::<i32, i32>(&mut store, "a").unwrap();
     let b = instance.get_typed_func::<i32, i32>(&mut store, "b").unwrap();
@@ -94,22 +86,19 @@ fn a_host_function_calls_again_by_its_accessor_in_its_own_thread() {
     assert_eq!(a.call(&mut store, 5).unwrap(), expected);
 }
 
-/// Threads that begin calls at the same time. Each call waits now and then.
+/// Threads that begin calls at the same time. Each call waits several times.
 #[test]
 fn calls_of_many_threads_have_their_own_results() {
     const THREADS: i32 = 4;
     const CALLS: i32 = 100;
-    let engine = engine(CHECK);
-    let mut linker: Linker<()> = Linker::new(&engine);
+    let mut linker: Linker<()> = Linker::new(&engine(CHECK));
     for name in ["a", "b"] {
-        linker
-            .func_wrap_concurrent("host", name, |accessor: &Accessor<()>, (x,): (i32,)| {
-                Box::pin(async move {
-                    After(x as usize % 3).await;
-                    accessor.with(|_| x)
-                })
+        linker.host_concurrent(name, |accessor: &Accessor<()>, (x,): (i32,)| {
+            Box::pin(async move {
+                After(x as usize % 3).await;
+                accessor.with(|_| x)
             })
-            .unwrap();
+        });
     }
     let (mut store, instance) = link(&linker, (), MODULE);
     let a = instance.get_typed_func::<i32, i32>(&mut store, "a").unwrap();

@@ -2,7 +2,7 @@
 
 use super::deeds::{Doer, WhenDropped, WhenPrinted};
 use super::program::Program;
-use crate::common::polling::block_on;
+use crate::common::{block_on, poll_once};
 use ropewalk::*;
 use std::future::Future;
 use std::io::{self, Write};
@@ -108,7 +108,7 @@ pub const CALLEES: &[Callee] = &[
         assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         drop(waker);
         p.deed.start();
-        let _ = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let _ = poll_once(future.as_mut());
         p.deed.stop();
     }),
     ("a waker of a call that waits for its turn", |p| {

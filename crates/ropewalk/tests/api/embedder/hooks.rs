@@ -1,7 +1,7 @@
 //! Hooks that run WebAssembly while a function is stopped. That WebAssembly stops too.
 
 use super::{MODES, config};
-use crate::common::start;
+use crate::common::*;
 use ropewalk::*;
 use std::sync::{Arc, Mutex};
 
@@ -110,8 +110,7 @@ fn a_store_that_was_exchanged_has_no_references_of_the_restored_one() {
       (func (export \"make\") (result (ref $s)) (struct.new $s (i64.const 5))))";
     let module = Module::new(&engine, text).unwrap();
     let (mut store, instance) = start(&module);
-    let make = instance.get_typed_func::<(), Owned<StructRef>>(&mut store, "make").unwrap();
-    let made = make.call(&mut store, ()).unwrap();
+    let made = invoke::<(), Owned<StructRef>>(&mut store, instance, "make", ()).unwrap();
     let mut options = SnapshotOptions::new();
     options.name_reference("made", &made).name_instance("main", instance);
     let snapshot = store.snapshot(&options).unwrap();

@@ -42,7 +42,7 @@ fn the_store_survives_callees(mode: Mode) {
             // Some values of panics panic when they are dropped.
             std::mem::forget(panic);
             let what = format!("{callee}, which {deed:?}");
-            assert!(program.deed.count() > 0, "nobody called {what}");
+            assert!(program.deed.count() > 0, "the engine did not call {what}");
             program.deed.stop();
             program.works().unwrap_or_else(|error| panic!("{what}: {error:?}"));
         }

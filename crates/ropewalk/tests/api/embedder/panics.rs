@@ -64,8 +64,7 @@ fn a_limiter_that_panics_at_a_check_point_ends_the_call() {
 /// The host never gets the continuation, so nothing else can free it.
 #[test]
 fn a_continuation_whose_making_panics_is_freed() {
-    let engine = Engine::new(&config(CHECK)).unwrap();
-    let (mut store, instance) = instantiate_in(&engine, TEXT);
+    let (mut store, instance) = instantiate_in(&Engine::new(&config(CHECK)).unwrap(), TEXT);
     store.set_fuel(1 << 40).unwrap();
     let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
     let made = TypedContinuation::new(&mut store, &run).unwrap();
@@ -74,13 +73,12 @@ fn a_continuation_whose_making_panics_is_freed() {
     store.on_stack_event(|_| std::panic::panic_any(PANIC)).unwrap();
     panic_of(|| TypedContinuation::new(&mut store, &run));
     assert!(matches!(made.resume(&mut store, 5).unwrap(), Resumed::Returned(0)));
-    store.gc();
-    assert_eq!(store.stack_statistics().live, 0);
+    check_live(&mut store, 0);
     store.snapshot(&SnapshotOptions::new()).unwrap();
 }
 
 #[test]
-fn what_writes_values_may_fail_with_an_error_whose_display_fails() {
+fn functions_that_write_values_may_fail_with_an_error_whose_display_fails() {
     #[derive(Debug)]
     struct Unprintable;
     impl std::fmt::Display for Unprintable {
@@ -98,8 +96,7 @@ fn what_writes_values_may_fail_with_an_error_whose_display_fails() {
     kept.set(&mut store, Val::ExternRef(Some(value))).unwrap();
     let mut options = SnapshotOptions::new();
     options.write_host_values(|_| Err(Unprintable.into()));
-    let error = store.snapshot(&options).unwrap_err();
-    assert!(error.to_string().contains("the first half"), "{error}");
+    fails_with(store.snapshot(&options), "the first half");
 }
 
 /// Drops the store whose trace it writes.
@@ -121,15 +118,13 @@ impl Write for DropsStore {
 
 #[test]
 fn a_writer_of_traces_drops_its_own_store() {
-    let engine = Engine::new(&config(DEFAULT)).unwrap();
-    let (mut store, instance) = instantiate_in(&engine, TEXT);
+    let (mut store, instance) = instantiate_in(&Engine::new(&config(DEFAULT)).unwrap(), TEXT);
     store.set_fuel(1 << 40).unwrap();
-    let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
     let ((give, given), (say, said)) = (channel(), channel());
     store.stream_trace(DropsStore(given, say), "program", WhenBehind::Wait).unwrap();
     // The trace is handed over when WebAssembly is left.
     std::thread::sleep(Duration::from_millis(5));
-    run.call(&mut store, 1).unwrap();
+    invoke::<i32, i32>(&mut store, instance, "run", 1).unwrap();
     give.send(store).unwrap();
     drop(give);
     assert!(said.recv_timeout(Duration::from_secs(60)).unwrap(), "nothing panics");

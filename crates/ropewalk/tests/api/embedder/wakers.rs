@@ -33,17 +33,11 @@ impl Drop for Interrupts {
 fn a_waker_that_interrupts_its_store_when_it_is_dropped_locks_nothing() {
     let engine = Engine::new(Config::new().interruption(true)).unwrap();
     let text = r#"(module (import "host" "wait" (func $wait)) (func (export "run") (call $wait)))"#;
-    let module = Module::new(&engine, text).unwrap();
     let mut linker: Linker<()> = Linker::new(&engine);
-    linker
-        .func_wrap_async("host", "wait", |_: Caller<'_, ()>, (): ()| {
-            Box::new(std::future::pending::<()>())
-        })
-        .unwrap();
+    linker.host_async("wait", |_: Caller<'_, ()>, (): ()| Box::new(std::future::pending::<()>()));
     // The call is polled with another waker, dropped, or forgotten with its store.
     for way in 0..3 {
-        let mut store = Store::new(&engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = link(&linker, (), text);
         let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
         let handle = Arc::new(Mutex::new(Some(store.interrupt_handle().unwrap())));
         let waker = Waker::from(Arc::new(Interrupts(handle)));
@@ -52,7 +46,7 @@ fn a_waker_that_interrupts_its_store_when_it_is_dropped_locks_nothing() {
         drop(waker);
         match way {
             0 => {
-                let _ = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                let _ = poll_once(call.as_mut());
             }
             1 => drop(call),
             _ => std::mem::forget(call),
@@ -74,11 +68,7 @@ fn a_panicking_waker_leaves_the_deadlines_of_other_calls() {
         (func (export "spin") (loop $l (br $l))))"#;
     let module = Module::new(&engine, text).unwrap();
     let mut linker: Linker<()> = Linker::new(&engine);
-    linker
-        .func_wrap_async("host", "f", |_: Caller<'_, ()>, (): ()| {
-            Box::new(std::future::pending::<()>())
-        })
-        .unwrap();
+    linker.host_async("f", |_: Caller<'_, ()>, (): ()| Box::new(std::future::pending::<()>()));
     for _ in 0..3 {
         let mut waits = Store::new(&engine, ());
         let instance = linker.instantiate(&mut waits, &module).unwrap();
@@ -89,9 +79,7 @@ fn a_panicking_waker_leaves_the_deadlines_of_other_calls() {
         let _ = call.as_mut().poll(&mut Context::from_waker(&waker));
         let mut spins = Store::new(&engine, ());
         let instance = linker.instantiate(&mut spins, &module).unwrap();
-        let spin = instance.get_typed_func::<(), ()>(&mut spins, "spin").unwrap();
         spins.set_timeout(Duration::from_millis(20)).unwrap();
-        let error = spin.call(&mut spins, ()).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::Interrupt);
+        traps(invoke::<(), ()>(&mut spins, instance, "spin", ()), TrapCode::Interrupt);
     }
 }

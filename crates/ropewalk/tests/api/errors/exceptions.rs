@@ -25,7 +25,7 @@ fn with_host<P, R>(
     *store.data_mut() = Some(tag);
     let mut linker = Linker::new(engine);
     linker.define(&mut store, "host", "tag", tag).unwrap();
-    linker.func_wrap("host", "f", f).unwrap();
+    linker.host("f", f);
     let instance = linker.instantiate(&mut store, &module).unwrap();
     (store, instance)
 }
@@ -81,14 +81,11 @@ fn throws(mut caller: Caller<'_, Option<Tag>>, value: i32) -> Result<i32> {
 
 #[test]
 fn webassembly_catches_exceptions_of_the_host() {
-    for engine in engines() {
-        let (mut store, instance) = with_host(&engine, CATCHES, throws);
+    for (mut store, instance) in engines().iter().map(|engine| with_host(engine, CATCHES, throws)) {
         for name in ["direct", "deep", "tail", "indirect", "reference", "all"] {
             for _ in 0..2 {
-                let caught = call(&mut store, instance, name, &[Val::I32(7)]).unwrap();
-                assert_eq!(caught[0].i32(), Some(7), "{name}");
-                let returned = call(&mut store, instance, name, &[Val::I32(0)]).unwrap();
-                assert_eq!(returned[0].i32(), Some(1005), "{name}");
+                assert_eq!(number(&mut store, instance, name, &[7]).unwrap(), 7, "{name}");
+                assert_eq!(number(&mut store, instance, name, &[0]).unwrap(), 1005, "{name}");
             }
         }
         let error = call(&mut store, instance, "other", &[Val::I32(7)]).unwrap_err();
@@ -107,8 +104,7 @@ fn an_error_with_context_is_still_an_exception() {
                 use anyhow::Context;
                 throws(caller, value).context("while throwing").context("twice")
             });
-        let caught = call(&mut store, instance, "direct", &[Val::I32(7)]).unwrap();
-        assert_eq!(caught[0].i32(), Some(7));
+        assert_eq!(number(&mut store, instance, "direct", &[7]).unwrap(), 7);
     }
 }
 
@@ -122,8 +118,7 @@ fn other_errors_of_the_host_are_not_caught() {
             }
         });
         for name in ["direct", "all"] {
-            let error = call(&mut store, instance, name, &[Val::I32(1)]).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::IntegerOverflow);
+            traps(call(&mut store, instance, name, &[Val::I32(1)]), TrapCode::IntegerOverflow);
             let error = call(&mut store, instance, name, &[Val::I32(2)]).unwrap_err();
             assert_eq!(host_message(&error), "no exception");
             assert!(error.downcast_ref::<Exception>().is_none());
@@ -146,8 +141,7 @@ fn a_panic_of_the_host_is_not_caught() {
                 let _ = call(&mut store, instance, name, &[Val::I32(1)]);
             }));
             assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"from the host"));
-            let caught = call(&mut store, instance, name, &[Val::I32(7)]).unwrap();
-            assert_eq!(caught[0].i32(), Some(7), "the store goes on");
+            assert_eq!(number(&mut store, instance, name, &[7]).unwrap(), 7, "the store is usable");
         }
     }
 }
@@ -167,8 +161,7 @@ fn values_of_every_type_travel_with_an_exception_to_wasm() {
             (try_table (catch_all_ref $h) (throw $inner (local.get 0))) (unreachable)))
         (func (export "run")
           (result i32 i64 f32 f64 v128 funcref externref anyref (ref $s) exnref i31ref)
-          (try_table (catch $tag 0) (call $f))
-          (unreachable)))"#;
+          (try_table (catch $tag 0) (call $f)) (unreachable)))"#;
     for engine in engines() {
         let module = Module::new(&engine, text).unwrap();
         let ExternType::Tag(ty) = module.imports().next().unwrap().ty().clone() else {
@@ -179,30 +172,26 @@ fn values_of_every_type_travel_with_an_exception_to_wasm() {
         let tag = Tag::new(&mut store, ty).unwrap();
         let mut linker = Linker::new(&engine);
         linker.define(&mut store, "host", "tag", tag).unwrap();
-        linker
-            .func_wrap("host", "f", move |mut caller: Caller<'_, ()>| -> Result<()> {
-                let seven = caller.get_export("seven").and_then(Extern::into_func).unwrap();
-                let make = caller.get_export("exn").and_then(Extern::into_func).unwrap();
-                let make = make.typed::<i32, Option<ExnRef>>(&caller)?;
-                let inner = make.call(&mut caller, 9)?.unwrap();
-                let host_value = ExternRef::new(&mut caller, "a value")?;
-                let structure = StructRef::new(&mut caller, &structs, &[Val::I32(8)])?;
-                let values = [
-                    Val::I32(-1),
-                    Val::I64(-2),
-                    Val::from(3.5f32),
-                    Val::from(4.5f64),
-                    Val::V128(5 << 100),
-                    seven.into(),
-                    host_value.into(),
-                    host_value.to_any().into(),
-                    AnyRef::from(structure).into(),
-                    inner.into(),
-                    AnyRef::i31(&mut caller, 11).into(),
-                ];
-                Err(Exception::new(&mut caller, tag, &values)?.into())
-            })
-            .unwrap();
+        linker.host("f", move |mut caller: Caller<'_, ()>| -> Result<()> {
+            let seven = caller.get_export("seven").and_then(Extern::into_func).unwrap();
+            let inner = call_export::<_, i32, Option<ExnRef>>(&mut caller, "exn", 9)?.unwrap();
+            let host_value = ExternRef::new(&mut caller, "a value")?;
+            let structure = StructRef::new(&mut caller, &structs, &[Val::I32(8)])?;
+            let values = [
+                Val::I32(-1),
+                Val::I64(-2),
+                Val::from(3.5f32),
+                Val::from(4.5f64),
+                Val::V128(5 << 100),
+                seven.into(),
+                host_value.into(),
+                host_value.to_any().into(),
+                AnyRef::from(structure).into(),
+                inner.into(),
+                AnyRef::i31(&mut caller, 11).into(),
+            ];
+            Err(Exception::new(&mut caller, tag, &values)?.into())
+        });
         let instance = linker.instantiate(&mut store, &module).unwrap();
         let values = call(&mut store, instance, "run", &[]).unwrap();
         store.gc();
@@ -239,19 +228,16 @@ fn a_host_function_that_the_host_calls_answers_its_exception() {
 // ---- wasm throws
 
 const THROWS: &str = r#"(module
-    (type $cell (struct (field (mut i32))))
-    (tag $e (export "e") (param i32 externref (ref $cell)))
+    (type $cell (struct (field (mut i32)))) (tag $e (export "e") (param i32 externref (ref $cell)))
     (func $throws (param i32 externref)
       (throw $e (local.get 0) (local.get 1) (struct.new $cell (i32.const 50))))
     (func $middle (param i32 externref) (call $throws (local.get 0) (local.get 1)))
-    (func $run (export "run") (param i32 externref)
-      (call $middle (local.get 0) (local.get 1)))
+    (func $run (export "run") (param i32 externref) (call $middle (local.get 0) (local.get 1)))
     (func (export "fine") (result i32) (i32.const 42)))"#;
 
 #[test]
 fn an_exception_that_nothing_catches_is_an_error_with_tag_values_and_backtrace() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, THROWS);
+    for (mut store, instance) in instances(THROWS) {
         let tag = instance.get_tag(&mut store, "e").unwrap();
         let value = ExternRef::new(&mut store, "with it").unwrap();
         for round in 0..3 {
@@ -307,7 +293,7 @@ const THROUGH: &str = r#"(module
     (func (export "throws") (param i32)
       (struct.set $cell 0 (global.get $cell) (local.get 0))
       (throw $e (global.get $cell)))
-    ;; What was caught: 1 and the cell's value for the exception itself, 2 and
+    ;; The caught value: 1 and the cell's value for the exception itself, 2 and
     ;; the host's value for the host's tag, 3 for any other, 0 for none.
     (func (export "outer") (param i32) (result i32 i32)
       (local $found (ref $cell)) (local $value i32)
@@ -384,8 +370,7 @@ fn the_host_decides_about_exceptions_that_pass_it() {
             }
         }
         let (mut store, instance) = with_host(&engine, THROUGH, through(Reaction::Trap));
-        let error = call(&mut store, instance, "outer", &[Val::I32(7)]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::Unreachable);
+        traps(call(&mut store, instance, "outer", &[Val::I32(7)]), TrapCode::Unreachable);
     }
 }
 
@@ -417,35 +402,28 @@ fn the_backtrace_of_an_exception_that_passed_the_host_begins_where_it_was_thrown
 fn an_exception_crosses_any_number_of_nested_calls() {
     let text = r#"(module
         (import "host" "down" (func $down (param i32)))
-        (tag $e (export "e") (param i32))
-        (tag $other)
+        (tag $e (export "e") (param i32)) (tag $other)
         (func (export "run") (param $n i32)
           (if (i32.eqz (local.get $n)) (then (throw $e (i32.const 77))))
           (block $h
-            (try_table (catch $other $h)
-              (call $down (i32.sub (local.get $n) (i32.const 1))))))
+            (try_table (catch $other $h) (call $down (i32.sub (local.get $n) (i32.const 1))))))
         (func (export "catch") (param $n i32) (result i32)
           (block $h (result i32)
-            (try_table (catch $e $h) (call $down (local.get $n)))
-            (unreachable))))"#;
+            (try_table (catch $e $h) (call $down (local.get $n))) (unreachable))))"#;
     for engine in engines() {
         let passed = Arc::new(AtomicUsize::new(0));
         let mut linker = Linker::new(&engine);
         let counter = passed.clone();
-        linker
-            .func_wrap("host", "down", move |mut caller: Caller<'_, ()>, n: i32| -> Result<()> {
-                let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
-                let result = run.call(&mut caller, &[Val::I32(n)], &mut []);
-                counter.fetch_add(usize::from(result.is_err()), Ordering::Relaxed);
-                // The host can read its values.
-                let error = result.unwrap_err();
-                assert_eq!(exception(&error).values(&mut caller)?[0].i32(), Some(77));
-                Err(error)
-            })
-            .unwrap();
+        linker.host("down", move |mut caller: Caller<'_, ()>, n: i32| -> Result<()> {
+            let result = call_export::<_, _, ()>(&mut caller, "run", n);
+            counter.fetch_add(usize::from(result.is_err()), Ordering::Relaxed);
+            // The host can read its values.
+            let error = result.unwrap_err();
+            assert_eq!(exception(&error).values(&mut caller)?[0].i32(), Some(77));
+            Err(error)
+        });
         let (mut store, instance) = link(&linker, (), text);
-        let found = call(&mut store, instance, "catch", &[Val::I32(50)]).unwrap();
-        assert_eq!(found[0].i32(), Some(77));
+        assert_eq!(number(&mut store, instance, "catch", &[50]).unwrap(), 77);
         assert_eq!(passed.load(Ordering::Relaxed), 51);
         let error = call(&mut store, instance, "run", &[Val::I32(20)]).unwrap_err();
         assert_eq!(exception(&error).values(&mut store).unwrap()[0].i32(), Some(77));
@@ -468,13 +446,11 @@ fn a_tag_of_the_host_is_the_same_for_all_who_import_it() {
         (import "" "throw alike" (func $alike))
         (func (export "catch") (result i32)
           (block $h (result i32 externref)
-            (try_table (catch $tag $h) (call $throw (i32.const 5)))
-            (unreachable))
+            (try_table (catch $tag $h) (call $throw (i32.const 5))) (unreachable))
           (drop))
         (func (export "miss") (result i32)
           (block $h (result i32 externref)
-            (try_table (catch $tag $h) (call $alike))
-            (unreachable))
+            (try_table (catch $tag $h) (call $alike)) (unreachable))
           (drop)))"#;
     for engine in engines() {
         let mut store = Store::new(&engine, ());
@@ -503,15 +479,15 @@ fn tags_refuse_wrong_values() {
     let mut store = Store::new(&engine, ());
     let with_result = TagType { ty: FuncType::new([], [ValType::I32]) };
     let with_result = Tag::new(&mut store, with_result).unwrap();
-    assert_eq!(
-        message(Exception::new(&mut store, with_result, &[])),
-        "the tag of an exception has no results: tag [] -> [i32]"
+    fails_as(
+        Exception::new(&mut store, with_result, &[]),
+        "the tag of an exception has no results: tag [] -> [i32]",
     );
     let tag = Tag::with_params(&mut store, [ValType::I32, ValType::FUNCREF]).unwrap();
-    assert_eq!(message(Exception::new(&mut store, tag, &[])), "expected 2 values, found 0");
-    assert_eq!(
-        message(Exception::new(&mut store, tag, &[Val::I32(1), Val::I32(2)])),
-        "in value 1: expected a value of type funcref, found one of type i32"
+    fails_as(Exception::new(&mut store, tag, &[]), "expected 2 values, found 0");
+    fails_as(
+        Exception::new(&mut store, tag, &[Val::I32(1), Val::I32(2)]),
+        "in value 1: expected a value of type funcref, found one of type i32",
     );
     let module = Module::new(&engine, r#"(module (import "" "tag" (tag (param i32))))"#).unwrap();
     assert_eq!(
@@ -522,11 +498,11 @@ fn tags_refuse_wrong_values() {
 
     let mut other = Store::new(&engine, ());
     let wrong = "a tag was used with a store that it does not belong to";
-    assert_eq!(message(tag.ty(&other)), wrong);
+    fails_as(tag.ty(&other), wrong);
     let values = [Val::I32(1), Val::FuncRef(None)];
-    assert_eq!(message(Exception::new(&mut other, tag, &values)), wrong);
-    assert_eq!(message(ExnRef::new(&mut other, tag, &values)), wrong);
-    assert_eq!(message(Instance::new(&mut other, &module, &[tag.into()])), wrong);
+    fails_as(Exception::new(&mut other, tag, &values), wrong);
+    fails_as(ExnRef::new(&mut other, tag, &values), wrong);
+    fails_as(Instance::new(&mut other, &module, &[tag.into()]), wrong);
 }
 
 #[test]
@@ -542,9 +518,9 @@ fn an_exception_of_another_store_is_an_error_that_wasm_does_not_catch() {
         for name in ["direct", "all"] {
             let error = call(&mut store, instance, name, &[Val::I32(1)]).unwrap_err();
             let found = exception(&error);
-            assert_eq!(
-                message(found.values(&mut store)),
-                "a reference was used with a store that it does not belong to"
+            fails_as(
+                found.values(&mut store),
+                "a reference was used with a store that it does not belong to",
             );
             assert_eq!(found.values(&mut other).unwrap()[0].i32(), Some(1));
         }
@@ -560,34 +536,28 @@ fn exceptions_are_passed_to_the_host_and_back() {
         (tag $e (export "e") (param i32))
         (func $make (export "make") (param i32) (result (ref exn))
           (block $h (result (ref exn))
-            (try_table (catch_all_ref $h) (throw $e (local.get 0)))
-            (unreachable)))
+            (try_table (catch_all_ref $h) (throw $e (local.get 0))) (unreachable)))
         (func $value (export "value") (param exnref) (result i32)
           (block $h (result i32)
-            (try_table (catch $e $h) (throw_ref (local.get 0)))
-            (unreachable)))
+            (try_table (catch $e $h) (throw_ref (local.get 0))) (unreachable)))
         (func (export "round") (param i32) (result i32)
           (call $value (call $pass (call $make (local.get 0)))))
         (func (export "throw") (param exnref) (throw_ref (local.get 0))))"#;
-    for engine in engines() {
-        let mut linker = Linker::new(&engine);
-        linker
-            .func_wrap(
-                "host",
-                "pass",
-                |mut caller: Caller<'_, ()>, given: Option<ExnRef>| -> Result<Option<ExnRef>> {
-                    let given = given.unwrap();
-                    let tag = caller.get_export("e").and_then(Extern::into_tag).unwrap();
-                    assert_eq!(given.tag(&caller)?, tag);
-                    let value = given.values(&mut caller)?[0].i32().unwrap();
-                    ExternRef::new(&mut caller, "garbage")?;
-                    match value % 2 {
-                        0 => Ok(Some(given)),
-                        _ => Ok(Some(ExnRef::new(&mut caller, tag, &[Val::I32(value * 10)])?)),
-                    }
-                },
-            )
-            .unwrap();
+    for mut linker in engines().iter().map(Linker::new) {
+        linker.host(
+            "pass",
+            |mut caller: Caller<'_, ()>, given: Option<ExnRef>| -> Result<Option<ExnRef>> {
+                let given = given.unwrap();
+                let tag = caller.get_export("e").and_then(Extern::into_tag).unwrap();
+                assert_eq!(given.tag(&caller)?, tag);
+                let value = given.values(&mut caller)?[0].i32().unwrap();
+                ExternRef::new(&mut caller, "garbage")?;
+                match value % 2 {
+                    0 => Ok(Some(given)),
+                    _ => Ok(Some(ExnRef::new(&mut caller, tag, &[Val::I32(value * 10)])?)),
+                }
+            },
+        );
         let (mut store, instance) = link(&linker, (), text);
         let round = instance.get_typed_func::<i32, i32>(&mut store, "round").unwrap();
         assert_eq!(round.call(&mut store, 4).unwrap(), 4);
@@ -601,27 +571,22 @@ fn exceptions_are_passed_to_the_host_and_back() {
         );
         let error = call(&mut store, instance, "throw", &[made.into()]).unwrap_err();
         assert_eq!(exception(&error).values(&mut store).unwrap()[0].i32(), Some(6));
-        let error = call(&mut store, instance, "throw", &[Val::ExnRef(None)]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::NullExceptionReference);
+        traps(
+            call(&mut store, instance, "throw", &[Val::ExnRef(None)]),
+            TrapCode::NullExceptionReference,
+        );
         let wrong = call(&mut store, instance, "throw", &[Val::AnyRef(None)]);
-        assert!(message(wrong).contains("expected a value of type exnref"));
+        fails_because(wrong, "expected a value of type exnref");
     }
 }
 
 #[test]
 fn an_error_keeps_the_values_of_its_exception_alive() {
-    struct Counted(Arc<AtomicUsize>);
-    impl Drop for Counted {
-        fn drop(&mut self) {
-            self.0.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, THROWS);
-        let alive = Arc::new(AtomicUsize::new(1));
+    for (mut store, instance) in instances(THROWS) {
+        let alive = Arc::default();
         let error = {
             let mut scope = RootScope::new(&mut store);
-            let value = ExternRef::new(&mut scope, Counted(alive.clone())).unwrap();
+            let value = ExternRef::new(&mut scope, Counted::new(&alive)).unwrap();
             let run = instance.get_func(&mut scope, "run").unwrap();
             run.call(&mut scope, &[Val::I32(1), value.into()], &mut []).unwrap_err()
         };
@@ -656,13 +621,11 @@ fn an_exception_has_as_many_values_as_its_tag_says() {
         (import "host" "f" (func $f))
         (func (export "pass") (result exnref)
           (block $h (result {list} exnref)
-            (try_table (catch_ref $tag $h) (call $f))
-            (unreachable))
+            (try_table (catch_ref $tag $h) (call $f)) (unreachable))
           (return))
         (func (export "again")
           (block $h (result {list})
-            (try_table (catch $tag $h) (call $f))
-            (unreachable))
+            (try_table (catch $tag $h) (call $f)) (unreachable))
           (throw $tag)))"#
     );
     for engine in [engine(DEFAULT), engine(COLLECT_AND_MOVE)] {

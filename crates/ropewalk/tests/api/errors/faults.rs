@@ -49,8 +49,10 @@ const FUNCTIONS: &str = r#"(module $m
 fn call_at(address: u64) {
     let (mut store, instance) = instantiate(FUNCTIONS);
     // Null is a trap, and any other address is not.
-    let error = call(&mut store, instance, "call", &[Val::FuncRef(None)]).unwrap_err();
-    assert_eq!(trap(&error).code(), TrapCode::UninitializedElement);
+    traps(
+        call(&mut store, instance, "call", &[Val::FuncRef(None)]),
+        TrapCode::UninitializedElement,
+    );
     let func = instance.get_func(&mut store, "nop").unwrap();
     call(&mut store, instance, "call", &[func.into()]).unwrap();
     let _ = call(&mut store, instance, "call", &[forged(func, address).into()]);
@@ -93,12 +95,13 @@ fn a_jump_to_nowhere_is_no_trap() {
 #[test]
 fn a_fault_inside_of_a_memory_is_not_taken_for_one_after_its_end() {
     let output = child(|| {
-        let (mut store, instance) = instantiate(
-            r#"(module (memory (export "m") 2)
-                (func (export "load") (param i32) (drop (i32.load (local.get 0)))))"#,
+        let text = r#"(module (memory (export "m") 2)
+                (func (export "load") (param i32) (drop (i32.load (local.get 0)))))"#;
+        let (mut store, instance) = instantiate(text);
+        traps(
+            call(&mut store, instance, "load", &[Val::I32(131_070)]),
+            TrapCode::MemoryOutOfBounds,
         );
-        let error = call(&mut store, instance, "load", &[Val::I32(131_070)]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
         let memory = instance.get_memory(&mut store, "m").unwrap();
         let base = memory.data(&store).unwrap().as_ptr();
         // SAFETY: only the module reads the inaccessible page.
@@ -130,11 +133,10 @@ fn run_in_host(body: impl Fn() + Send + Sync + 'static) {
         (elem declare func $body)
         (func (export "trap") unreachable))"#;
     let mut linker = Linker::new(&engine);
-    linker.func_wrap("host", "body", body).unwrap();
+    linker.host("body", body);
     let (mut store, instance) = link(&linker, (), text);
     call(&mut store, instance, "run", &[]).unwrap();
-    let error = call(&mut store, instance, "trap", &[]).unwrap_err();
-    assert_eq!(trap(&error).code(), TrapCode::Unreachable);
+    traps(call(&mut store, instance, "trap", &[]), TrapCode::Unreachable);
 }
 
 /// How often `note` was called, and its last signal code.
@@ -219,22 +221,20 @@ fn a_signal_that_is_sent_and_ignored_changes_nothing() {
 
 /// Fails unless faults of every signal are still traps.
 fn call_traps() {
-    let (mut store, instance) = instantiate(
-        r#"(module (memory 1) (global $zero (mut i32) (i32.const 0))
+    let text = r#"(module (memory 1) (global $zero (mut i32) (i32.const 0))
             (func (export "load") (drop (i32.load (i32.const -1))))
             (func (export "divide") (drop (i32.div_u (i32.const 1) (global.get $zero))))
             (func (export "unreachable") unreachable)
-            (func $forever (export "forever") (call $forever)))"#,
-    );
+            (func $forever (export "forever") (call $forever)))"#;
+    let (mut store, instance) = instantiate(text);
     use TrapCode::*;
-    for (name, code) in [
+    for (name, expected) in [
         ("load", MemoryOutOfBounds),
         ("divide", IntegerDivideByZero),
         ("unreachable", Unreachable),
         ("forever", CallStackExhausted),
     ] {
-        let error = call(&mut store, instance, name, &[]).unwrap_err();
-        assert_eq!(trap(&error).code(), code);
+        assert_eq!(code(call(&mut store, instance, name, &[])), expected, "{name}");
     }
 }
 
@@ -272,15 +272,12 @@ const SWITCHING: &str = r#"(module
       (local.set $k (cont.new $c (ref.func $generate)))
       (loop $next
         (block $on (result i32 (ref $c))
-          (return (i32.add (local.get $sum)
-            (resume $c (on $yield $on) (local.get $k)))))
+          (return (i32.add (local.get $sum) (resume $c (on $yield $on) (local.get $k)))))
         (local.set $k)
-        (local.set $sum (i32.add (local.get $sum)))
-        (br $next))
+        (local.set $sum (i32.add (local.get $sum))) (br $next))
       (unreachable))
     (func $overflow (result i32) (i32.add (i32.const 1) (call $overflow)))
-    (func (export "overflow") (result i32)
-      (resume $c (cont.new $c (ref.func $overflow))))
+    (func (export "overflow") (result i32) (resume $c (cont.new $c (ref.func $overflow))))
     (func (export "load") (result i32) (i32.load (i32.const -1))))"#;
 
 fn switch_while_signals_arrive(signal: i32) {
@@ -292,10 +289,8 @@ fn switch_while_signals_arrive(signal: i32) {
         while NOTED.load(Ordering::Relaxed) < 300 {
             assert!(begin.elapsed() < Duration::from_secs(60), "signals arrive");
             assert_eq!(call_i32(&mut store, instance, "run"), 500_500);
-            let error = call(&mut store, instance, "overflow", &[]).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
-            let error = call(&mut store, instance, "load", &[]).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
+            traps(call(&mut store, instance, "overflow", &[]), TrapCode::CallStackExhausted);
+            traps(call(&mut store, instance, "load", &[]), TrapCode::MemoryOutOfBounds);
         }
     });
 }
@@ -366,8 +361,7 @@ fn a_handler_that_finds_no_room_on_a_stack_exhausts_it() {
                 // SAFETY: the thread runs until the signal has arrived.
                 unsafe { libc::pthread_kill(thread, libc::SIGUSR1) };
             });
-            let error = deep.call(&mut store, fits - 1).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+            traps(deep.call(&mut store, fits - 1), TrapCode::CallStackExhausted);
         });
         assert_eq!(NOTED.load(Ordering::Relaxed), 0, "the handler had no room");
         call_traps();
@@ -393,10 +387,9 @@ fn values_of_host_calls_do_not_step_over_the_end_of_the_hosts_stack() {
         let mut linker = Linker::new(&engine);
         let again = |mut caller: Caller<'_, ()>, _: &[Val], _: &mut [Val]| -> Result<()> {
             DEPTH.fetch_add(1, Ordering::Relaxed);
-            let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
-            run.call(&mut caller, &[], &mut [])
+            call_export::<_, _, ()>(&mut caller, "run", ())
         };
-        linker.func_new("host", "again", many, again).unwrap();
+        linker.host_new("again", many, again);
         let (mut store, instance) = link(&linker, (), text);
         let small = std::thread::Builder::new().stack_size(256 << 10);
         let thread = small.spawn(move || drop(call(&mut store, instance, "run", &[])));

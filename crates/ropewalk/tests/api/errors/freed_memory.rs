@@ -15,17 +15,15 @@ const CALLS: &str = r#"(module
 /// A store with a function that waits for a number of polls and has an accessor.
 fn with_accessor(engine: &Engine) -> (Store<i32>, TypedFunc<i32, i32>) {
     let mut linker = Linker::new(engine);
-    linker
-        .func_wrap_concurrent("host", "f", |accessor: &Accessor<i32>, (polls,): (i32,)| {
-            Box::pin(async move {
-                After(polls as usize).await;
-                accessor.with(|mut store| {
-                    *store.data_mut() += 1;
-                    *store.data()
-                })
+    linker.host_concurrent("f", |accessor: &Accessor<i32>, (polls,): (i32,)| {
+        Box::pin(async move {
+            After(polls as usize).await;
+            accessor.with(|mut store| {
+                *store.data_mut() += 1;
+                *store.data()
             })
         })
-        .unwrap();
+    });
     let (mut store, instance) = link(&linker, 0, CALLS);
     let run = instance.get_typed_func(&mut store, "run").unwrap();
     (store, run)
@@ -33,8 +31,7 @@ fn with_accessor(engine: &Engine) -> (Store<i32>, TypedFunc<i32, i32>) {
 
 #[test]
 fn a_function_with_an_accessor_of_its_own_writes_to_nothing_that_was_freed() {
-    for engine in engines() {
-        let (mut store, run) = with_accessor(&engine);
+    for (mut store, run) in engines().iter().map(with_accessor) {
         check_freed_memory(|| {
             // Ready at once, in a synchronous call and an async one. Waits in a synchronous call.
             // Waits and is dropped.
@@ -53,8 +50,7 @@ fn a_function_with_an_accessor_of_its_own_writes_to_nothing_that_was_freed() {
 fn a_restored_call_that_never_continues_keeps_its_references() {
     let source = r#"(module
       (import "host" "f" (func $f (result i32)))
-      (tag $yield (export "yield") (param i32))
-      (tag $other (export "other"))
+      (tag $yield (export "yield") (param i32)) (tag $other (export "other"))
       (func (export "continuation") (result i32) (suspend $yield (call $f)) (i32.const 5))
       (func (export "call") (result i32 i32 i32) (call $f) (call $f) (call $f)))"#;
     let engine =
@@ -62,14 +58,11 @@ fn a_restored_call_that_never_continues_keeps_its_references() {
             .unwrap();
     let module = Module::new(&engine, source).unwrap();
     let mut linker = Linker::new(&engine);
-    linker
-        .func_wrap("host", "f", |mut caller: Caller<'_, Option<Snapshot>>| -> Result<i32> {
-            *caller.data_mut() = Some(caller.snapshot(&SnapshotOptions::new())?);
-            Ok(1)
-        })
-        .unwrap();
-    let mut store = Store::new(module.engine(), None);
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    linker.host("f", |mut caller: Caller<'_, Option<Snapshot>>| -> Result<i32> {
+        *caller.data_mut() = Some(caller.snapshot(&SnapshotOptions::new())?);
+        Ok(1)
+    });
+    let (mut store, instance) = start_with(&linker, None, &module);
     let tags = ["yield", "other"].map(|name| instance.get_tag(&mut store, name).unwrap());
     let run = instance.get_func(&mut store, "continuation").unwrap();
     let run = Continuation::new(&mut store, run).unwrap();

@@ -59,8 +59,7 @@ fn ref_type(ty: ValType) -> RefType {
 
 #[test]
 fn null_is_a_value_of_every_nullable_type() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_nulls(&engine);
+    for (mut store, instance) in engines().iter().map(instantiate_nulls) {
         let names = ["func", "cont", "struct", "array", "funcref", "contref"];
         let bottoms = ["nullfuncref", "nullcontref", "nullref", "externref", "exnref"];
         for name in names.into_iter().chain(bottoms) {
@@ -206,15 +205,12 @@ fn a_host_function_may_continue_in_another_thread() {
         (func (export "trap") (result i32) (unreachable))
         (memory 1)
         (func (export "load") (result i32) (i32.load (i32.const -1))))"#;
-    for engine in engines() {
-        let mut linker = Linker::new(&engine);
+    for mut linker in engines().iter().map(Linker::new) {
         let apart = |mut caller: Caller<'_, ()>, depth: i32| -> i32 {
             std::thread::scope(|scope| {
                 let thread = scope.spawn(|| {
                     for name in ["trap", "load"] {
-                        let func = caller.get_export(name).and_then(Extern::into_func).unwrap();
-                        let func = func.typed::<(), i32>(&caller).unwrap();
-                        trap(&func.call(&mut caller, ()).unwrap_err());
+                        trap(&call_export::<_, (), i32>(&mut caller, name, ()).unwrap_err());
                     }
                     let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
                     let run = run.typed::<i32, i32>(&caller).unwrap();
@@ -226,7 +222,7 @@ fn a_host_function_may_continue_in_another_thread() {
                 thread.join().unwrap()
             })
         };
-        linker.func_wrap("host", "apart", apart).unwrap();
+        linker.host("apart", apart);
         let (mut store, instance) = link(&linker, (), text);
         assert_eq!(invoke::<i32, i32>(&mut store, instance, "run", 4).unwrap(), 5);
     }
@@ -243,17 +239,11 @@ impl Drop for PanicsWhenDropped {
 
 #[test]
 fn a_value_that_panics_when_its_store_is_dropped_keeps_no_other_from_it() {
-    struct Counts(Arc<AtomicUsize>);
-    impl Drop for Counts {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
     let dropped = Arc::new(AtomicUsize::new(0));
-    let mut store = Store::new(&Engine::default(), Counts(dropped.clone()));
-    ExternRef::new(&mut store, Counts(dropped.clone())).unwrap();
+    let mut store = Store::new(&Engine::default(), CountsDrop(dropped.clone()));
+    ExternRef::new(&mut store, CountsDrop(dropped.clone())).unwrap();
     ExternRef::new(&mut store, PanicsWhenDropped(dropped.clone())).unwrap();
-    ExternRef::new(&mut store, Counts(dropped.clone())).unwrap();
+    ExternRef::new(&mut store, CountsDrop(dropped.clone())).unwrap();
     assert!(catch_unwind(AssertUnwindSafe(|| drop(store))).is_err());
     assert_eq!(dropped.load(Ordering::Relaxed), 4);
 }
@@ -302,27 +292,20 @@ fn extreme_settings_are_errors_or_work() {
 #[test]
 fn a_panic_of_a_collected_value_continues_in_the_operation_that_collects() {
     for engine in engines() {
-        let module = Module::new(
-            &engine,
-            r#"(module
-                 (type $task (task (param) (result i32)))
-                 (type $big (array (mut i64)))
+        let text = r#"(module
+                 (type $task (task (param) (result i32))) (type $big (array (mut i64)))
                  (func $seven (param (ref null $task)) (result i32) (i32.const 7))
                  (elem declare func $seven)
-                 (func (export "task") (result i32)
-                   (task.resume $task (task.new $task $seven)))
+                 (func (export "task") (result i32) (task.resume $task (task.new $task $seven)))
                  (func (export "fill") (local $n i32)
                    (loop $more
                      (drop (array.new_default $big (i32.const 1000)))
                      (br_if $more (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1)))
-                       (i32.const 1000))))))"#,
-        )
-        .unwrap();
-        let (mut store, instance) = start(&module);
-        let task = instance.get_typed_func::<(), i32>(&mut store, "task").unwrap();
-        let fill = instance.get_typed_func::<(), ()>(&mut store, "fill").unwrap();
+                       (i32.const 1000))))))"#;
+        let (mut store, instance) = instantiate_in(&engine, text);
         type Collects<'a> = &'a dyn Fn(&mut Store<()>);
-        let ways: [Collects<'_>; 2] = [&|store| store.gc(), &|store| fill.call(store, ()).unwrap()];
+        let ways: [Collects<'_>; 2] =
+            [&|store| store.gc(), &|store| invoke::<(), ()>(store, instance, "fill", ()).unwrap()];
         for collects in ways {
             let dropped = Arc::new(AtomicUsize::new(0));
             {
@@ -333,7 +316,7 @@ fn a_panic_of_a_collected_value_continues_in_the_operation_that_collects() {
             let collected = catch_unwind(AssertUnwindSafe(|| collects(&mut store)));
             assert!(collected.is_err(), "the panic is seen");
             assert_eq!(dropped.load(Ordering::Relaxed), 1);
-            assert_eq!(task.call(&mut store, ()).unwrap(), 7);
+            assert_eq!(invoke::<(), i32>(&mut store, instance, "task", ()).unwrap(), 7);
         }
     }
 }

@@ -7,9 +7,7 @@ const TRAPS: &str = r#"
 (module $traps
   (type $t (func)) (type $u (func (param i32)))
   (table $table 2 2 funcref)
-  (table $grows 1 funcref)
-  (memory 1)
-  (elem (table $table) (i32.const 0) func $nop)
+  (table $grows 1 funcref) (memory 1) (elem (table $table) (i32.const 0) func $nop)
   (func $nop)
   (func (export "unreachable") unreachable)
   (func (export "load") (drop (i32.load (i32.const 65533))))
@@ -52,8 +50,7 @@ fn every_trap_has_its_code_and_leaves_the_store_usable() {
         ("memory.fill", MemoryOutOfBounds),
         ("table.copy", TableOutOfBounds),
     ];
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, TRAPS);
+    for (mut store, instance) in instances(TRAPS) {
         for (name, code) in expected {
             for _ in 0..3 {
                 let error = call(&mut store, instance, name, &[]).unwrap_err();
@@ -65,8 +62,7 @@ fn every_trap_has_its_code_and_leaves_the_store_usable() {
                         name => name,
                     })
                 );
-                let fine = call(&mut store, instance, "fine", &[]).unwrap();
-                assert_eq!(fine[0].i32(), Some(42));
+                assert_eq!(number(&mut store, instance, "fine", &[]).unwrap(), 42);
             }
         }
     }
@@ -129,8 +125,7 @@ fn a_frame_of_a_binary_has_no_line() {
     let text = "(module (func (export \"f\") unreachable))";
     let engine = Engine::default();
     let binary = ropewalk_text::Text::parse(text).unwrap();
-    let module = Module::new(&engine, binary.binary()).unwrap();
-    let (mut store, instance) = start(&module);
+    let (mut store, instance) = instantiate_in(&engine, binary.binary());
     let error = call(&mut store, instance, "f", &[]).unwrap_err();
     let frame = &trap(&error).backtrace().frames()[0];
     assert_eq!((frame.file(), frame.line(), frame.column()), (None, None, None));
@@ -141,38 +136,30 @@ fn a_frame_of_a_binary_has_no_line() {
 #[test]
 fn frames_of_all_designs_have_places_in_their_texts() {
     let text = r#"(module
-  (type $body (func))
-  (type $k (cont $body))
-  (type $c (stack (ref null $c)))
+  (type $body (func)) (type $k (cont $body)) (type $c (stack (ref null $c)))
   (type $t (task (param i32) (result i32)))
   (import "host" "new_stack" (func $new (result stackref)))
-  (event $back)
-  (tag $start)
-  (func (export "run")
-    (drop (switch $c (stack.new $c $in-bag))))
+  (event $back) (tag $start)
+  (func (export "run") (drop (switch $c (stack.new $c $in-bag))))
   (func $in-bag (param (ref null $c))
     (block $b
       (try (stack.switch_call $first-class (call $new)) catch $back $b)))
-  (func $first-class (param stackref)
-    (drop (task.resume $t (task.new $t $in-task) (i32.const 1))))
+  (func $first-class (param stackref) (drop (task.resume $t (task.new $t $in-task) (i32.const 1))))
   (func $in-task (param (ref null $t)) (param i32) (result i32)
     (fiber.mount $start (fiber.new (on $start $in-fiber)))
     (i32.const 0))
-  (func $in-fiber (param fiberref)
-    (resume $k (cont.new $k (ref.func $in-continuation))))
+  (func $in-fiber (param fiberref) (resume $k (cont.new $k (ref.func $in-continuation))))
   (elem declare func $in-continuation)
-  (func $in-continuation
-    (unreachable)))"#;
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, text);
+  (func $in-continuation (unreachable)))"#;
+    for (mut store, instance) in instances(text) {
         let error = call(&mut store, instance, "run", &[]).unwrap_err();
         let frames = trap(&error).backtrace().frames();
         let shown: Vec<String> = frames.iter().map(Frame::to_string).collect();
         let expected = [
-            "<text>:23:6: <module>!in-continuation",
-            "<text>:20:6: <module>!in-fiber",
-            "<text>:17:6: <module>!in-task",
-            "<text>:15:12: <module>!first-class",
+            "<text>:16:27: <module>!in-continuation",
+            "<text>:14:37: <module>!in-fiber",
+            "<text>:12:6: <module>!in-task",
+            "<text>:10:46: <module>!first-class",
         ];
         assert_eq!(shown, expected);
     }
@@ -181,8 +168,7 @@ fn frames_of_all_designs_have_places_in_their_texts() {
 /// The first line of the error of `run`, in every mode.
 #[track_caller]
 fn check_message(text: &str, message: &str) {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, text);
+    for (mut store, instance) in instances(text) {
         let error = call(&mut store, instance, "run", &[]).unwrap_err();
         assert_eq!(error.to_string().lines().next(), Some(message));
     }
@@ -193,8 +179,7 @@ fn an_unhandled_tag_says_which_and_its_values() {
     check_message(
         r#"(module
           (type $s (struct)) (type $f (func)) (type $k (cont $f))
-          (tag $yield
-            (param i32 i64 f32 f64 v128 (ref $s) (ref null $f) externref))
+          (tag $yield (param i32 i64 f32 f64 v128 (ref $s) (ref null $f) externref))
           (func $body
             (suspend $yield (i32.const -7) (i64.const 2) (f32.const 0.5) (f64.const -0)
               (v128.const i32x4 1 2 3 4) (struct.new $s) (ref.func $body) (ref.null extern)))
@@ -208,15 +193,13 @@ fn an_unhandled_tag_says_which_and_its_values() {
         r#"(module (tag) (func (export "run") (suspend 0)))"#,
         "wasm trap: unhandled tag: number 0",
     );
-    check_message(
-        r#"(module
+    let text = r#"(module
           (rec (type $f (func (param (ref null $k)))) (type $k (cont $f)))
           (tag $to)
           (func $body (type $f) (param (ref null $k)))
           (elem declare func $body)
-          (func (export "run") (drop (switch $k $to (cont.new $k (ref.func $body))))))"#,
-        "wasm trap: unhandled tag: $to",
-    );
+          (func (export "run") (drop (switch $k $to (cont.new $k (ref.func $body))))))"#;
+    check_message(text, "wasm trap: unhandled tag: $to");
     let values = " i32".repeat(10);
     let zeroes = "(i32.const 3)".repeat(10);
     check_message(
@@ -239,8 +222,7 @@ fn the_trap_of_a_tag_has_its_detail_apart() {
 fn an_unhandled_tag_says_if_the_host_stood_in_between() {
     let text = r#"(module
       (import "host" "f" (func $host (param i32)))
-      (type $body (func)) (type $k (cont $body))
-      (tag $yield (param i32)) (tag $other)
+      (type $body (func)) (type $k (cont $body)) (tag $yield (param i32)) (tag $other)
       (func $body (call $host (i32.const 0)))
       (elem declare func $body)
       (func (export "inside") (suspend $yield (i32.const 7)))
@@ -255,21 +237,16 @@ fn an_unhandled_tag_says_if_the_host_stood_in_between() {
     for engine in engines() {
         let (mut store, instance) =
             with_host(&engine, text, |mut caller: Caller<'_, ()>, _: i32| -> Result<()> {
-                let inside = caller.get_export("inside").and_then(Extern::into_func).unwrap();
-                inside.call(&mut caller, &[], &mut [])
+                call_export::<_, _, ()>(&mut caller, "inside", ())
             });
         let mut message = |name: &str| {
             let error = call(&mut store, instance, name, &[]).unwrap_err();
             error.to_string().lines().next().unwrap().to_string()
         };
         let plain = "wasm trap: unhandled tag: $yield with (i32.const 7)";
-        assert_eq!(
-            message("run"),
-            format!(
-                "{plain}; its clause is outside of a host call, and a suspension cannot cross a \
-                 host call"
-            )
-        );
+        let crosses =
+            "its clause is outside of a host call, and a suspension cannot cross a host call";
+        assert_eq!(message("run"), format!("{plain}; {crosses}"));
         // No handler has a clause.
         assert_eq!(message("without"), plain);
     }
@@ -348,14 +325,10 @@ const NESTED: &str = r#"(module
 
 #[test]
 fn backtraces_go_through_nested_host_calls() {
-    for engine in engines() {
-        let mut linker = Linker::new(&engine);
-        linker
-            .func_wrap("host", "reenter", |mut caller: Caller<'_, ()>, n: i32| -> Result<()> {
-                let down = caller.get_export("down").and_then(Extern::into_func).unwrap();
-                down.call(&mut caller, &[n.into()], &mut [])
-            })
-            .unwrap();
+    for mut linker in engines().iter().map(Linker::new) {
+        linker.host("reenter", |mut caller: Caller<'_, ()>, n: i32| -> Result<()> {
+            call_export::<_, _, ()>(&mut caller, "down", n)
+        });
         let (mut store, instance) = link(&linker, (), NESTED);
         let error = call(&mut store, instance, "down", &[Val::I32(3)]).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::Unreachable);
@@ -425,15 +398,14 @@ fn a_recursion_is_folded_with_its_number_and_its_callers() {
         let same = format!("... the same frame {} times more", depth - 1);
         let outer = format!("{} m!stacks", depth + 1);
         let by = "-- resumed by resume";
-        let expected = ["0 m!nest", by, "1 m!nest", &same, &outer];
-        check("stacks", depth, depth as usize + 2, &expected);
+        check("stacks", depth, depth as usize + 2, &["0 m!nest", by, "1 m!nest", &same, &outer]);
     }
 }
 
 #[test]
 fn active_segments_that_do_not_fit_trap() {
     let engine = Engine::default();
-    for (text, code) in [
+    for (text, expected) in [
         ("(module (memory 1) (data (i32.const 65536) \"x\"))", TrapCode::MemoryOutOfBounds),
         (
             "(module (table 1 funcref) (elem (i32.const 1) $f) (func $f))",
@@ -442,8 +414,7 @@ fn active_segments_that_do_not_fit_trap() {
     ] {
         let module = Module::new(&engine, text).unwrap();
         let mut store = Store::new(&engine, ());
-        let error = Instance::new(&mut store, &module, &[]).unwrap_err();
-        assert_eq!(trap(&error).code(), code);
+        assert_eq!(code(Instance::new(&mut store, &module, &[])), expected, "{text}");
     }
 }
 
@@ -452,20 +423,16 @@ fn a_start_function_that_traps_fails_the_instantiation() {
     let engine = Engine::default();
     let module = Module::new(&engine, "(module (func $s unreachable) (start $s))").unwrap();
     let mut store = Store::new(&engine, ());
-    let error = Instance::new(&mut store, &module, &[]).unwrap_err();
-    assert_eq!(trap(&error).code(), TrapCode::Unreachable);
+    traps(Instance::new(&mut store, &module, &[]), TrapCode::Unreachable);
 }
 
 #[test]
 fn traps_work_on_any_thread() {
-    let engine = Engine::default();
-    let (mut store, instance) = instantiate_in(&engine, TRAPS);
+    let (mut store, instance) = instantiate_in(&Engine::default(), TRAPS);
     for _ in 0..4 {
         store = std::thread::spawn(move || {
-            let error = call(&mut store, instance, "load", &[]).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
-            let error = call(&mut store, instance, "recursion", &[]).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+            traps(call(&mut store, instance, "load", &[]), TrapCode::MemoryOutOfBounds);
+            traps(call(&mut store, instance, "recursion", &[]), TrapCode::CallStackExhausted);
             store
         })
         .join()

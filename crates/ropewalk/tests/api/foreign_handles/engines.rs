@@ -29,144 +29,96 @@ fn with_run(home: &mut Home) -> Linker<()> {
 }
 
 fn instances() -> Vec<Row> {
-    vec![
-        row("Instance::new", ENGINE, |m, t| Instance::new(&mut m.store, &plain(t), &[])),
-        row("Instance::new", STORE, |m, t| {
-            Instance::new(&mut m.store, &m.module, &[t.run().into()])
-        }),
-        row("Instance::new_async", ENGINE, |m, t| {
-            block_on(Instance::new_async(&mut m.store, &plain(t), &[]))
-        }),
-        row("Instance::new_async", STORE, |m, t| {
-            block_on(Instance::new_async(&mut m.store, &m.module, &[t.run().into()]))
-        }),
-        row("InstancePre::instantiate", ENGINE, |m, t| {
-            t.linker().instantiate_pre(&t.module).unwrap().instantiate(&mut m.store)
-        }),
-        row("InstancePre::instantiate", [Expected::WrongStore, Expected::WrongEngine], |m, t| {
+    table! {m, t:
+        "Instance::new" ENGINE => Instance::new(&mut m.store, &plain(t), &[]);
+        "Instance::new" STORE => Instance::new(&mut m.store, &m.module, &[t.run().into()]);
+        "Instance::new_async" ENGINE => block_on(Instance::new_async(&mut m.store, &plain(t), &[]));
+        "Instance::new_async" STORE =>
+            block_on(Instance::new_async(&mut m.store, &m.module, &[t.run().into()]));
+        "InstancePre::instantiate" ENGINE =>
+            t.linker().instantiate_pre(&t.module).unwrap().instantiate(&mut m.store);
+        "InstancePre::instantiate" BOTH => {
             let module = Module::new(&t.engine, r#"(import "a" "b" (func (result i32)))"#).unwrap();
             with_run(t).instantiate_pre(&module).unwrap().instantiate(&mut m.store)
-        }),
-        row("InstancePre::instantiate_async", ENGINE, |m, t| {
+        };
+        "InstancePre::instantiate_async" ENGINE => {
             let ready = t.linker().instantiate_pre(&t.module).unwrap();
             block_on(ready.instantiate_async(&mut m.store))
-        }),
-    ]
+        };
+    }
 }
 
 fn linkers() -> Vec<Row> {
-    vec![
-        row("Linker::get", NOTHING_OF_ENGINE, |m, t| t.linker().get(&mut m.store, "host", "wait")),
-        row("Linker::get", NOTHING, |m, t| with_run(t).get(&mut m.store, "a", "b")),
-        row("Linker::get_by_import", NOTHING_OF_ENGINE, |m, t| {
-            let import = t.module.imports().next().unwrap();
-            t.linker().get_by_import(&mut m.store, &import)
-        }),
-        row("Linker::get_by_import", NOTHING, |m, t| {
+    table! {m, t:
+        "Linker::get" NOTHING_OF_ENGINE => t.linker().get(&mut m.store, "host", "wait");
+        "Linker::get" NOTHING => with_run(t).get(&mut m.store, "a", "b");
+        "Linker::get_by_import" NOTHING_OF_ENGINE, import = t.module.imports().next().unwrap() =>
+            t.linker().get_by_import(&mut m.store, &import);
+        "Linker::get_by_import" NOTHING => {
             let module = Module::new(&m.engine, r#"(import "a" "b" (func))"#).unwrap();
             with_run(t).get_by_import(&mut m.store, &module.imports().next().unwrap())
-        }),
-        row("Linker::iter", NOTHING_OF_ENGINE, |m, t| {
-            t.linker().iter(&mut m.store).next().map(drop)
-        }),
-        row("Linker::iter", NOTHING, |m, t| with_run(t).iter(&mut m.store).next().map(drop)),
-        row("Linker::instantiate", ENGINE, |m, t| t.linker().instantiate(&mut m.store, &m.module)),
-        row("Linker::instantiate", ENGINE, |m, t| m.linker().instantiate(&mut m.store, &t.module)),
-        row("Linker::instantiate_async", ENGINE, |m, t| {
-            block_on(t.linker().instantiate_async(&mut m.store, &m.module))
-        }),
-        row("Linker::instantiate_async", ENGINE, |m, t| {
-            block_on(m.linker().instantiate_async(&mut m.store, &t.module))
-        }),
-        row("Linker::instantiate_pre", ENGINE, |m, t| m.linker().instantiate_pre(&t.module)),
-    ]
+        };
+        "Linker::iter" NOTHING_OF_ENGINE => t.linker().iter(&mut m.store).next().map(drop);
+        "Linker::iter" NOTHING => with_run(t).iter(&mut m.store).next().map(drop);
+        "Linker::instantiate" ENGINE => t.linker().instantiate(&mut m.store, &m.module);
+        "Linker::instantiate" ENGINE => m.linker().instantiate(&mut m.store, &t.module);
+        "Linker::instantiate_async" ENGINE =>
+            block_on(t.linker().instantiate_async(&mut m.store, &m.module));
+        "Linker::instantiate_async" ENGINE =>
+            block_on(m.linker().instantiate_async(&mut m.store, &t.module));
+        "Linker::instantiate_pre" ENGINE => m.linker().instantiate_pre(&t.module);
+    }
 }
 
 fn definitions() -> Vec<Row> {
-    vec![
-        row("Linker::define", ENGINE, |m, t| {
-            let run = m.run();
-            t.linker().define(&mut m.store, "a", "b", run).map(drop)
-        }),
-        row("Linker::define", STORE, |m, t| {
-            m.linker().define(&mut m.store, "a", "b", t.run()).map(drop)
-        }),
-        row("Linker::define_unknown_imports_as_default_values", ENGINE, |m, t| {
-            let mut linker = m.linker();
-            linker.define_unknown_imports_as_default_values(&mut m.store, &importing(t)).map(drop)
-        }),
-        row("Linker::define_unknown_imports_as_default_values", ENGINE, |m, t| {
-            let mut linker = t.linker();
-            linker.define_unknown_imports_as_default_values(&mut m.store, &importing(t)).map(drop)
-        }),
-        row("Linker::define_unknown_imports_as_traps", ENGINE, |m, t| {
-            m.linker().define_unknown_imports_as_traps(&importing(t)).map(drop)
-        }),
-        row("Linker::func_new", TYPE, |m, t| {
-            let ty = FuncType::new([t.reference().into()], []);
-            m.linker().func_new("a", "b", ty, |_, _, _| Ok(())).map(drop)
-        }),
-        row("Linker::func_new_async", TYPE, |m, t| {
-            let ty = FuncType::new([t.reference().into()], []);
-            m.linker().func_new_async("a", "b", ty, |_, _, _| Box::new(async { Ok(()) })).map(drop)
-        }),
-        row("Linker::instance", STORE, |m, t| {
-            m.linker().instance(&mut m.store, "a", t.instance).map(drop)
-        }),
-        row("Linker::instance", ENGINE, |m, t| {
-            t.linker().instance(&mut m.store, "a", m.instance).map(drop)
-        }),
-        row("Linker::module", ENGINE, |m, t| {
-            t.linker().module(&mut m.store, "a", &m.module).map(drop)
-        }),
-        row("Linker::module", ENGINE, |m, t| {
-            m.linker().module(&mut m.store, "a", &t.module).map(drop)
-        }),
-        row("Linker::module_async", ENGINE, |m, t| {
-            block_on(t.linker().module_async(&mut m.store, "a", &m.module)).map(drop)
-        }),
-        row("Linker::module_async", ENGINE, |m, t| {
-            block_on(m.linker().module_async(&mut m.store, "a", &t.module)).map(drop)
-        }),
-    ]
+    table! {m, t:
+        "Linker::define" ENGINE, run = m.run() =>
+            t.linker().define(&mut m.store, "a", "b", run).map(drop);
+        "Linker::define" STORE => m.linker().define(&mut m.store, "a", "b", t.run()).map(drop);
+        "Linker::define_unknown_imports_as_default_values" ENGINE, imports = importing(t) =>
+            m.linker().define_unknown_imports_as_default_values(&mut m.store, &imports).map(drop);
+        "Linker::define_unknown_imports_as_default_values" ENGINE, imports = importing(t) =>
+            t.linker().define_unknown_imports_as_default_values(&mut m.store, &imports).map(drop);
+        "Linker::define_unknown_imports_as_traps" ENGINE =>
+            m.linker().define_unknown_imports_as_traps(&importing(t)).map(drop);
+        "Linker::func_new" TYPE, ty = FuncType::new([t.reference().into()], []) =>
+            m.linker().func_new("a", "b", ty, |_, _, _| Ok(())).map(drop);
+        "Linker::func_new_async" TYPE, ty = FuncType::new([t.reference().into()], []) =>
+            m.linker().func_new_async("a", "b", ty, |_, _, _| Box::new(async { Ok(()) })).map(drop);
+        "Linker::instance" STORE => m.linker().instance(&mut m.store, "a", t.instance).map(drop);
+        "Linker::instance" ENGINE => t.linker().instance(&mut m.store, "a", m.instance).map(drop);
+        "Linker::module" ENGINE => t.linker().module(&mut m.store, "a", &m.module).map(drop);
+        "Linker::module" ENGINE => m.linker().module(&mut m.store, "a", &t.module).map(drop);
+        "Linker::module_async" ENGINE =>
+            block_on(t.linker().module_async(&mut m.store, "a", &m.module)).map(drop);
+        "Linker::module_async" ENGINE =>
+            block_on(m.linker().module_async(&mut m.store, "a", &t.module)).map(drop);
+    }
 }
 
 fn types() -> Vec<Row> {
-    vec![
-        row("ArrayType::matches", NOTHING_OF_ENGINE, |m, t| m.row_type().matches(&t.row_type())),
-        row("ArrayType::new", TYPE, |m, t| {
-            ArrayType::new(&m.engine, FieldType::new(ValType::Ref(t.reference()), true))
-        }),
-        row("ArrayType::of", NOTHING_OF_ENGINE, |m, t| {
-            ArrayType::of(&m.engine, t.row_type().reference(true).into())
-        }),
-        row("StructType::matches", NOTHING_OF_ENGINE, |m, t| m.pair_type().matches(&t.pair_type())),
-        row("StructType::new", TYPE, |m, t| {
-            StructType::new(&m.engine, [FieldType::new(ValType::Ref(t.reference()), true)])
-        }),
-        row("StructType::of", NOTHING_OF_ENGINE, |m, t| {
-            StructType::of(&m.engine, t.reference().into())
-        }),
-        row("Engine::top_type", NOTHING_OF_ENGINE, |m, t| {
+    table! {m, t:
+        "ArrayType::matches" NOTHING_OF_ENGINE => m.row_type().matches(&t.row_type());
+        "ArrayType::new" TYPE =>
+            ArrayType::new(&m.engine, FieldType::new(ValType::Ref(t.reference()), true));
+        "ArrayType::of" NOTHING_OF_ENGINE =>
+            ArrayType::of(&m.engine, t.row_type().reference(true).into());
+        "StructType::matches" NOTHING_OF_ENGINE => m.pair_type().matches(&t.pair_type());
+        "StructType::new" TYPE =>
+            StructType::new(&m.engine, [FieldType::new(ValType::Ref(t.reference()), true)]);
+        "StructType::of" NOTHING_OF_ENGINE => StructType::of(&m.engine, t.reference().into());
+        "Engine::top_type" NOTHING_OF_ENGINE => {
             let ValType::Ref(continuation) = t.cont_ref().ty() else { return false };
             m.engine.top_type(continuation.heap) == HeapType::Cont
-        }),
-        row("Func::new", TYPE, |m, t| {
-            let ty = FuncType::new([t.reference().into()], []);
-            Func::new(&mut m.store, ty, |_, _, _| Ok(()))
-        }),
-        row("Func::new_async", TYPE, |m, t| {
-            let ty = FuncType::new([t.reference().into()], []);
-            Func::new_async(&mut m.store, ty, |_, _, _| Box::new(async { Ok(()) }))
-        }),
-        row("Tag::new", TYPE, |m, t| {
-            let ty = FuncType::new([t.reference().into()], []);
-            Tag::new(&mut m.store, TagType::new(ty))
-        }),
-        row("Tag::with_params", TYPE, |m, t| {
-            Tag::with_params(&mut m.store, [ValType::Ref(t.reference())])
-        }),
-    ]
+        };
+        "Func::new" TYPE, ty = FuncType::new([t.reference().into()], []) =>
+            Func::new(&mut m.store, ty, |_, _, _| Ok(()));
+        "Func::new_async" TYPE, ty = FuncType::new([t.reference().into()], []) =>
+            Func::new_async(&mut m.store, ty, |_, _, _| Box::new(async { Ok(()) }));
+        "Tag::new" TYPE, ty = FuncType::new([t.reference().into()], []) =>
+            Tag::new(&mut m.store, TagType::new(ty));
+        "Tag::with_params" TYPE => Tag::with_params(&mut m.store, [ValType::Ref(t.reference())]);
+    }
 }
 
 /// Panics when it is asked.

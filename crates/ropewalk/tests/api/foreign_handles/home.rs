@@ -1,6 +1,6 @@
 //! A store with one of everything.
 
-use crate::common::block_on;
+use crate::common::{Define, block_on};
 use ropewalk::*;
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
@@ -9,20 +9,13 @@ use std::task::Poll;
 /// A module with an export of each kind, which makes a stack of each design.
 const TEXT: &str = r#"(module
     (import "host" "wait" (func $wait (result anyref)))
-    (type $pair (struct (field (mut NUMBER)) (field (mut OBJECT))))
-    (type $row (array (mut OBJECT)))
-    (type $body (func (param OBJECT) (result NUMBER)))
-    (type $k (cont $body))
-    (type $t (task (param OBJECT) (result NUMBER)))
-    (type $b (stack (param OBJECT) (ref null $b)))
-    (tag $ask (export "ask") (param i32) (result i32))
-    (tag $failure (export "failure") (param i32))
-    (tag $holds (export "holds") (param OBJECT))
-    (tag $go (export "go") (param i32))
-    (tag $end (export "end") (param NUMBER))
-    (event $event (export "event") (param OBJECT stackref))
-    (memory (export "memory") 1)
-    (table (export "table") 4 8 funcref)
+    (type $pair (struct (field (mut NUMBER)) (field (mut OBJECT)))) (type $row (array (mut OBJECT)))
+    (type $body (func (param OBJECT) (result NUMBER))) (type $k (cont $body))
+    (type $t (task (param OBJECT) (result NUMBER))) (type $b (stack (param OBJECT) (ref null $b)))
+    (tag $ask (export "ask") (param i32) (result i32)) (tag $failure (export "failure") (param i32))
+    (tag $holds (export "holds") (param OBJECT)) (tag $go (export "go") (param i32))
+    (tag $end (export "end") (param NUMBER)) (event $event (export "event") (param OBJECT stackref))
+    (memory (export "memory") 1) (table (export "table") 4 8 funcref)
     (table (export "anys") 4 8 anyref)
     (global (export "global") (mut i32) (i32.const 1))
     (global (export "any") (mut anyref) (ref.null any))
@@ -230,9 +223,6 @@ impl Home {
 fn linker(engine: &Engine) -> Linker<()> {
     let mut linker = Linker::new(engine);
     linker
-        .func_wrap_concurrent("host", "wait", |_: &Accessor<()>, (): ()| {
-            Box::pin(pending::<Option<AnyRef>>())
-        })
-        .unwrap();
+        .host_concurrent("wait", |_: &Accessor<()>, (): ()| Box::pin(pending::<Option<AnyRef>>()));
     linker
 }

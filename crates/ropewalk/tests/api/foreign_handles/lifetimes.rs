@@ -56,7 +56,7 @@ fn no_two_stores_have_the_same_identity() {
 }
 
 #[test]
-fn what_the_host_owns_is_dropped_after_its_store_on_another_thread() {
+fn owned_references_are_dropped_after_their_store_on_another_thread() {
     let [(engine, module), _] = two_engines();
     for _ in 0..20 {
         let mut home = Home::new(&engine, &module);
@@ -73,7 +73,7 @@ fn what_the_host_owns_is_dropped_after_its_store_on_another_thread() {
 }
 
 #[test]
-fn what_the_host_owns_is_dropped_on_another_thread_while_its_store_collects() {
+fn owned_references_are_dropped_on_another_thread_while_their_store_collects() {
     let [(engine, module), _] = two_engines();
     let mut home = Home::new(&engine, &module);
     for _ in 0..20 {

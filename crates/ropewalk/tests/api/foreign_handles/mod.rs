@@ -90,6 +90,20 @@ struct Row {
     tried: Try,
 }
 
+/// Rows, each `"function" EXPECTED, name = value => body`. The body calls the function of my store
+/// `m` with a handle of theirs, `t`. It may use named values, which are made before.
+macro_rules! table {
+    ($m:ident, $t:ident: $(
+        $function:literal $expected:ident $(, $name:ident = $value:expr)* => $body:expr;
+    )*) => {
+        vec![$(row($function, $expected, move |$m, $t| {
+            $(let $name = $value;)*
+            $body
+        })),*]
+    };
+}
+use table;
+
 fn row<A: IntoOutcome>(
     function: &'static str,
     [same_engine, other_engine]: [Expected; 2],
@@ -107,6 +121,12 @@ const NOTHING: [Expected; 2] = [Expected::Nothing; 2];
 const ENGINE: [Expected; 2] = [Expected::Accepted, Expected::WrongEngine];
 /// The same, where the function returns an option.
 const NOTHING_OF_ENGINE: [Expected; 2] = [Expected::Accepted, Expected::Nothing];
+/// Handles of both.
+const BOTH: [Expected; 2] = [Expected::WrongStore, Expected::WrongEngine];
+/// Bytes of snapshots, which are compared.
+const ACCEPTED: [Expected; 2] = [Expected::Accepted; 2];
+const SNAPSHOT: [Expected; 2] = [Expected::Snapshot; 2];
+const SNAPSHOT_OF_ENGINE: [Expected; 2] = [Expected::Accepted, Expected::Snapshot];
 /// A type that names a defined type of an engine.
 const TYPE: [Expected; 2] = [Expected::Accepted, Expected::UnknownType];
 

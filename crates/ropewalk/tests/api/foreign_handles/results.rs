@@ -5,36 +5,36 @@ use crate::common::{After, block_on};
 use std::sync::{Arc, Mutex};
 
 pub fn rows() -> Vec<Row> {
-    vec![
-        row("a host function returns a function", STORE, |m, t| {
+    table! {m, t:
+        "a host function returns a function" STORE => {
             let theirs = t.run();
             let func = Func::wrap(&mut m.store, move || Some(theirs));
             func.call(&mut m.store, &[], &mut [Val::FuncRef(None)])
-        }),
-        row("a host function returns an object", STORE, |m, t| {
+        };
+        "a host function returns an object" STORE => {
             let theirs = t.any();
             let func = Func::wrap(&mut m.store, move || Some(theirs));
             func.call(&mut m.store, &[], &mut [Val::AnyRef(None)])
-        }),
-        row("a host function returns a value", STORE, |m, t| {
+        };
+        "a host function returns a value" STORE => {
             let (theirs, ty) = (t.object(), FuncType::new([], [ValType::Ref(RefType::ANYREF)]));
             let func = Func::new(&mut m.store, ty, move |_, _, results| {
                 results[0] = theirs;
                 Ok(())
             });
             func.unwrap().call(&mut m.store, &[], &mut [Val::AnyRef(None)])
-        }),
-        row("a host function returns an owned object", STORE, |m, t| {
+        };
+        "a host function returns an owned object" STORE => {
             let theirs = t.pair().own(&mut t.store).unwrap();
             let func = Func::wrap(&mut m.store, move || Some(theirs.clone()));
             func.call(&mut m.store, &[], &mut [Val::AnyRef(None)])
-        }),
-        row("a host function returns a continuation", STORE, |m, t| {
+        };
+        "a host function returns a continuation" STORE => {
             let theirs = Mutex::new(Some(t.continuation()));
             let func = Func::wrap(&mut m.store, move || theirs.lock().unwrap().take());
             func.call(&mut m.store, &[], &mut [Val::ContRef(None)])
-        }),
-        row("a host function returns an object later", STORE, |m, t| {
+        };
+        "a host function returns an object later" STORE => {
             let theirs = t.any();
             let func = Func::wrap_async(&mut m.store, move |_: Caller<'_, ()>, (): ()| {
                 Box::new(async move {
@@ -43,8 +43,8 @@ pub fn rows() -> Vec<Row> {
                 })
             });
             block_on(func.call_async(&mut m.store, &[], &mut [Val::AnyRef(None)]))
-        }),
-        row("a host function returns a value later", STORE, |m, t| {
+        };
+        "a host function returns a value later" STORE => {
             let (theirs, ty) = (t.object(), FuncType::new([], [ValType::Ref(RefType::ANYREF)]));
             let func = Func::new_async(&mut m.store, ty, move |_, _, results| {
                 Box::new(async move {
@@ -54,8 +54,8 @@ pub fn rows() -> Vec<Row> {
                 })
             });
             block_on(func.unwrap().call_async(&mut m.store, &[], &mut [Val::AnyRef(None)]))
-        }),
-        row("a host function returns a pending call", STORE, |m, t| {
+        };
+        "a host function returns a pending call" STORE => {
             let slot = Arc::new(Mutex::new(None));
             let put = slot.clone();
             let theirs = Func::wrap(&mut t.store, move |caller: Caller<'_, ()>| {
@@ -66,22 +66,22 @@ pub fn rows() -> Vec<Row> {
                 Err(slot.lock().unwrap().take().unwrap().into())
             });
             block_on(mine.call_async(&mut m.store, &[], &mut []))
-        }),
-        row("Suspension::new", STORE, |m, t| {
+        };
+        "Suspension::new" STORE => {
             let theirs = t.tag("failure");
             let func = Func::wrap(&mut m.store, move || -> Result<()> {
                 Err(Suspension::new(theirs, &[Val::I32(1)]).into())
             });
             let continuation = Continuation::new(&mut m.store, func).unwrap();
             continuation.resume(&mut m.store, &[])
-        }),
-        row("Suspension::new", STORE, |m, t| {
+        };
+        "Suspension::new" STORE => {
             let (tag, theirs) = (m.tag("holds"), t.object());
             let func = Func::wrap(&mut m.store, move || -> Result<()> {
                 Err(Suspension::new(tag, &[theirs]).into())
             });
             let continuation = Continuation::new(&mut m.store, func).unwrap();
             continuation.resume(&mut m.store, &[])
-        }),
-    ]
+        };
+    }
 }

@@ -173,7 +173,7 @@ fn add_names(tree: &UseTree, names: &mut BTreeSet<String>) {
         UseTree::Name(name) => drop(names.insert(name.ident.to_string())),
         UseTree::Rename(name) => drop(names.insert(name.rename.to_string())),
         UseTree::Group(group) => group.items.iter().for_each(|tree| add_names(tree, names)),
-        UseTree::Glob(_) => panic!("`pub use` with a `*` hides from this test what is exported"),
+        UseTree::Glob(_) => panic!("`pub use` with a `*` hides the exported names from this test"),
     }
 }
 

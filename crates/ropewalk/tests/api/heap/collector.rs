@@ -76,8 +76,7 @@ fn a_list_of_a_million_nodes_is_collected_without_recursion() {
           (loop $next
             (global.set $list (struct.new $list (local.get $n) (global.get $list)))
             (br_if $next (i64.ne (local.tee $n (i64.sub (local.get $n) (i64.const 1))) (i64.const 0)))))
-        (func (export "sum") (result i64)
-          (local $at (ref null $list)) (local $sum i64)
+        (func (export "sum") (result i64) (local $at (ref null $list)) (local $sum i64)
           (local.set $at (global.get $list))
           (block $end
             (loop $next
@@ -86,8 +85,7 @@ fn a_list_of_a_million_nodes_is_collected_without_recursion() {
                 (i64.add
                   (i64.mul (local.get $sum) (i64.const 3))
                   (struct.get $list 0 (local.get $at))))
-              (local.set $at (struct.get $list 1))
-              (br $next)))
+              (local.set $at (struct.get $list 1)) (br $next)))
           (local.get $sum))
         (func (export "reverse")
           (local $at (ref null $list)) (local $next (ref null $list)) (local $back (ref null $list))
@@ -98,8 +96,7 @@ fn a_list_of_a_million_nodes_is_collected_without_recursion() {
               (local.set $next (struct.get $list 1 (local.get $at)))
               (struct.set $list 1 (local.get $at) (local.get $back))
               (local.set $back (local.get $at))
-              (local.set $at (local.get $next))
-              (br $again)))
+              (local.set $at (local.get $next)) (br $again)))
           (global.set $list (local.get $back)))
         (func (export "forget") (global.set $list (ref.null $list))))"#;
     on_every_engine(text, 1_000_000, 300, |store, instance, n| {
@@ -140,20 +137,16 @@ fn graph() -> String {
           (global.set $nodes (array.new_default $nodes (local.get $n)))
           (loop $next
             (array.set $nodes (global.get $nodes) (local.get $i)
-              (struct.new $node
-                (local.get $i) (ref.null $nodes) (i32.const 0) (ref.null $node)))
+              (struct.new $node (local.get $i) (ref.null $nodes) (i32.const 0) (ref.null $node)))
             (br_if $next
-              (i32.lt_u
-                (local.tee $i (i32.add (local.get $i) (i32.const 1)))
-                (local.get $n))))
+              (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n))))
           (local.set $i (i32.const 0))
           (loop $next
             (local.set $edges (array.new_default $nodes (local.get $degree)))
             (local.set $j (i32.const 0))
             (loop $edge
               (array.set $nodes (local.get $edges) (local.get $j)
-                (array.get $nodes
-                  (global.get $nodes) (i32.rem_u (call $random) (local.get $n))))
+                (array.get $nodes (global.get $nodes) (i32.rem_u (call $random) (local.get $n))))
               (br_if $edge
                 (i32.lt_u
                   (local.tee $j (i32.add (local.get $j) (i32.const 1)))
@@ -161,9 +154,7 @@ fn graph() -> String {
             (struct.set $node $edges
               (array.get $nodes (global.get $nodes) (local.get $i)) (local.get $edges))
             (br_if $next
-              (i32.lt_u
-                (local.tee $i (i32.add (local.get $i) (i32.const 1)))
-                (local.get $n)))))
+              (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n)))))
         ;; From now on only the first node is known.
         (func (export "forget")
           (global.set $nodes
@@ -281,8 +272,7 @@ fn trees_come_and_go_while_one_stays() {
 fn arrays_of_arrays_of_objects_keep_their_places() {
     let text = r#"(module
         (type $cell (struct (field $row i32) (field $column i32)))
-        (type $row (array (mut (ref null $cell))))
-        (type $matrix (array (mut (ref null $row))))
+        (type $row (array (mut (ref null $cell)))) (type $matrix (array (mut (ref null $row))))
         (global $m (mut (ref null $matrix)) (ref.null $matrix))
         (func (export "build") (param $n i32)
           (local $i i32) (local $j i32) (local $row (ref $row))
@@ -299,8 +289,7 @@ fn arrays_of_arrays_of_objects_keep_their_places() {
             (br_if $rows
               (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n)))))
         ;; A new matrix with the same cells.
-        (func (export "transpose")
-          (local $n i32) (local $i i32) (local $j i32)
+        (func (export "transpose") (local $n i32) (local $i i32) (local $j i32)
           (local $to (ref $matrix)) (local $row (ref $row))
           (local.set $n (array.len (global.get $m)))
           (local.set $to (array.new_default $matrix (local.get $n)))
@@ -310,8 +299,7 @@ fn arrays_of_arrays_of_objects_keep_their_places() {
             (local.set $j (i32.const 0))
             (loop $columns
               (array.set $row (local.get $row) (local.get $j)
-                (array.get $row
-                  (array.get $matrix (global.get $m) (local.get $j)) (local.get $i)))
+                (array.get $row (array.get $matrix (global.get $m) (local.get $j)) (local.get $i)))
               (br_if $columns
                 (i32.lt_u (local.tee $j (i32.add (local.get $j) (i32.const 1))) (local.get $n))))
             (br_if $rows
@@ -367,15 +355,13 @@ const HASH_MAP: &str = r#"
       (i32.and
         (i32.mul (local.get $key) (i32.const 0x9e3779b1))
         (i32.sub (array.len (global.get $map)) (i32.const 1))))
-    (func $find (param $key i32) (result (ref null $entry))
-      (local $at (ref null $entry))
+    (func $find (param $key i32) (result (ref null $entry)) (local $at (ref null $entry))
       (local.set $at (array.get $buckets (global.get $map) (call $bucket (local.get $key))))
       (block $found
         (loop $next
           (br_if $found (ref.is_null (local.get $at)))
           (br_if $found (i32.eq (struct.get $entry $key (local.get $at)) (local.get $key)))
-          (local.set $at (struct.get $entry $next (local.get $at)))
-          (br $next)))
+          (local.set $at (struct.get $entry $next (local.get $at))) (br $next)))
       (local.get $at))
     (func $get (export "get") (param $key i32) (result i64)
       (block $none (result (ref null none))
@@ -400,8 +386,7 @@ const HASH_MAP: &str = r#"
               (array.get $buckets (global.get $map) (local.get $bucket)))))
         (else
           (struct.set $entry $value (local.get $entry) (struct.new $boxed (local.get $value))))))
-    (func $double
-      (local $old (ref $buckets)) (local $i i32) (local $bucket i32)
+    (func $double (local $old (ref $buckets)) (local $i i32) (local $bucket i32)
       (local $at (ref null $entry)) (local $next (ref null $entry))
       (local.set $old (global.get $map))
       (global.set $map
@@ -416,8 +401,7 @@ const HASH_MAP: &str = r#"
             (struct.set $entry $next (local.get $at)
               (array.get $buckets (global.get $map) (local.get $bucket)))
             (array.set $buckets (global.get $map) (local.get $bucket) (local.get $at))
-            (local.set $at (local.get $next))
-            (br $entries)))
+            (local.set $at (local.get $next)) (br $entries)))
         (br_if $buckets
           (i32.lt_u
             (local.tee $i (i32.add (local.get $i) (i32.const 1)))
@@ -441,8 +425,7 @@ const HASH_MAP: &str = r#"
                     (struct.get $entry $next (local.get $at)))))
               (br $end)))
           (local.set $before (local.get $at))
-          (local.set $at (struct.get $entry $next (local.get $at)))
-          (br $next))))
+          (local.set $at (struct.get $entry $next (local.get $at))) (br $next))))
     (func (export "work") (param $operations i32) (param $keys i32)
       (local $key i32) (local $what i32)
       (loop $next
@@ -453,8 +436,7 @@ const HASH_MAP: &str = r#"
             (call $put (local.get $key)
               (i64.mul (i64.extend_i32_u (call $random)) (i64.const 1_000_003))))
           (else (call $remove (local.get $key))))
-        (br_if $next
-          (local.tee $operations (i32.sub (local.get $operations) (i32.const 1))))))"#;
+        (br_if $next (local.tee $operations (i32.sub (local.get $operations) (i32.const 1))))))"#;
 
 #[test]
 fn a_hash_map_of_structs_agrees_with_one_of_the_host() {
@@ -497,16 +479,13 @@ fn closures_keep_what_they_close_over() {
           (return_call_ref $code
             (local.get $f) (local.get $x) (struct.get $closure $code (local.get $f))))
         (func $add (type $code)
-          (i64.add
-            (local.get 1) (struct.get $adder $n (ref.cast (ref $adder) (local.get 0)))))
-        (func $count (type $code)
-          (local $self (ref $counter))
+          (i64.add (local.get 1) (struct.get $adder $n (ref.cast (ref $adder) (local.get 0)))))
+        (func $count (type $code) (local $self (ref $counter))
           (local.set $self (ref.cast (ref $counter) (local.get 0)))
           (struct.set $counter $n (local.get $self)
             (i64.add (struct.get $counter $n (local.get $self)) (i64.const 1)))
           (i64.add (local.get 1) (struct.get $counter $n (local.get $self))))
-        (func $compose (type $code)
-          (local $self (ref $composed))
+        (func $compose (type $code) (local $self (ref $composed))
           (local.set $self (ref.cast (ref $composed) (local.get 0)))
           (return_call $apply
             (struct.get $composed $g (local.get $self))
@@ -543,8 +522,7 @@ fn closures_keep_what_they_close_over() {
 #[test]
 fn strings_are_arrays_of_bytes() {
     let text = r#"(module
-        (type $string (array (mut i8)))
-        (type $strings (array (mut (ref null $string))))
+        (type $string (array (mut i8))) (type $strings (array (mut (ref null $string))))
         (data $digits "0123456789")
         (data $words "alpha beta gamma delta ")
         (global $all (mut (ref $strings)) (array.new_default $strings (i32.const 0)))
@@ -559,14 +537,12 @@ fn strings_are_arrays_of_bytes() {
             (local.get $to) (array.len (local.get $a))
             (local.get $b) (i32.const 0) (array.len (local.get $b)))
           (local.get $to))
-        (func $number (param $n i32) (result (ref $string))
-          (local $digit (ref $string))
+        (func $number (param $n i32) (result (ref $string)) (local $digit (ref $string))
           (local.set $digit
             (array.new_data $string $digits (i32.rem_u (local.get $n) (i32.const 10)) (i32.const 1)))
           (if (i32.lt_u (local.get $n) (i32.const 10)) (then (return (local.get $digit))))
           (call $concat (call $number (i32.div_u (local.get $n) (i32.const 10))) (local.get $digit)))
-        (func (export "build") (param $n i32)
-          (local $i i32)
+        (func (export "build") (param $n i32) (local $i i32)
           (global.set $all (array.new_default $strings (local.get $n)))
           (loop $next
             (array.set $strings (global.get $all) (local.get $i)
@@ -575,8 +551,7 @@ fn strings_are_arrays_of_bytes() {
                 (call $number (i32.mul (local.get $i) (i32.const 37)))))
             (br_if $next
               (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n)))))
-        (func (export "join") (result (ref $string))
-          (local $i i32) (local $to (ref $string))
+        (func (export "join") (result (ref $string)) (local $i i32) (local $to (ref $string))
           (local.set $to (array.new_fixed $string 0))
           (loop $next
             (local.set $to
@@ -629,8 +604,7 @@ fn objects_of_every_layout_are_copied_whole() {
               (array.new $any (ref.i31 (local.get $n)) (local.get $n))
               (array.new $func (ref.func $f) (local.get $n))))))"#;
     let lengths = [0, 1, 2, 3, 7, 8, 9, 100, 5000];
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, text);
+    for (mut store, instance) in instances(text) {
         for n in lengths {
             run(&mut store, instance, "build", &[n]);
             store.gc();
@@ -697,8 +671,7 @@ fn gigabytes_of_garbage_need_no_room() {
                 (i64.const 10) (i64.const 11) (i64.const 12) (i64.const 13) (local.get $n)))
             (br_if $next
               (i64.ne (local.tee $n (i64.sub (local.get $n) (i64.const 1))) (i64.const 0)))))
-        (func (export "check") (result i64)
-          (local $i i32) (local $sum i64)
+        (func (export "check") (result i64) (local $i i32) (local $sum i64)
           (loop $next
             (local.set $sum
               (i64.add (local.get $sum)
@@ -758,12 +731,10 @@ fn the_heap_shrinks_again_after_it_was_large() {
 fn room_that_small_objects_leave_serves_a_large_one() {
     let text = r#"(module
         (type $small (struct (field i64) (field i64) (field i64)))
-        (type $smalls (array (mut (ref null $small))))
-        (type $bytes (array (mut i8)))
+        (type $smalls (array (mut (ref null $small)))) (type $bytes (array (mut i8)))
         (global $smalls (ref $smalls) (array.new_default $smalls (i32.const 180_000)))
         (global $large (mut (ref null $bytes)) (ref.null $bytes))
-        (func (export "fill")
-          (local $i i32)
+        (func (export "fill") (local $i i32)
           (loop $next
             (if (ref.is_null (array.get $smalls (global.get $smalls) (local.get $i)))
               (then
@@ -772,16 +743,14 @@ fn room_that_small_objects_leave_serves_a_large_one() {
                     (i64.extend_i32_u (local.get $i)) (i64.const 0) (i64.const 0)))))
             (br_if $next
               (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 180_000)))))
-        (func (export "every second")
-          (local $i i32)
+        (func (export "every second") (local $i i32)
           (loop $next
             (array.set $smalls (global.get $smalls) (local.get $i) (ref.null $small))
             (br_if $next
               (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 2))) (i32.const 180_000)))))
         (func (export "large") (global.set $large (array.new $bytes (i32.const 7) (i32.const 2_700_000))))
         (func (export "forget") (global.set $large (ref.null $bytes)))
-        (func (export "check") (result i64)
-          (local $i i32) (local $sum i64)
+        (func (export "check") (result i64) (local $i i32) (local $sum i64)
           (loop $next
             (if (i32.eqz (ref.is_null (array.get $smalls (global.get $smalls) (local.get $i))))
               (then
@@ -799,8 +768,7 @@ fn room_that_small_objects_leave_serves_a_large_one() {
     for _ in 0..5 {
         run(&mut store, instance, "fill", &[]);
         assert_eq!(run(&mut store, instance, "check", &[]), every);
-        let error = call(&mut store, instance, "large", &[]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::OutOfMemory);
+        traps(call(&mut store, instance, "large", &[]), TrapCode::OutOfMemory);
         assert_eq!(run(&mut store, instance, "check", &[]), every);
         run(&mut store, instance, "every second", &[]);
         run(&mut store, instance, "large", &[]);
@@ -827,8 +795,7 @@ fn many_instances_share_a_heap() {
         (func (export "push") (param i32)
           (global.set $list (struct.new $list (local.get 0) (global.get $list)))
           (table.set (i32.const 2) (global.get $list)))
-        (func (export "sum") (result i32)
-          (local $at (ref null $list)) (local $sum i32)
+        (func (export "sum") (result i32) (local $at (ref null $list)) (local $sum i32)
           (local.set $at (ref.cast (ref null $list) (table.get (i32.const 2))))
           (loop $next
             (local.set $sum (i32.add (local.get $sum) (struct.get $list 0 (local.get $at))))
@@ -856,8 +823,7 @@ fn many_instances_share_a_heap() {
 #[test]
 fn an_element_segment_keeps_its_objects_until_it_is_dropped() {
     let text = r#"(module
-        (type $s (struct (field i64)))
-        (type $array (array (mut (ref null $s))))
+        (type $s (struct (field i64))) (type $array (array (mut (ref null $s))))
         (elem $passive (ref $s) (struct.new $s (i64.const 1)) (struct.new $s (i64.const 2)))
         (elem $declared declare (ref $s) (struct.new $s (i64.const 3)))
         (table $t 1 (ref null $s))
@@ -868,8 +834,7 @@ fn an_element_segment_keeps_its_objects_until_it_is_dropped() {
               (array.new_elem $array $passive (local.get 0) (i32.const 1)) (i32.const 0))))
         (func (export "drop") (elem.drop $passive))
         (func (export "clear") (table.set $t (i32.const 0) (ref.null $s))))"#;
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, text);
+    for (mut store, instance) in instances(text) {
         store.gc();
         assert_eq!(store.heap_used(), 3 * 16);
         assert_eq!(run(&mut store, instance, "get", &[0]), 1);
@@ -884,24 +849,6 @@ fn an_element_segment_keeps_its_objects_until_it_is_dropped() {
 }
 
 // ---- values of the host
-
-/// Counts the live values.
-#[derive(Debug)]
-struct Counted(Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(alive: &Arc<AtomicUsize>) -> Counted {
-        alive.fetch_add(1, Ordering::Relaxed);
-        Counted(alive.clone())
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        let before = self.0.fetch_sub(1, Ordering::Relaxed);
-        assert_ne!(before, 0, "dropped twice");
-    }
-}
 
 /// Calls a function with a new host value, and keeps no handle.
 fn give(store: &mut Store<()>, instance: Instance, name: &str, alive: &Arc<AtomicUsize>) {
@@ -963,32 +910,25 @@ fn indices_of_dropped_host_values_are_reused() {
 }
 
 const KEEPERS: &str = r#"(module
-    (type $box (struct (field (mut externref))))
-    (type $boxes (array (mut anyref)))
-    (tag $e (param externref))
-    (global $global (mut externref) (ref.null extern))
+    (type $box (struct (field (mut externref)))) (type $boxes (array (mut anyref)))
+    (tag $e (param externref)) (global $global (mut externref) (ref.null extern))
     (table $table 3 externref)
-    (global $any (mut anyref) (ref.null any))
-    (global $exn (mut exnref) (ref.null exn))
+    (global $any (mut anyref) (ref.null any)) (global $exn (mut exnref) (ref.null exn))
     (func (export "global") (param externref) (global.set $global (local.get 0)))
     (func (export "table") (param externref) (table.set $table (i32.const 2) (local.get 0)))
     (func (export "grown") (param externref) (drop (table.grow $table (local.get 0) (i32.const 1))))
-    (func (export "struct") (param externref)
-      (global.set $any (struct.new $box (local.get 0))))
+    (func (export "struct") (param externref) (global.set $any (struct.new $box (local.get 0))))
     (func (export "array") (param externref)
-      (global.set $any
-        (array.new $boxes (any.convert_extern (local.get 0)) (i32.const 50))))
+      (global.set $any (array.new $boxes (any.convert_extern (local.get 0)) (i32.const 50))))
     (func (export "nested") (param externref)
       (global.set $any
         (array.new_fixed $boxes 2
           (ref.null any) (array.new_fixed $boxes 1 (struct.new $box (local.get 0))))))
-    (func (export "inside") (param externref)
-      (global.set $any (any.convert_extern (local.get 0))))
+    (func (export "inside") (param externref) (global.set $any (any.convert_extern (local.get 0))))
     (func (export "exception") (param externref)
       (global.set $exn
         (block $h (result exnref)
-          (try_table (catch_all_ref $h) (throw $e (local.get 0)))
-          (unreachable))))
+          (try_table (catch_all_ref $h) (throw $e (local.get 0))) (unreachable))))
     (func (export "forget")
       (global.set $global (ref.null extern))
       (table.fill $table (i32.const 0) (ref.null extern) (table.size $table))
@@ -998,8 +938,7 @@ const KEEPERS: &str = r#"(module
 
 #[test]
 fn a_host_value_stays_while_wasm_keeps_it_anywhere() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, KEEPERS);
+    for (mut store, instance) in instances(KEEPERS) {
         let alive = Arc::new(AtomicUsize::new(0));
         let count = |store: &mut Store<()>| {
             store.gc();
@@ -1041,8 +980,7 @@ fn a_host_value_stays_while_a_frame_has_it() {
           (call $use (struct.get $box 0 (local.get $box)))
           (call $use (local.get $kept))
           (local.get $most) (local.get $some) (call $alive))
-        (func $inner (result i32)
-          (local $own externref)
+        (func $inner (result i32) (local $own externref)
           (local.set $own (call $new))
           (call $alive)
           (call $use (local.get $own))))"#;
@@ -1051,23 +989,19 @@ fn a_host_value_stays_while_a_frame_has_it() {
         let alive = Arc::new(AtomicUsize::new(0));
         let mut linker = Linker::new(&engine);
         let counter = alive.clone();
-        linker
-            .func_wrap("host", "new", move |mut caller: Caller<'_, ()>| {
-                ExternRef::new(&mut caller, Counted::new(&counter)).map(Some)
-            })
-            .unwrap();
+        linker.host("new", move |mut caller: Caller<'_, ()>| {
+            ExternRef::new(&mut caller, Counted::new(&counter)).map(Some)
+        });
         let counter = alive.clone();
-        linker
-            .func_wrap("host", "alive", move |mut caller: Caller<'_, ()>| -> Result<i32> {
-                for _ in 0..rounds {
-                    let mut scope = RootScope::new(&mut caller);
-                    for i in 0..100 {
-                        ExternRef::new(&mut scope, i)?;
-                    }
+        linker.host("alive", move |mut caller: Caller<'_, ()>| -> Result<i32> {
+            for _ in 0..rounds {
+                let mut scope = RootScope::new(&mut caller);
+                for i in 0..100 {
+                    ExternRef::new(&mut scope, i)?;
                 }
-                Ok(counter.load(Ordering::Relaxed) as i32)
-            })
-            .unwrap();
+            }
+            Ok(counter.load(Ordering::Relaxed) as i32)
+        });
         let (mut store, instance) = link(&linker, (), text);
         assert_eq!(
             invoke::<(), (i32, i32, i32)>(&mut store, instance, "run", ()).unwrap(),

@@ -9,8 +9,7 @@ const INTERVAL: Duration = Duration::from_millis(1);
 /// A continuation runs a task with a loop. The root has a loop too.
 const NESTED: &str = r#"(module $m
   (import "host" "f" (func $back))
-  (type $f (func)) (type $c (cont $f)) (type $t (task))
-  (elem declare func $outer $inner)
+  (type $f (func)) (type $c (cont $f)) (type $t (task)) (elem declare func $outer $inner)
   (func $spin (export "spin") (local $n i32)
     (local.set $n (i32.const 50_000_000))
     (loop $l (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
@@ -21,8 +20,7 @@ const NESTED: &str = r#"(module $m
 
 fn profile_of(engine: &Engine, export: &str) -> Profile {
     let back = |mut caller: Caller<'_, ()>| -> Result<()> {
-        let spin = caller.get_export("spin").and_then(Extern::into_func).unwrap();
-        spin.call(&mut caller, &[], &mut [])
+        call_export::<_, _, ()>(&mut caller, "spin", ())
     };
     let (mut store, instance) = with_host(engine, NESTED, back);
     store.start_profile(INTERVAL).unwrap();
@@ -80,8 +78,7 @@ fn time_of_a_deep_recursion_is_that_of_its_callers() {
         (1_000, format!("m!run;m!body;{}(calls left out);{}m!spin", down(61), down(63))),
         (100_000, format!("m!run;m!body;{}(calls left out);{}m!spin", down(61), down(63))),
     ] {
-        let engine = interruptible(DEFAULT);
-        let (mut store, instance) = instantiate_in(&engine, DEEP);
+        let (mut store, instance) = instantiate_in(&interruptible(DEFAULT), DEEP);
         store.start_profile(INTERVAL).unwrap();
         call(&mut store, instance, "run", &[Val::I32(depth)]).unwrap();
         let folded = store.take_profile().unwrap().to_folded();
@@ -114,8 +111,7 @@ fn a_profile_continues_after_a_trap_and_with_a_deadline() {
     let (mut store, instance) = with_host(&interruptible(DEFAULT), NESTED, || {});
     store.start_profile(INTERVAL).unwrap();
     store.set_timeout(Duration::from_millis(5)).unwrap();
-    let result = call(&mut store, instance, "run", &[]);
-    assert_eq!(code(result), TrapCode::Interrupt);
+    traps(call(&mut store, instance, "run", &[]), TrapCode::Interrupt);
     store.set_deadline(None).unwrap();
     call(&mut store, instance, "spin", &[]).unwrap();
     let folded = store.take_profile().unwrap().to_folded();
@@ -125,8 +121,7 @@ fn a_profile_continues_after_a_trap_and_with_a_deadline() {
 #[test]
 fn a_profile_needs_functions_that_can_stop_and_some_time() {
     let mut store = Store::new(&Engine::default(), ());
-    let error = store.start_profile(INTERVAL).unwrap_err();
-    assert!(error.to_string().contains("Config::interruption"));
+    fails_with(store.start_profile(INTERVAL), "Config::interruption");
     let mut store = Store::new(&interruptible(DEFAULT), ());
     assert!(store.start_profile(Duration::ZERO).unwrap_err().to_string().contains("zero"));
 }
@@ -134,8 +129,7 @@ fn a_profile_needs_functions_that_can_stop_and_some_time() {
 #[test]
 fn perf_is_told_where_functions_are() {
     let engine = Engine::new(Config::new().perf_map(true)).unwrap();
-    let module = "(module $told (func $first (export \"f\") (nop)) (func (nop)))";
-    Module::new(&engine, module).unwrap();
+    Module::new(&engine, "(module $told (func $first (export \"f\") (nop)) (func (nop)))").unwrap();
     let path = format!("/tmp/perf-{}.map", std::process::id());
     let map = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();

@@ -29,16 +29,14 @@ fn of_life(stacks: &StackList, life: Life) -> Vec<&StackInfo> {
 const KEEPS: &str = r#"(module $m
   (type $f (func)) (type $c (cont $f)) (tag $wait (param i32)) (tag $nobody)
   (global $kept (mut (ref null $c)) (ref.null $c))
-  (memory 2) (data (i32.const 70000) "in memory")
-  (global $number (mut i64) (i64.const 77))
+  (memory 2) (data (i32.const 70000) "in memory") (global $number (mut i64) (i64.const 77))
   (func $inner (suspend $wait (i32.const 5)))
   (func $body (call $inner))
   (func $alone (suspend $nobody))
   (elem declare func $body $alone)
   (func (export "begin")
     (block $on (result i32 (ref $c))
-      (resume $c (on $wait $on) (cont.new $c (ref.func $body)))
-      (return))
+      (resume $c (on $wait $on) (cont.new $c (ref.func $body))) (return))
     (global.set $kept) (drop))
   (func $fail (export "fail") (resume $c (cont.new $c (ref.func $alone))))
   (func (export "trap") (unreachable)))"#;
@@ -52,8 +50,7 @@ fn kept(engine: &Engine) -> (Store<()>, Instance) {
 #[test]
 fn each_design_lists_a_running_root_and_a_suspended_generator() {
     for (kind, program) in DESIGNS {
-        for engine in engines() {
-            let stacks = stacks_in_host_call(&engine, program);
+        for stacks in engines().iter().map(|engine| stacks_in_host_call(engine, program)) {
             let running = of_life(&stacks, Life::Running);
             let [root] = running[..] else { panic!("{kind:?}: {stacks}") };
             assert_eq!((root.kind, root.parent_number()), (None, None), "{kind:?}");
@@ -97,8 +94,7 @@ fn parents_and_the_host_in_between_are_told() {
     let module = r#"(module $m
       (import "host" "f" (func $f (param i32) (result i32)))
       (type $t (func (param i32) (result i32))) (type $c (cont $t))
-      (type $r (func (result i32))) (type $k (cont $r)) (tag $yield)
-      (elem declare func $body)
+      (type $r (func (result i32))) (type $k (cont $r)) (tag $yield) (elem declare func $body)
       (func $body (param i32) (result i32) (call $f (local.get 0)))
       (func (export "run") (param i32) (result i32)
         (block $on (result (ref $k))
@@ -139,8 +135,7 @@ fn a_stack_with_bound_arguments_says_where_it_is() {
         (global.set $kept (cont.bind $c1 $c (i32.const 3) (local.get 0))))
       (func (export "run")
         (block $on (result (ref $c1))
-          (resume $c (on $wait $on) (cont.new $c (ref.func $body)))
-          (return))
+          (resume $c (on $wait $on) (cont.new $c (ref.func $body))) (return))
         (call $keep)))"#;
     let (mut store, instance) = instantiate(module);
     call(&mut store, instance, "run", &[]).unwrap();
@@ -150,12 +145,11 @@ fn a_stack_with_bound_arguments_says_where_it_is() {
 
 #[test]
 fn a_new_stack_knows_its_function() {
-    let (mut store, instance) = instantiate(
-        r#"(module (type $f (func)) (type $c (cont $f))
+    let text = r#"(module (type $f (func)) (type $c (cont $f))
           (global $kept (mut (ref null $c)) (ref.null $c))
           (func $body) (elem declare func $body)
-          (func (export "run") (global.set $kept (cont.new $c (ref.func $body)))))"#,
-    );
+          (func (export "run") (global.set $kept (cont.new $c (ref.func $body)))))"#;
+    let (mut store, instance) = instantiate(text);
     call(&mut store, instance, "run", &[]).unwrap();
     let stacks = store.stacks().unwrap();
     let stack = stacks.iter().next().unwrap();
@@ -175,7 +169,7 @@ fn the_dump_is_a_tree_as_text_and_a_list_as_json() {
         format!(
             "1 stack\n\
              stack {number}: continuation, suspended  m!body  {used_bytes} of {size_bytes} bytes\n   \
-             0: <text>:6:17: m!inner\n   1: <text>:7:16: m!body"
+             0: <text>:5:17: m!inner\n   1: <text>:6:16: m!body"
         )
     );
     let json = stacks.to_json();
@@ -197,7 +191,7 @@ fn an_idle_store_says_where_each_stack_waits() {
         format!(
             "nothing runs, and these stacks wait:\n  \
              stack {number} (continuation of m!body) is suspended\n    \
-             at <text>:6:17: m!inner\n       \
+             at <text>:5:17: m!inner\n       \
              (func $inner (suspend $wait (i32.const 5)))"
         )
     );
@@ -205,13 +199,11 @@ fn an_idle_store_says_where_each_stack_waits() {
 
 #[test]
 fn the_stacks_of_a_failed_call_are_kept_if_asked_for() {
-    for engine in engines() {
-        let (mut store, instance) = kept(&engine);
+    for (mut store, instance) in engines().iter().map(kept) {
         call(&mut store, instance, "fail", &[]).unwrap_err();
         assert!(store.take_stacks_of_failure().is_none());
         store.keep_stacks_of_failure(10);
-        let error = call(&mut store, instance, "fail", &[]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::UnhandledTag);
+        traps(call(&mut store, instance, "fail", &[]), TrapCode::UnhandledTag);
         let stacks = store.take_stacks_of_failure().unwrap();
         assert_eq!(stacks.len(), 3, "{stacks}");
         let running = of_life(&stacks, Life::Running);
@@ -251,8 +243,7 @@ const NESTS: &str = r#"(module $m
 
 #[test]
 fn of_a_long_chain_of_stacks_the_innermost_and_the_outermost_are_kept() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, NESTS);
+    for (mut store, instance) in instances(NESTS) {
         for (waiting, most, listed) in [(3, 4, 4), (4, 4, 4), (5, 5, 5), (300, 5, 5), (300, 1, 1)] {
             store.keep_stacks_of_failure(most);
             number(&mut store, instance, "nest", &[waiting]).unwrap_err();
@@ -371,7 +362,7 @@ fn a_core_dump_has_all_stacks_memories_and_globals() {
     assert_eq!(&dump.memory[70000..70009], b"in memory");
     let life = |name: &str| name.split(", ").last().unwrap().to_string();
     let lives: Vec<_> = dump.stacks.iter().map(|(name, _)| life(name)).collect();
-    assert_eq!(lives, ["running", "waiting", "suspended"], "what runs comes first");
+    assert_eq!(lives, ["running", "waiting", "suspended"], "running stacks come first");
     // A body begins with one byte, the number of groups of locals: none. `suspend` is the first
     // instruction of $alone, and follows `i32.const 5` in $inner.
     assert_eq!(dump.stacks[0].1, [(2, 1)]);

@@ -12,25 +12,18 @@ use std::task::{Context, Poll, Waker};
 /// Structures of the host that grow with the program.
 const STRUCTURES: &str = r#"(module
     (import "host" "keep" (func $keep (param i32) (result externref)))
-    (type $f (func))
-    (type $k (cont $f))
-    (type $node (struct (field (ref null $node)) (field (ref null $k))))
-    (tag $yield)
+    (type $f (func)) (type $k (cont $f))
+    (type $node (struct (field (ref null $node)) (field (ref null $k)))) (tag $yield)
     (tag $e (param i32))
-    (memory 1)
-    (table $t 1 externref)
-    (global $nodes (mut (ref null $node)) (ref.null $node))
+    (memory 1) (table $t 1 externref) (global $nodes (mut (ref null $node)) (ref.null $node))
     (elem declare func $body)
     (func $body (suspend $yield))
     (func (export "memory") (param i32) (drop (memory.grow (i32.const 1))))
-    (func (export "table") (param i32)
-      (drop (table.grow $t (ref.null extern) (i32.const 100))))
-    (func (export "stacks") (param $n i32)
-      (local $k (ref null $k))
+    (func (export "table") (param i32) (drop (table.grow $t (ref.null extern) (i32.const 100))))
+    (func (export "stacks") (param $n i32) (local $k (ref null $k))
       (loop $more
         (block $yielded (result (ref $k))
-          (resume $k (on $yield $yielded) (cont.new $k (ref.func $body)))
-          (return))
+          (resume $k (on $yield $yielded) (cont.new $k (ref.func $body))) (return))
         (local.set $k)
         (global.set $nodes (struct.new $node (global.get $nodes) (local.get $k)))
         (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1))))))
@@ -55,13 +48,9 @@ const STRUCTURES: &str = r#"(module
 
 /// Stacks that grow, stay deep, and become garbage.
 const GROWING: &str = r#"(module
-    (type $f (func (param i32)))
-    (type $k (cont $f))
-    (type $g (func))
-    (type $rest (cont $g))
+    (type $f (func (param i32))) (type $k (cont $f)) (type $g (func)) (type $rest (cont $g))
     (tag $yield)
-    (table $kept 20 (ref null $rest))
-    (elem declare func $down)
+    (table $kept 20 (ref null $rest)) (elem declare func $down)
     (func $down (export "root") (param $n i32)
       (if (local.get $n)
         (then (call $down (i32.sub (local.get $n) (i32.const 1))))
@@ -82,14 +71,9 @@ const GROWING: &str = r#"(module
 
 /// Stacks that are used until they need other blocks.
 const RENEWED: &str = r#"(module
-    (type $s (struct (field i32)))
-    (type $f (func (param (ref null $s) i32)))
-    (type $k (cont $f))
-    (type $g (func))
-    (type $rest (cont $g))
-    (tag $yield)
-    (table $kept 100 (ref null $rest))
-    (elem declare func $body)
+    (type $s (struct (field i32))) (type $f (func (param (ref null $s) i32))) (type $k (cont $f))
+    (type $g (func)) (type $rest (cont $g)) (tag $yield)
+    (table $kept 100 (ref null $rest)) (elem declare func $body)
     (func $body (param $s (ref null $s)) (param $n i32)
       (loop $more
         (suspend $yield)
@@ -104,8 +88,7 @@ const RENEWED: &str = r#"(module
       (table.set $kept (local.get $i) (local.get $rest)))
     (func $step (param $i i32) (local $rest (ref null $rest))
       (block $yielded (result (ref $rest))
-        (resume $rest (on $yield $yielded) (table.get $kept (local.get $i)))
-        (return))
+        (resume $rest (on $yield $yielded) (table.get $kept (local.get $i))) (return))
       (local.set $rest)
       (table.set $kept (local.get $i) (local.get $rest)))
     (func (export "begin") (param $n i32)
@@ -125,21 +108,18 @@ const RENEWED: &str = r#"(module
 /// Stacks that own others, and end in several ways.
 const OWNED: &str = r#"(module
     (import "host" "new_stack" (func $new (result stackref)))
-    (type $t (task))
-    (tag $x)
+    (type $t (task)) (tag $x)
     (rout $link (param $s stackref) (stack.start))
     (func $chain (param $n i32) (result stackref) (local $s stackref)
       (loop $next
         (local.set_cleared $s (stack.extend $link (local.get_clear $s) (call $new)))
-        (local.set $n (i32.sub (local.get $n) (i32.const 1)))
-        (br_if $next (local.get $n)))
+        (br_if $next (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
       (local.get_clear $s))
     (func (export "drop") (param $n i32) (drop (call $chain (local.get $n))))
     (func $throws (param $n i32) (call $chain (local.get $n)) (throw $x))
     (func (export "catch") (param $n i32)
       (block $l (try_table (catch $x $l) (call $throws (local.get $n)))))
-    (func $holds (param $me (ref null $t)) (param $s stackref)
-      (task.suspend $t (local.get $me)))
+    (func $holds (param $me (ref null $t)) (param $s stackref) (task.suspend $t (local.get $me)))
     (func (export "release") (param $n i32) (local $t (ref null $t))
       (local.set $t (task.new $t $holds (call $chain (local.get $n))))
       (task.resume $t (local.get $t))
@@ -149,11 +129,8 @@ const OWNED: &str = r#"(module
 const WALKED: &str = r#"(module
     (import "host" "new_stack" (func $new (result stackref)))
     (call_tag $ask (param i32) (result i32))
-    (event $done (param i32))
-    (event $go (param i32 stackref))
-    (event $told (param i32 stackref))
-    (global $kept (mut stackref) (ref.null stack))
-    (global $copy (mut stackref) (ref.null stack))
+    (event $done (param i32)) (event $go (param i32 stackref)) (event $told (param i32 stackref))
+    (global $kept (mut stackref) (ref.null stack)) (global $copy (mut stackref) (ref.null stack))
     (global $back (mut stackref) (ref.null stack))
     (func $nests (param $n i32) (result i32)
       (answer $ask (result i32) (i32.add (local.get $n)) within
@@ -161,7 +138,7 @@ const WALKED: &str = r#"(module
           (then (call $nests (i32.sub (local.get $n) (i32.const 1))))
           (else (call_stack $ask (i32.const 1))))))
     (func (export "answers") (param $n i32) (drop (call $nests (local.get $n))))
-    ;; A walk goes through so many stacks, each of which redirects to the one before.
+    ;; A walk goes through n stacks. Each redirects to the one before.
     (func $finish (param $n i32) (param $main stackref)
       (stack.switch_drop $done (local.get $n) (local.get_clear $main)))
     (func $redirects (param $n i32) (param $below stackref)
@@ -202,20 +179,16 @@ const WALKED: &str = r#"(module
           (else (call $waits)))))
     (rout $body
       (block $went (result i32 stackref)
-        (try (stack.start) catch $go $went)
-        (unreachable))
+        (try (stack.start) catch $go $went) (unreachable))
       (global.set_cleared $back)
-      (call $many)
-      (unreachable))
+      (call $many) (unreachable))
     (func (export "copies") (param $n i32) (local $c stackref)
       (drop (global.get_clear $back))
       (drop (global.get_clear $kept))
       (drop (global.get_clear $copy))
       (call $send (stack.extend $body (call $new)))
-      (stack.clone (global.get_clear $kept))
-      (local.set_cleared $c)
-      (global.set_cleared $kept)
-      (global.set_cleared $copy (local.get_clear $c))
+      (stack.clone (global.get_clear $kept)) (local.set_cleared $c)
+      (global.set_cleared $kept) (global.set_cleared $copy (local.get_clear $c))
       (drop (global.get_clear $copy))
       (drop (global.get_clear $kept))))"#;
 
@@ -245,8 +218,7 @@ const HANDED_OUT: &str = r#"(module
 /// A call that lets others run.
 const SLICED: &str = r#"(module
     (func (export "loop") (param $n i32)
-      (loop $more
-        (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))"#;
+      (loop $more (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))"#;
 
 /// A program that makes the host's structures grow. Each function takes a number and returns.
 struct Guest {
@@ -408,8 +380,7 @@ fn with_failure(guest: &Guest, after: usize) -> bool {
     let result = running.run();
     let failed = has_failed();
     if let Err(error) = &result {
-        let expected = error.is::<Trap>() || error.is::<HostError>();
-        assert!(failed && expected, "{error:?}");
+        assert!(failed && error.is::<Trap>() || error.is::<HostError>(), "{error:?}");
     }
     running.run().unwrap();
     failed

@@ -66,7 +66,7 @@ fn an_interruption_while_nothing_runs_ends_the_next_call() {
     let (mut store, run, _) = endless(&interruptible(DEFAULT), ENDLESS[0].1);
     let handle = store.interrupt_handle().unwrap();
     handle.interrupt();
-    assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt);
+    traps(run.call(&mut store, ()), TrapCode::Interrupt);
     drop(store);
     handle.interrupt();
 }
@@ -78,7 +78,7 @@ fn a_deadline_that_has_passed_ends_every_call_until_it_is_taken_back() {
     let (mut store, run, _) = endless(&interruptible(DEFAULT), text);
     store.set_deadline(Some(Instant::now())).unwrap();
     for _ in 0..3 {
-        assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt);
+        traps(run.call(&mut store, ()), TrapCode::Interrupt);
     }
     store.set_timeout(Duration::from_secs(1000)).unwrap();
     run.call(&mut store, ()).unwrap();
@@ -117,7 +117,7 @@ fn leaf_functions_do_not_poll_and_all_others_do() {
             given.get().unwrap().interrupt();
         });
         handle.set(store.interrupt_handle().unwrap()).unwrap();
-        assert_eq!(code(invoke::<(), ()>(&mut store, instance, "run", ())), TrapCode::Interrupt);
+        traps(invoke::<(), ()>(&mut store, instance, "run", ()), TrapCode::Interrupt);
         let ran = instance.get_global(&mut store, "ran").unwrap().get(&mut store).unwrap();
         assert_eq!(ran.i32(), Some(i32::from(!looks)), "{body}");
     }
@@ -126,7 +126,7 @@ fn leaf_functions_do_not_poll_and_all_others_do() {
 /// A long sequence of calls of leaf functions, which do not poll, mostly in branches that are not
 /// taken. The first callee requests an interruption.
 #[test]
-fn a_line_of_calls_of_functions_that_do_little_is_interrupted_soon() {
+fn a_long_sequence_of_leaf_calls_is_interrupted_soon() {
     let count = "(global.set $n (i32.add (global.get $n) (i32.const 1)))";
     let slow = "(drop (i64.div_u (i64.const 7) (global.get $d)))".repeat(60);
     let nops = "(nop)".repeat(40);
@@ -145,8 +145,7 @@ fn a_line_of_calls_of_functions_that_do_little_is_interrupted_soon() {
             r#"(module
               (type $f (func))
               (import "host" "f" (func $interrupt))
-              (global $n (export "n") (mut i32) (i32.const 0))
-              (global $d (mut i64) (i64.const 3))
+              (global $n (export "n") (mut i32) (i32.const 0)) (global $d (mut i64) (i64.const 3))
               (table 1 funcref) (elem (i32.const 0) $short)
               (func $short (type $f) {count} {nops})
               (func $long {slow} {count})
@@ -189,22 +188,20 @@ fn calls_within_each_other_all_end_even_if_a_host_function_ignores_it() {
     let ends = Arc::new(AtomicUsize::new(0));
     let count = ends.clone();
     let (mut store, instance) = with_host(&engine, text, move |mut caller: Caller<'_, ()>| {
-        let inner = caller.get_export("inner").and_then(Extern::into_func).unwrap();
-        let ended = inner.typed::<(), ()>(&caller).unwrap().call(&mut caller, ());
-        assert_eq!(code(ended), TrapCode::Interrupt);
+        traps(call_export::<_, (), ()>(&mut caller, "inner", ()), TrapCode::Interrupt);
         count.fetch_add(1, Ordering::Relaxed);
     });
     let handle = store.interrupt_handle().unwrap();
     handle.interrupt();
     let outer = instance.get_typed_func::<(), ()>(&mut store, "outer").unwrap();
     // The first call ends at its beginning.
-    assert_eq!(code(outer.call(&mut store, ())), TrapCode::Interrupt);
+    traps(outer.call(&mut store, ()), TrapCode::Interrupt);
     assert_eq!(ends.load(Ordering::Relaxed), 0);
     let other = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(10));
         handle.interrupt();
     });
-    assert_eq!(code(outer.call(&mut store, ())), TrapCode::Interrupt);
+    traps(outer.call(&mut store, ()), TrapCode::Interrupt);
     assert_eq!(ends.load(Ordering::Relaxed), 1);
     other.join().unwrap();
 }
@@ -375,14 +372,14 @@ fn a_call_that_yields_everywhere_has_the_same_results() {
 #[test]
 fn a_time_slice_lets_other_calls_run_and_repeats() {
     let (mut store, run, two) = endless(&interruptible(DEFAULT), ENDLESS[0].1);
+    // The first slice begins here.
+    let begin = Instant::now();
     store.set_time_slice(Some(Duration::from_millis(2))).unwrap();
     let mut polls = 0;
-    let begin = Instant::now();
     {
         let mut future = pin!(run.call_async(&mut store, ()));
         while polls < 5 {
-            let mut context = Context::from_waker(Waker::noop());
-            assert!(future.as_mut().poll(&mut context).is_pending());
+            assert!(poll_once(future.as_mut()).is_pending());
             polls += 1;
         }
     }
@@ -392,7 +389,7 @@ fn a_time_slice_lets_other_calls_run_and_repeats() {
     assert_eq!(two.call(&mut store, ()).unwrap(), 2);
     // A synchronous call continues until something ends it.
     store.set_timeout(Duration::from_millis(20)).unwrap();
-    assert_eq!(code(run.call(&mut store, ())), TrapCode::Interrupt);
+    traps(run.call(&mut store, ()), TrapCode::Interrupt);
 }
 
 #[test]
@@ -401,7 +398,7 @@ fn a_sliced_call_ends_by_its_deadline() {
     store.set_time_slice(Some(Duration::from_millis(1))).unwrap();
     store.set_timeout(Duration::from_millis(300)).unwrap();
     let (ended, polls) = block_on(run.call_async(&mut store, ()));
-    assert_eq!(code(ended), TrapCode::Interrupt);
+    traps(ended, TrapCode::Interrupt);
     assert!(polls > 2, "{polls} polls");
     store.set_time_slice(None).unwrap();
     store.set_deadline(None).unwrap();
@@ -428,34 +425,10 @@ fn concurrent_calls_take_turns() {
                 sum
             };
             // The longer call begins first.
-            let (mut long, mut short) = (pin!(call(300)), pin!(call(20)));
-            let (mut first, mut second) = (None, None);
-            std::future::poll_fn(|context| {
-                if first.is_none()
-                    && let Poll::Ready(sum) = long.as_mut().poll(context)
-                {
-                    first = Some(sum);
-                }
-                if second.is_none()
-                    && let Poll::Ready(sum) = short.as_mut().poll(context)
-                {
-                    second = Some(sum);
-                }
-                if first.is_some() && second.is_some() { Poll::Ready(()) } else { Poll::Pending }
-            })
-            .await;
-            (first, second)
+            tokio::join!(call(300), call(20))
         });
-        let (sums, _) = {
-            let mut future = pin!(both);
-            let mut context = Context::from_waker(Waker::noop());
-            loop {
-                if let Poll::Ready(sums) = future.as_mut().poll(&mut context) {
-                    break (sums, ());
-                }
-            }
-        };
-        assert_eq!(sums, (Some(300 * 301 / 2), Some(20 * 21 / 2)), "{}", mode.name);
+        let sums = crate::common::block_on(both);
+        assert_eq!(sums, (300 * 301 / 2, 20 * 21 / 2), "{}", mode.name);
         assert_eq!(*order.lock().unwrap(), [20, 300], "{}", mode.name);
     }
 }
@@ -512,26 +485,9 @@ fn objects_survive_that_only_a_stopped_function_has() {
         assert_eq!(run.call(&mut store, 50).unwrap(), 1275, "{}", mode.name);
         // Other calls allocate while one has stopped.
         let sums = crate::common::block_on(store.run_concurrent(async |accessor| {
-            let (mut a, mut b) =
-                (pin!(run.call_concurrent(accessor, 40)), pin!(run.call_concurrent(accessor, 30)));
-            let mut sums = [None, None];
-            std::future::poll_fn(|context| {
-                if sums[0].is_none()
-                    && let Poll::Ready(sum) = a.as_mut().poll(context)
-                {
-                    sums[0] = Some(sum.unwrap());
-                }
-                if sums[1].is_none()
-                    && let Poll::Ready(sum) = b.as_mut().poll(context)
-                {
-                    sums[1] = Some(sum.unwrap());
-                }
-                if sums.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
-            })
-            .await;
-            sums
+            tokio::join!(run.call_concurrent(accessor, 40), run.call_concurrent(accessor, 30))
         }));
-        assert_eq!(sums, [Some(820), Some(465)], "{}", mode.name);
+        assert_eq!((sums.0.unwrap(), sums.1.unwrap()), (820, 465), "{}", mode.name);
     }
 }
 
@@ -598,16 +554,7 @@ fn block_until_woken<R>(future: impl Future<Output = R>) -> R {
             return result;
         }
         std::thread::park_timeout(Duration::from_secs(60));
-        assert!(begin.elapsed() < Duration::from_secs(50), "nobody has woken it");
-    }
-}
-
-/// Counts its drops.
-struct Dropped(Arc<AtomicUsize>);
-
-impl Drop for Dropped {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        assert!(begin.elapsed() < Duration::from_secs(50), "the task was not woken");
     }
 }
 
@@ -623,27 +570,22 @@ struct WaitsForEver {
 fn waits_for_ever(engine: &Engine) -> WaitsForEver {
     let text = r#"(module
         (import "host" "wait" (func $wait))
-        (type $f (func))
-        (type $k (cont $f))
-        (elem declare func $body)
+        (type $f (func)) (type $k (cont $f)) (elem declare func $body)
         (func $body (call $wait))
         (func (export "run") (resume $k (cont.new $k (ref.func $body))))
         (func (export "two") (result i32) (i32.const 2)))"#;
     let dropped = Arc::new(AtomicUsize::new(0));
     let mut linker = Linker::new(engine);
     let count = dropped.clone();
-    linker
-        .func_wrap_concurrent("host", "wait", move |_: &Accessor<()>, (): ()| {
-            let dropped = Dropped(count.clone());
-            Box::pin(async move {
-                std::future::pending::<()>().await;
-                drop(dropped);
-            })
+    linker.host_concurrent("wait", move |_: &Accessor<()>, (): ()| {
+        let dropped = CountsDrop(count.clone());
+        Box::pin(async move {
+            std::future::pending::<()>().await;
+            drop(dropped);
         })
-        .unwrap();
+    });
     let mut store = Store::new(engine, ());
-    let module = Module::new(engine, text).unwrap();
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let instance = linker.instantiate(&mut store, &Module::new(engine, text).unwrap()).unwrap();
     let run = instance.get_typed_func(&mut store, "run").unwrap();
     let two = instance.get_typed_func(&mut store, "two").unwrap();
     WaitsForEver { store, run, two, dropped }
@@ -675,7 +617,7 @@ fn a_handle_wakes_a_call_that_waits_and_ends_it() {
     });
     let ended = block_until_woken(run.call_async(&mut store, ()));
     other.join().unwrap();
-    assert_eq!(code(ended), TrapCode::Interrupt);
+    traps(ended, TrapCode::Interrupt);
     assert_eq!(dropped.load(Ordering::Relaxed), 1);
     assert_eq!(two.call(&mut store, ()).unwrap(), 2);
 }
@@ -685,24 +627,10 @@ fn a_deadline_ends_every_call_that_waits_in_a_store() {
     let WaitsForEver { mut store, run, two, dropped } = waits_for_ever(&interruptible(DEFAULT));
     store.set_timeout(Duration::from_millis(10)).unwrap();
     let ended = block_until_woken(store.run_concurrent(async |accessor| {
-        let calls = [run.call_concurrent(accessor, ()), run.call_concurrent(accessor, ())];
-        let mut calls = calls.map(Box::pin);
-        let mut ended: [Option<Result<()>>; 2] = [None, None];
-        std::future::poll_fn(|context| {
-            for (call, ended) in calls.iter_mut().zip(&mut ended) {
-                if ended.is_none()
-                    && let Poll::Ready(result) = call.as_mut().poll(context)
-                {
-                    *ended = Some(result);
-                }
-            }
-            if ended.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
-        })
-        .await;
-        ended
+        tokio::join!(run.call_concurrent(accessor, ()), run.call_concurrent(accessor, ()))
     }));
-    for ended in ended {
-        assert_eq!(code(ended.unwrap()), TrapCode::Interrupt);
+    for ended in [ended.0, ended.1] {
+        traps(ended, TrapCode::Interrupt);
     }
     assert_eq!(dropped.load(Ordering::Relaxed), 2);
     store.set_deadline(None).unwrap();

@@ -12,11 +12,10 @@ fn a_stack_holds_as_much_as_it_was_configured_to() {
     let deepest = |bytes: usize| {
         let engine = Engine::new(Config::new().max_wasm_stack(bytes)).unwrap();
         let (mut store, instance) = instantiate_in(&engine, text);
-        let down = instance.get_typed_func::<i32, i32>(&mut store, "down").unwrap();
         let (mut low, mut high) = (0, 1 << 24);
         while high - low > 1 {
             let middle = (low + high) / 2;
-            match down.call(&mut store, middle) {
+            match invoke::<i32, i32>(&mut store, instance, "down", middle) {
                 Ok(found) => {
                     assert_eq!(found, middle);
                     low = middle;
@@ -60,8 +59,7 @@ fn a_huge_frame_overflows_cleanly() {
         (MOVE.config().max_wasm_stack(1 << 20).clone(), true),
     ];
     for (config, has_room_for_ten) in configs {
-        let engine = Engine::new(&config).unwrap();
-        let (mut store, instance) = instantiate_in(&engine, &text);
+        let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), &text);
         for _ in 0..3 {
             let error = call(&mut store, instance, "huge", &[Val::I32(10_000)]).unwrap_err();
             assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
@@ -76,8 +74,7 @@ fn a_huge_frame_overflows_cleanly() {
 fn memories_that_cannot_be_had_are_an_error() {
     let engine = Engine::default();
     let mut store = Store::new(&engine, ());
-    let text = "(module (memory i64 0x1_0000_0000_0000))";
-    let module = Module::new(&engine, text).unwrap();
+    let module = Module::new(&engine, "(module (memory i64 0x1_0000_0000_0000))").unwrap();
     let error = Instance::new(&mut store, &module, &[]).unwrap_err();
     assert!(
         error.to_string().contains("cannot allocate a memory of 281474976710656 pages"),
@@ -98,8 +95,7 @@ fn memories_that_cannot_be_had_are_an_error() {
 #[test]
 fn growth_beyond_the_limit_returns_minus_one() {
     let text = r#"(module
-        (memory $m 1) (memory $n i64 1)
-        (table $t 1 funcref)
+        (memory $m 1) (memory $n i64 1) (table $t 1 funcref)
         (func (export "memory") (param i32) (result i32) (memory.grow $m (local.get 0)))
         (func (export "memory64") (param i64) (result i64) (memory.grow $n (local.get 0)))
         (func (export "table") (param i32) (result i32)
@@ -139,22 +135,18 @@ fn a_64_bit_memory_keeps_its_contents_when_it_moves() {
     assert_eq!(found[0].i64(), Some(42));
     let found = call(&mut store, instance, "load", &[Val::I64(last)]).unwrap();
     assert_eq!(found[0].i64(), Some(43));
-    let error = call(&mut store, instance, "load", &[Val::I64(last + 1)]).unwrap_err();
-    assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
+    traps(call(&mut store, instance, "load", &[Val::I64(last + 1)]), TrapCode::MemoryOutOfBounds);
 }
 
 #[test]
 fn many_stores_share_an_engine() {
     let engine = Engine::default();
-    let module = Module::new(
-        &engine,
-        "(module (memory 1) (func (export \"f\") (result i32) (i32.const 3)))",
-    )
-    .unwrap();
     for _ in 0..1000 {
-        let (mut store, instance) = start(&module);
-        let found = call(&mut store, instance, "f", &[]).unwrap();
-        assert_eq!(found[0].i32(), Some(3));
+        let (mut store, instance) = instantiate_in(
+            &engine,
+            "(module (memory 1) (func (export \"f\") (result i32) (i32.const 3)))",
+        );
+        assert_eq!(number(&mut store, instance, "f", &[]).unwrap(), 3);
     }
 }
 
@@ -182,8 +174,7 @@ fn a_new_memory_is_zero_after_any_previous_one() {
         let (mut store, instance) = instantiate_in(&engine, text);
         let memory = instance.get_memory(&mut store, "m").unwrap();
         let data = memory.data_mut(&mut store).unwrap();
-        let expected = if text == small { b"secret" } else { &[0; 6] };
-        assert_eq!(&data[100..106], expected);
+        assert_eq!(&data[100..106], if text == small { b"secret" } else { &[0; 6] });
         assert!(data[200..].iter().all(|byte| *byte == 0));
         data.fill(0xff);
         memory.grow(&mut store, 1).unwrap();
@@ -206,8 +197,10 @@ fn a_smaller_memory_in_the_place_of_a_larger_one_still_traps_at_its_end() {
         if pages > 0 {
             call(&mut store, instance, "load", &[Val::I32(end - 4)]).unwrap();
         }
-        let error = call(&mut store, instance, "load", &[Val::I32(end - 3)]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::MemoryOutOfBounds);
+        traps(
+            call(&mut store, instance, "load", &[Val::I32(end - 3)]),
+            TrapCode::MemoryOutOfBounds,
+        );
     }
 }
 
@@ -225,8 +218,7 @@ fn binds(count: usize) -> String {
         (type $all (func (param {params}) (result i64))) (type $k (cont $all))
         (type $one (func (param i64) (result i64))) (type $k1 (cont $one))
         (type $depth (func (param i32) (result i64))) (type $kd (cont $depth))
-        (tag $ask (result {params}))
-        (global $k (mut (ref null $k)) (ref.null $k))
+        (tag $ask (result {params})) (global $k (mut (ref null $k)) (ref.null $k))
         (global $k1 (mut (ref null $k1)) (ref.null $k1))
         (elem declare func $down)
         (func $down (param i32) (result i64)
@@ -237,8 +229,7 @@ fn binds(count: usize) -> String {
             (resume $kd (on $ask $h) (local.get 0) (cont.new $kd (ref.func $down)))
             (unreachable))
           (global.set $k))
-        (func (export "bind")
-          (global.set $k1 (cont.bind $k $k1 {first} (global.get $k))))
+        (func (export "bind") (global.set $k1 (cont.bind $k $k1 {first} (global.get $k))))
         (func (export "last") (result i64) (resume $k1 {last} (global.get $k1)))
         (func (export "all") (result i64) (resume $k {first} {last} (global.get $k))))"#
     )
@@ -254,19 +245,16 @@ fn where_bound_values_find_no_room_nothing_is_bound() {
             .stack_size(16 << 10)
             .stress(|stress| stress.fail_to_grow = true)
             .stress(|stress| stress.check_stacks = checks);
-        let engine = Engine::new(&config).unwrap();
-        let (mut store, instance) = instantiate_in(&engine, &binds(COUNT));
-        let hold = instance.get_typed_func::<i32, ()>(&mut store, "hold").unwrap();
-        let bind = instance.get_typed_func::<(), ()>(&mut store, "bind").unwrap();
+        let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), &binds(COUNT));
         let [last, all] = ["last", "all"]
             .map(|name| instance.get_typed_func::<(), i64>(&mut store, name).unwrap());
         let (mut found_room, mut was_full) = (0, 0);
         for depth in 0.. {
-            if let Err(error) = hold.call(&mut store, depth) {
+            if let Err(error) = invoke::<i32, ()>(&mut store, instance, "hold", depth) {
                 assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
                 break;
             }
-            match bind.call(&mut store, ()) {
+            match invoke::<(), ()>(&mut store, instance, "bind", ()) {
                 Ok(()) => {
                     found_room += 1;
                     assert_eq!(last.call(&mut store, ()).unwrap(), sum + i64::from(depth));

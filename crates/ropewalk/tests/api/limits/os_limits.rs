@@ -11,13 +11,12 @@ fn limit_memory(more: u64) -> u64 {
 #[test]
 fn a_memory_that_cannot_grow_is_where_it_was() {
     alone(|| {
-        let (mut store, instance) = instantiate(
-            r#"
+        let text = r#"
             (memory (export "memory") i64 1)
             (func (export "grow") (param i64) (result i64) (memory.grow (local.get 0)))
             (func (export "set") (param i64 i64) (i64.store (local.get 0) (local.get 1)))
-            (func (export "get") (param i64) (result i64) (i64.load (local.get 0)))"#,
-        );
+            (func (export "get") (param i64) (result i64) (i64.load (local.get 0)))"#;
+        let (mut store, instance) = instantiate(text);
         let grow = instance.get_typed_func::<i64, i64>(&mut store, "grow").unwrap();
         let set = instance.get_typed_func::<(i64, i64), ()>(&mut store, "set").unwrap();
         let get = instance.get_typed_func::<i64, i64>(&mut store, "get").unwrap();
@@ -46,16 +45,15 @@ fn a_memory_that_cannot_grow_is_where_it_was() {
 #[test]
 fn a_table_that_cannot_grow_keeps_its_elements() {
     alone(|| {
-        let (mut store, instance) = instantiate(
-            r#"
+        let text = r#"
             (type $f (func (result i32)))
             (table $t (export "table") 100 funcref (ref.func $seven))
             (func $seven (result i32) (i32.const 7))
             (func (export "grow") (param i32) (result i32)
               (table.grow $t (ref.func $seven) (local.get 0)))
             (func (export "call") (param i32) (result i32)
-              (call_indirect $t (type $f) (local.get 0)))"#,
-        );
+              (call_indirect $t (type $f) (local.get 0)))"#;
+        let (mut store, instance) = instantiate(text);
         let grow = instance.get_typed_func::<i32, i32>(&mut store, "grow").unwrap();
         let call = instance.get_typed_func::<i32, i32>(&mut store, "call").unwrap();
         assert_eq!(call.call(&mut store, 0).unwrap(), 7);
@@ -75,21 +73,20 @@ fn a_table_that_cannot_grow_keeps_its_elements() {
 #[test]
 fn a_trap_is_reported_with_fewer_stacks_where_there_is_no_memory_for_a_list_of_all() {
     alone(|| {
-        let (mut store, instance) = instantiate(
-            r#"
+        let text = r#"
             (type $f (func (param i32))) (type $c (cont $f))
             (func $in (export "nest") (param $n i32)
               (if (local.get $n)
                 (then (resume $c (i32.sub (local.get $n) (i32.const 1)) (cont.new $c (ref.func $in))))
                 (else (unreachable))))
-            (elem declare func $in)"#,
-        );
+            (elem declare func $in)"#;
+        let (mut store, instance) = instantiate(text);
         store.keep_stacks_of_failure(usize::MAX);
-        let nest = instance.get_typed_func::<i32, ()>(&mut store, "nest").unwrap();
         let mut listed = |least: usize| {
-            let failed = refuse_sizes(least..=usize::MAX, || nest.call(&mut store, 5000));
-            let error = failed.unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::Unreachable);
+            let failed = refuse_sizes(least..=usize::MAX, || {
+                invoke::<i32, ()>(&mut store, instance, "nest", 5000)
+            });
+            traps(failed, TrapCode::Unreachable);
             store.take_stacks_of_failure().map(|list| list.len())
         };
         assert_eq!(listed(usize::MAX), Some(5001));
@@ -151,8 +148,10 @@ fn fails_for(store: &mut Store<()>, instance: Instance, module: &Module, reason:
         assert_eq!(number(store, instance, "down", &[1000]).unwrap(), 1000);
     }
     if !reason.contains("data") {
-        let found = message(Instance::new(&mut *store, module, &[]));
-        assert_eq!(found, format!("cannot allocate a memory of 1 pages: {reason}"));
+        fails_as(
+            Instance::new(&mut *store, module, &[]),
+            format!("cannot allocate a memory of 1 pages: {reason}"),
+        );
     }
 }
 
@@ -204,8 +203,7 @@ fn a_process_without_a_piece_of_address_space_says_so() {
 fn a_heap_without_memory_says_for_which_limit() {
     let text = r#"
         (type $a (array (mut i8))) (global $kept (mut (ref null $a)) (ref.null $a))
-        (func (export "keep") (param i32)
-          (global.set $kept (array.new_default $a (local.get 0))))"#;
+        (func (export "keep") (param i32) (global.set $kept (array.new_default $a (local.get 0))))"#;
     let fails_for = |store: &mut Store<()>, instance, reason: &str| {
         let error = number(store, instance, "keep", &[64 << 20]).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::OutOfMemory);
@@ -261,8 +259,7 @@ fn too_many_stacks_are_said_to_be_too_many_for_a_limit() {
         (small, None, "nest", "all stacks may have 2097152 bytes (Config::max_stack_memory)"),
         (Config::new(), Some(limiter), "hold", "the limiter of the store allows no more"),
     ] {
-        let engine = Engine::new(&config).unwrap();
-        let (mut store, instance) = instantiate_in(&engine, text);
+        let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), text);
         if let Some(limits) = limits {
             store.limiter(limits);
         }

@@ -1,10 +1,11 @@
 //! The cache does not read a known file again, unless it may have changed.
 
-use crate::common::start;
+use super::folder;
+use crate::common::*;
 use ropewalk::*;
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,10 +20,7 @@ struct Place {
 impl Place {
     /// A folder of a test's own, with a cache.
     fn new(name: &str) -> Place {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+        let folder = folder(name);
         let engine = Place::engine(&folder);
         Place { folder, engine }
     }
@@ -199,7 +197,7 @@ fn a_pipe_is_read_once() {
     let place = Place::new("piped");
     let pipe = place.file("pipe.wasm");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    assert!(Module::from_cache(&place.engine, &pipe).is_none(), "nobody waits for it");
+    assert!(Module::from_cache(&place.engine, &pipe).is_none(), "reading does not wait");
     let writer = std::thread::spawn({
         let pipe = pipe.clone();
         move || fs::write(pipe, module(5)).unwrap()

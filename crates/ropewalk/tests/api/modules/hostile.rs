@@ -16,10 +16,8 @@ fn small_heap(bytes: usize) -> Engine {
 // ---- allocation without end
 
 const GREEDY: &str = r#"(module
-    (type $list (struct (field i64) (field (ref null $list))))
-    (type $array (array (mut anyref)))
-    (type $bytes (array (mut i8)))
-    (tag $e (param i64 exnref))
+    (type $list (struct (field i64) (field (ref null $list)))) (type $array (array (mut anyref)))
+    (type $bytes (array (mut i8))) (tag $e (param i64 exnref))
     (global $list (mut (ref null $list)) (ref.null $list))
     (global $array (mut (ref null $array)) (ref.null $array))
     (global $bytes (mut (ref null $bytes)) (ref.null $bytes))
@@ -28,36 +26,30 @@ const GREEDY: &str = r#"(module
       (loop $forever
         (global.set $list (struct.new $list (i64.const 1) (global.get $list)))
         (br $forever)))
-    (func (export "local list")
-      (local $list (ref null $list))
+    (func (export "local list") (local $list (ref null $list))
       (loop $forever
-        (local.set $list (struct.new $list (i64.const 1) (local.get $list)))
-        (br $forever)))
+        (local.set $list (struct.new $list (i64.const 1) (local.get $list))) (br $forever)))
     (func (export "arrays")
       (loop $forever
         (global.set $array (array.new $array (global.get $array) (i32.const 1000)))
         (br $forever)))
-    (func (export "doubling")
-      (local $size i32)
+    (func (export "doubling") (local $size i32)
       (local.set $size (i32.const 1))
       (loop $forever
         (global.set $bytes (array.new $bytes (i32.const 1) (local.get $size)))
-        (local.set $size (i32.mul (local.get $size) (i32.const 2)))
-        (br $forever)))
+        (local.set $size (i32.mul (local.get $size) (i32.const 2))) (br $forever)))
     (func (export "exceptions")
       (loop $forever
         (global.set $exception
           (block $h (result exnref)
-            (try_table (catch_all_ref $h)
-              (throw $e (i64.const 1) (global.get $exception)))
+            (try_table (catch_all_ref $h) (throw $e (i64.const 1) (global.get $exception)))
             (unreachable)))
         (br $forever)))
     (func $deep (export "recursion") (param (ref null $array))
       (call $deep (array.new $array (local.get 0) (i32.const 500)))
       (call $deep (local.get 0)))
     (func (export "forget")
-      (global.set $list (ref.null $list))
-      (global.set $array (ref.null $array))
+      (global.set $list (ref.null $list)) (global.set $array (ref.null $array))
       (global.set $bytes (ref.null $bytes))
       (global.set $exception (ref.null exn)))
     (func (export "fine") (result i32)
@@ -136,8 +128,8 @@ fn the_host_is_told_that_the_heap_is_full() {
             }
         };
         assert_eq!(trap(&error).code(), TrapCode::OutOfMemory);
-        assert_eq!(code(ExnRef::new(&mut scope, tag, &[])), TrapCode::OutOfMemory);
-        assert_eq!(code(Exception::new(&mut scope, tag, &[])), TrapCode::OutOfMemory);
+        traps(ExnRef::new(&mut scope, tag, &[]), TrapCode::OutOfMemory);
+        traps(Exception::new(&mut scope, tag, &[]), TrapCode::OutOfMemory);
     }
     assert!(ExternRef::new(&mut store, ()).is_ok());
     assert!(Exception::new(&mut store, tag, &[]).is_ok());
@@ -166,8 +158,7 @@ fn constant_expressions_that_allocate_too_much_fail_the_instantiation() {
         store.gc();
         assert_eq!(store.heap_used(), 0, "nothing of it is left");
     }
-    let module = Module::new(&engine, GREEDY).unwrap();
-    let instance = Instance::new(&mut store, &module, &[]).unwrap();
+    let instance = Instance::new(&mut store, &Module::new(&engine, GREEDY).unwrap(), &[]).unwrap();
     assert_eq!(call_i32(&mut store, instance, "fine"), 1_000_000);
 }
 
@@ -223,13 +214,16 @@ fn huge_arrays_are_out_of_memory() {
                 let result = call(&mut store, instance, name, &[Val::I32(len as u32 as i32)]);
                 assert_eq!(code(result), TrapCode::OutOfMemory, "{len} of {element}");
             }
-            let fits = call(&mut store, instance, name, &[Val::I32(largest as i32)]).unwrap();
-            assert_eq!(fits[0].i32(), Some(largest as i32), "{element}");
+            assert_eq!(
+                number(&mut store, instance, name, &[largest as i32]).unwrap(),
+                largest as i32,
+                "{element}"
+            );
         }
         for name in ["constant 2^31", "constant 2^32-1"] {
-            assert_eq!(code(call(&mut store, instance, name, &[])), TrapCode::OutOfMemory);
+            traps(call(&mut store, instance, name, &[]), TrapCode::OutOfMemory);
         }
-        // The default limit is four gibibytes, of which some are beyond.
+        // The default limit is four gibibytes, so some of these are too large.
         let (mut store, instance) = instantiate(&text);
         for len in [1u64 << 31, (1 << 32) - 1].into_iter().filter(|len| len * size + 16 > 1 << 32) {
             let result = call(&mut store, instance, "new", &[Val::I32(len as u32 as i32)]);
@@ -275,8 +269,7 @@ fn sizes_of_segments_do_not_wrap() {
     let (mut store, instance) = instantiate(text);
     for (from, len) in [(0, 1 << 29), (1, 1 << 29), (u32::MAX, 1), (1, u32::MAX), (2, u32::MAX)] {
         let arguments = [Val::I32(from as i32), Val::I32(len as i32)];
-        let result = call(&mut store, instance, "new_elem", &arguments);
-        assert_eq!(code(result), TrapCode::TableOutOfBounds);
+        traps(call(&mut store, instance, "new_elem", &arguments), TrapCode::TableOutOfBounds);
     }
 }
 
@@ -299,8 +292,7 @@ fn an_array_may_be_made_of_thousands_of_operands() {
             .unwrap();
         }
         text += ")))";
-        let engine = engine(COLLECT);
-        let (mut store, instance) = instantiate_in(&engine, &text);
+        let (mut store, instance) = instantiate_in(&engine(COLLECT), &text);
         let new = instance.get_typed_func::<(), ArrayRef>(&mut store, "new").unwrap();
         let array = new.call(&mut store, ()).unwrap();
         assert_eq!(array.len(&store).unwrap(), count);
@@ -325,7 +317,7 @@ fn an_array_may_be_made_of_thousands_of_operands() {
     let text = r#"(module (type $a (array i32))
         (func (export "f") (result (ref $a)) unreachable array.new_fixed $a 0xffff_ffff))"#;
     let (mut store, instance) = instantiate(text);
-    assert_eq!(code(call(&mut store, instance, "f", &[])), TrapCode::Unreachable);
+    traps(call(&mut store, instance, "f", &[]), TrapCode::Unreachable);
 }
 
 // ---- huge types
@@ -436,8 +428,7 @@ fn many_types(one_group: bool) -> String {
              (ref.test (ref $t{to}) (local.get 0))
              (ref.test (ref $t5000) (local.get 0)))
            (func (export "value") (param anyref) (result i32)
-             (struct.get $t{to} 0
-               (struct.get $t{from} 1 (ref.cast (ref $t{from}) (local.get 0))))))"#
+             (struct.get $t{to} 0 (struct.get $t{from} 1 (ref.cast (ref $t{from}) (local.get 0))))))"#
     )
     .unwrap();
     text
@@ -487,11 +478,9 @@ fn exceptions_have_up_to_a_thousand_values() {
         let values: String = (0..count).map(|i| format!("(i64.const {i})")).collect();
         format!(
             r#"(module (tag $e (param {params}))
-            (func (export "run") (result i64)
-              (local $sum i64)
+            (func (export "run") (result i64) (local $sum i64)
               (block $h (result {params})
-                (try_table (catch $e $h) (throw $e {values}))
-                (unreachable))
+                (try_table (catch $e $h) (throw $e {values})) (unreachable))
               {}
               (local.get $sum)))"#,
             "(local.set $sum (i64.add (local.get $sum)))".repeat(count)
@@ -552,8 +541,7 @@ fn calls_in_hundreds_of_try_tables_find_the_right_one() {
     text += "))";
     let (mut store, instance) = instantiate(&text);
     for (tag, depth) in [(0, 0), (0, 199), (100, 199), (199, 199), (7, 8), (150, 150)] {
-        let found = call(&mut store, instance, "run", &[Val::I32(tag), Val::I32(depth)]).unwrap();
-        assert_eq!(found[0].i32(), Some(tag));
+        assert_eq!(number(&mut store, instance, "run", &[tag, depth]).unwrap(), tag);
     }
     for (tag, depth) in [(199, 0), (100, 99)] {
         let error =
@@ -567,16 +555,13 @@ fn calls_in_hundreds_of_try_tables_find_the_right_one() {
 #[test]
 fn throwing_without_end_ends_with_the_stack_or_by_itself() {
     let text = r#"(module
-        (tag $e (param i32))
-        (global $count (mut i32) (i32.const 0))
+        (tag $e (param i32)) (global $count (mut i32) (i32.const 0))
         (func (export "count") (result i32) (global.get $count))
-        (func $count
-          (global.set $count (i32.add (global.get $count) (i32.const 1))))
+        (func $count (global.set $count (i32.add (global.get $count) (i32.const 1))))
         ;; Throws and catches at each level of a recursion without end.
         (func $recursion (export "recursion")
           (block $h (result i32)
-            (try_table (catch $e $h) (throw $e (i32.const 1)))
-            (unreachable))
+            (try_table (catch $e $h) (throw $e (i32.const 1))) (unreachable))
           (drop)
           (call $count)
           (call $recursion)
@@ -590,16 +575,13 @@ fn throwing_without_end_ends_with_the_stack_or_by_itself() {
         ;; Recurs inside of the `try_table`, and would throw on the way back.
         (func $inside (export "inside")
           (block $h
-            (try_table (catch_all $h) (call $inside))
-            (unreachable))
+            (try_table (catch_all $h) (call $inside)) (unreachable))
           (throw $e (i32.const 1)))
         ;; A handler that throws what it has caught, again and again.
-        (func (export "rethrow") (param $times i32) (result i32)
-          (local $exception exnref)
+        (func (export "rethrow") (param $times i32) (result i32) (local $exception exnref)
           (local.set $exception
             (block $h (result exnref)
-              (try_table (catch_all_ref $h) (throw $e (local.get $times)))
-              (unreachable)))
+              (try_table (catch_all_ref $h) (throw $e (local.get $times))) (unreachable)))
           (loop $again
             (call $count)
             (local.set $exception
@@ -608,8 +590,7 @@ fn throwing_without_end_ends_with_the_stack_or_by_itself() {
                 (unreachable)))
             (br_if $again (local.tee $times (i32.sub (local.get $times) (i32.const 1)))))
           (block $h (result i32)
-            (try_table (catch $e $h) (throw_ref (local.get $exception)))
-            (unreachable))))"#;
+            (try_table (catch $e $h) (throw_ref (local.get $exception))) (unreachable))))"#;
     for (engine, times) in engines().iter().zip([200_000, 1000, 1000, 1000]) {
         let (mut store, instance) = instantiate_in(engine, text);
         let names: &[&str] = match times {
@@ -623,8 +604,11 @@ fn throwing_without_end_ends_with_the_stack_or_by_itself() {
             }
         }
         let before = call_i32(&mut store, instance, "count");
-        let last = call(&mut store, instance, "rethrow", &[Val::I32(times)]).unwrap();
-        assert_eq!(last[0].i32(), Some(times), "it is still the same exception");
+        assert_eq!(
+            number(&mut store, instance, "rethrow", &[times]).unwrap(),
+            times,
+            "it is still the same exception"
+        );
         assert_eq!(call_i32(&mut store, instance, "count") - before, times);
     }
 }
@@ -636,20 +620,15 @@ fn throwing_through_the_host_without_end_is_exhaustion() {
         (tag $e)
         (func (export "run")
           (block $h
-            (try_table (catch_all $h) (call $f))
-            (unreachable))
+            (try_table (catch_all $h) (call $f)) (unreachable))
           (throw $e)))"#;
-    let engine = Engine::default();
-    let mut linker = Linker::new(&engine);
-    linker
-        .func_wrap("host", "f", |mut caller: Caller<'_, ()>| -> Result<()> {
-            let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
-            run.call(&mut caller, &[], &mut [])
-        })
-        .unwrap();
+    let mut linker = Linker::new(&Engine::default());
+    linker.host("f", |mut caller: Caller<'_, ()>| -> Result<()> {
+        call_export::<_, _, ()>(&mut caller, "run", ())
+    });
     let (mut store, instance) = link(&linker, (), text);
     for _ in 0..2 {
-        assert_eq!(code(call(&mut store, instance, "run", &[])), TrapCode::CallStackExhausted);
+        traps(call(&mut store, instance, "run", &[]), TrapCode::CallStackExhausted);
     }
 }
 
@@ -730,22 +709,18 @@ const EVERYTHING: &str = r#"(module
     (rec
       (type $a (sub (struct (field (mut i32)) (field (mut (ref null $b))))))
       (type $b (sub $a (struct (field (mut i32)) (field (mut (ref null $b))) (field i8)))))
-    (type $bytes (array (mut i8)))
-    (type $refs (array (mut (ref null $a))))
-    (type $f (func (param (ref null $a) i32) (result i32)))
-    (tag $e (param i32 (ref null $a)))
+    (type $bytes (array (mut i8))) (type $refs (array (mut (ref null $a))))
+    (type $f (func (param (ref null $a) i32) (result i32))) (tag $e (param i32 (ref null $a)))
     (global $g (mut (ref null $a)) (struct.new $b (i32.const 1) (ref.null $b) (i32.const 2)))
     (global $c (ref $bytes) (array.new $bytes (i32.const 3) (i32.const 4)))
     (table $t 3 (ref null $f) (ref.func $get))
-    (table $u 2 anyref)
-    (elem $elem (ref null $a) (struct.new_default $a) (ref.null $a))
+    (table $u 2 anyref) (elem $elem (ref null $a) (struct.new_default $a) (ref.null $a))
     (data $data "data of a segment")
     (func $get (export "get") (type $f)
       (i32.add
         (struct.get $a 0 (ref.as_non_null (local.get 0)))
         (array.get_u $bytes (global.get $c) (local.get 1))))
-    (func (export "make") (param i32) (result anyref)
-      (local $b (ref $b))
+    (func (export "make") (param i32) (result anyref) (local $b (ref $b))
       (local.set $b (struct.new $b (local.get 0) (ref.null $b) (i32.const 200)))
       (struct.set $b 1 (local.get $b) (local.get $b))
       (global.set $g (local.get $b))
@@ -759,8 +734,7 @@ const EVERYTHING: &str = r#"(module
           (return (ref.test (ref $b))))
         (return (i31.get_s)))
       (return (ref.is_null)))
-    (func (export "segments") (param i32 i32) (result i32)
-      (local $x (ref $bytes))
+    (func (export "segments") (param i32 i32) (result i32) (local $x (ref $bytes))
       (local.set $x (array.new_data $bytes $data (local.get 0) (i32.const 5)))
       (array.init_data $bytes $data (local.get $x) (local.get 1) (i32.const 1) (i32.const 2))
       (array.copy $bytes $bytes
@@ -770,8 +744,7 @@ const EVERYTHING: &str = r#"(module
       (array.len (local.get $x)))
     (func $throw (param i32)
       (if (local.get 0) (then (throw $e (local.get 0) (global.get $g)))))
-    (func (export "catch") (param i32) (result i32)
-      (local $x exnref)
+    (func (export "catch") (param i32) (result i32) (local $x exnref)
       (block $all (result exnref)
         (block $e (result i32 (ref null $a))
           (try_table (catch $e $e) (catch_all_ref $all)
@@ -779,8 +752,7 @@ const EVERYTHING: &str = r#"(module
             (call_ref $f (global.get $g) (local.get 0) (table.get $t (i32.const 1)))
             (return))
           (unreachable))
-        (drop)
-        (return))
+        (drop) (return))
       (throw_ref))
     (func (export "convert") (param externref) (result i32)
       (ref.eq

@@ -1,26 +1,17 @@
 //! The code of a compiled file is checked at its first execution.
 
-use crate::common::start;
+use super::folder;
+use crate::common::*;
 use ropewalk::*;
 use std::fmt::Write as _;
 use std::fs;
 use std::future::Future;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 
 const COUNT: u64 = 1200;
-
-/// A new folder for a test.
-fn folder(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-    folder
-}
 
 /// A constant that no other function has.
 fn marker(function: u64) -> u64 {
@@ -138,8 +129,7 @@ fn damaged_code_is_not_executed() {
     is_unusable(&mut store, instance);
     let (mut store, other) = self::instance(&module);
     call(&mut store, other, 0, 1).unwrap();
-    let through = other.get_typed_func::<(i32, i64), i64>(&mut store, "call").unwrap();
-    is_damaged(&through.call(&mut store, (900, 1)).unwrap_err());
+    is_damaged(&invoke::<(i32, i64), i64>(&mut store, other, "call", (900, 1)).unwrap_err());
     is_unusable(&mut store, other);
     // `check` finds the damage earlier.
     let error = module.check().unwrap_err().to_string();
@@ -170,8 +160,7 @@ fn damaged_code_ends_a_call_in_a_continuation() {
     let path = folder("damaged-continuation").join("large.cwasm");
     fs::write(&path, &bytes).unwrap();
     let (mut store, instance) = instance(&map(&path));
-    let continued = instance.get_typed_func::<i64, i64>(&mut store, "continued").unwrap();
-    is_damaged(&continued.call(&mut store, 1).unwrap_err());
+    is_damaged(&invoke::<i64, i64>(&mut store, instance, "continued", 1).unwrap_err());
     is_unusable(&mut store, instance);
 }
 
@@ -211,23 +200,17 @@ fn damage_in_the_middle_of_a_switch_ends_the_use_of_the_store() {
     let path = folder("damaged-switch").join("switches.cwasm");
     let mut linker = Linker::new(&engine);
     // Ignores the outcome of the inner call.
-    linker
-        .func_wrap("host", "call", |mut caller: Caller<'_, ()>| {
-            let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
-            is_damaged(&run.call(&mut caller, &[], &mut []).unwrap_err());
-        })
-        .unwrap();
+    linker.host("call", |mut caller: Caller<'_, ()>| {
+        is_damaged(&call_export::<_, _, ()>(&mut caller, "run", ()).unwrap_err());
+    });
     // The same, but then waits.
     let mut waits = Linker::new(&engine);
-    waits
-        .func_wrap_async("host", "call", |mut caller: Caller<'_, ()>, (): ()| {
-            Box::new(async move {
-                let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
-                is_damaged(&run.call(&mut caller, &[], &mut []).unwrap_err());
-                std::future::pending::<()>().await
-            })
+    waits.host_async("call", |mut caller: Caller<'_, ()>, (): ()| {
+        Box::new(async move {
+            is_damaged(&call_export::<_, _, ()>(&mut caller, "run", ()).unwrap_err());
+            std::future::pending::<()>().await
         })
-        .unwrap();
+    });
     let mut half_way = 0;
     for damaged in (0..COUNT).step_by(100) {
         let marker = marker(damaged).to_le_bytes();
@@ -243,18 +226,14 @@ fn damage_in_the_middle_of_a_switch_ends_the_use_of_the_store() {
             continue;
         };
         for (name, expected) in [("run", "damaged"), ("outer", "cannot be used any more")] {
-            let mut store = Store::new(&engine, ());
-            let instance = linker.instantiate(&mut store, &module).unwrap();
-            let run = instance.get_typed_func::<(), ()>(&mut store, name).unwrap();
-            let error = run.call(&mut store, ()).unwrap_err().to_string();
-            assert!(error.contains(expected), "{error}");
+            let (mut store, instance) = start_with(&linker, (), &module);
+            fails_with(invoke::<(), ()>(&mut store, instance, name, ()), expected);
             is_unusable(&mut store, instance);
             let n = instance.get_global(&mut store, "n").unwrap().get(&mut store).unwrap();
             // The piece may be that of `run`.
             half_way += u32::from(n.i64() != Some(0));
         }
-        let mut store = Store::new(&engine, ());
-        let instance = waits.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = start_with(&waits, (), &module);
         let outer = instance.get_typed_func::<(), ()>(&mut store, "outer").unwrap();
         let polled = pin!(outer.call_async(&mut store, ()))
             .poll(&mut Context::from_waker(Waker::noop()))

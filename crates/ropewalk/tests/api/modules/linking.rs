@@ -7,13 +7,12 @@ const PROGRAM: &str = r#"(module
     (import "host" "one" (func $one (result i32)))
     (import "host" "two" (func $two (param i32) (result i32)))
     (memory (export "memory") 1)
-    (func (export "run") (param i32) (result i32)
-      (i32.add (call $one) (call $two (local.get 0)))))"#;
+    (func (export "run") (param i32) (result i32) (i32.add (call $one) (call $two (local.get 0)))))"#;
 
 fn linker(engine: &Engine) -> Linker<i32> {
     let mut linker = Linker::new(engine);
-    linker.func_wrap("host", "one", |caller: Caller<'_, i32>| *caller.data()).unwrap();
-    linker.func_wrap("host", "two", |x: i32| x * 2).unwrap();
+    linker.host("one", |caller: Caller<'_, i32>| *caller.data());
+    linker.host("two", |x: i32| x * 2);
     linker
 }
 
@@ -48,11 +47,11 @@ fn missing_or_wrong_imports_are_found_before_instantiation() {
     let engine = Engine::default();
     let module = Module::new(&engine, PROGRAM).unwrap();
     let mut linker = Linker::<i32>::new(&engine);
-    linker.func_wrap("host", "one", || 1).unwrap();
+    linker.host("one", || 1);
     let error = linker.instantiate_pre(&module).unwrap_err();
     let missing = error.downcast_ref::<LinkError>().unwrap();
     assert_eq!((&missing.name[..], &missing.found), ("two", &None));
-    linker.func_wrap("host", "two", |x: i64| x).unwrap();
+    linker.host("two", |x: i64| x);
     assert_eq!(
         message(linker.instantiate_pre(&module)),
         "incompatible import type for \"host\" \"two\": \
@@ -106,10 +105,9 @@ fn unknown_functions_fail_when_they_are_called() {
     for engine in engines() {
         let module = Module::new(&engine, PROGRAM).unwrap();
         let mut linker = Linker::<i32>::new(&engine);
-        linker.func_wrap("host", "one", || 1).unwrap();
+        linker.host("one", || 1);
         linker.define_unknown_imports_as_traps(&module).unwrap();
-        let mut store = Store::new(&engine, 0);
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = start_with(&linker, 0, &module);
         let error = run(&mut store, instance, 5).unwrap_err();
         assert_eq!(error.downcast_ref::<LinkError>().unwrap().name, "two");
         let text =
@@ -170,8 +168,8 @@ fn names_can_have_other_names() {
         let func = linker.get(&mut store, module, name).and_then(Extern::into_func).unwrap();
         assert_eq!(func.typed::<(), i32>(&store).unwrap().call(&mut store, ()).unwrap(), 7);
     }
-    assert_eq!(message(linker.alias("a", "b", "c", "d")), "\"a\" \"b\" is not defined");
-    assert_eq!(message(linker.alias_module("a", "c")), "\"a\" has no names");
+    fails_as(linker.alias("a", "b", "c", "d"), "\"a\" \"b\" is not defined");
+    fails_as(linker.alias_module("a", "c"), "\"a\" has no names");
     let error = linker.alias_module("host", "copy").unwrap_err();
     assert!(error.is::<DefinedTwice>());
 
@@ -191,9 +189,7 @@ fn an_export_is_found_without_its_name() {
     for engine in engines() {
         let module = Module::new(&engine, PROGRAM).unwrap();
         let twin = Module::new(&engine, PROGRAM).unwrap();
-        let linker = linker(&engine);
-        let mut store = Store::new(&engine, 7);
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (mut store, instance) = start_with(&linker(&engine), 7, &module);
         assert!(Module::same(&instance.module(&store).unwrap(), &module));
         assert!(!Module::same(&module, &twin));
         assert!(module.get_export_index("nothing").is_none());
@@ -241,8 +237,10 @@ fn misuse_can_be_told_apart() {
     assert!(text.starts_with("there is no export \"f\": there are \"g0\", \"g1\""), "{text}");
     assert!(text.ends_with("\"g19\" and 10 more"), "{text}");
     let (mut store, instance) = instantiate("(module)");
-    let text = message(instance.get_typed_func::<(), ()>(&mut store, "f"));
-    assert_eq!(text, "there is no export \"f\": there are no exports");
+    fails_as(
+        instance.get_typed_func::<(), ()>(&mut store, "f"),
+        "there is no export \"f\": there are no exports",
+    );
 }
 
 #[test]

@@ -1,79 +1,56 @@
 //! Compiled modules as bytes and as files, and the cache.
 
+use super::folder;
+use crate::common::*;
 use ropewalk::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
-
-/// A new folder for a test.
-fn folder(name: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-    folder
-}
 
 /// A module with everything that a compiled file has beside code.
 const FURNISHED: &str = r#"
 (module $furnished
-  (type $list (struct (field (mut i32)) (field (ref null $list))))
-  (type $body (func))
+  (type $list (struct (field (mut i32)) (field (ref null $list)))) (type $body (func))
   (type $generator (cont $body))
   (import "host" "log" (func $log (param i32)))
   (tag $yield (param i32))
-  (memory (export "memory") 1)
-  (data (i32.const 8) "precompiled")
-  (data $passive "later")
-  (table (export "table") 4 funcref)
-  (elem (i32.const 1) $squares)
+  (memory (export "memory") 1) (data (i32.const 8) "precompiled") (data $passive "later")
+  (table (export "table") 4 funcref) (elem (i32.const 1) $squares)
   (global $sum (export "sum") (mut i64) (i64.const 40))
-  (func $squares (export "squares")
-    (local $i i32)
+  (func $squares (export "squares") (local $i i32)
     (loop $next
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
-      (suspend $yield (i32.mul (local.get $i) (local.get $i)))
-      (br $next)))
+      (suspend $yield (i32.mul (local.get $i) (local.get $i))) (br $next)))
   (func (export "run") (param $count i32) (result i32)
     (local $generator (ref null $generator)) (local $sum i32)
     (local.set $generator (cont.new $generator (ref.func $squares)))
     (loop $more
       (block $yielded (result i32 (ref $generator))
-        (resume $generator (on $yield $yielded) (local.get $generator))
-        (unreachable))
+        (resume $generator (on $yield $yielded) (local.get $generator)) (unreachable))
       (local.set $generator)
       (local.set $sum (i32.add (local.get $sum)))
-      (local.set $count (i32.sub (local.get $count) (i32.const 1)))
-      (br_if $more (local.get $count)))
+      (br_if $more (local.tee $count (i32.sub (local.get $count) (i32.const 1)))))
     (call $log (local.get $sum))
     (local.get $sum))
   (func (export "caught") (result i32)
     (block $caught (result i32)
-      (try_table (catch $yield $caught) (throw $yield (i32.const 7)))
-      (unreachable)))
+      (try_table (catch $yield $caught) (throw $yield (i32.const 7))) (unreachable)))
   (func (export "head") (result i32)
     (struct.get $list 0 (struct.new $list (i32.const 5) (ref.null $list))))
   (func (export "init") (memory.init $passive (i32.const 0) (i32.const 0) (i32.const 5)))
-  (func (export "trap")
-    (unreachable)))
+  (func (export "trap") (unreachable)))
 "#;
 
 /// Uses all of it.
 fn use_it(engine: &Engine, module: &Module) {
     let mut linker = Linker::new(engine);
-    linker
-        .func_wrap("host", "log", |mut caller: Caller<'_, Vec<i32>>, value: i32| {
-            caller.data_mut().push(value);
-        })
-        .unwrap();
-    let mut store = Store::new(engine, Vec::new());
-    let instance = linker.instantiate(&mut store, module).unwrap();
-    let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
-    assert_eq!(run.call(&mut store, 10).unwrap(), 385);
+    linker.host("log", |mut caller: Caller<'_, Vec<i32>>, value: i32| {
+        caller.data_mut().push(value);
+    });
+    let (mut store, instance) = start_with(&linker, Vec::new(), module);
+    assert_eq!(invoke::<i32, i32>(&mut store, instance, "run", 10).unwrap(), 385);
     assert_eq!(store.data(), &[385]);
     for (name, expected) in [("caught", 7), ("head", 5)] {
-        let func = instance.get_typed_func::<(), i32>(&mut store, name).unwrap();
-        assert_eq!(func.call(&mut store, ()).unwrap(), expected);
+        assert_eq!(invoke::<(), i32>(&mut store, instance, name, ()).unwrap(), expected);
     }
     let memory = instance.get_memory(&mut store, "memory").unwrap();
     assert_eq!(&memory.data(&store).unwrap()[8..19], b"precompiled");
@@ -82,7 +59,7 @@ fn use_it(engine: &Engine, module: &Module) {
     let trap = instance.get_typed_func::<(), ()>(&mut store, "trap").unwrap();
     let error = trap.call(&mut store, ()).unwrap_err();
     let trap = error.downcast_ref::<Trap>().unwrap();
-    assert_eq!(trap.backtrace().frames()[0].to_string(), "<text>:41:6: furnished!trap");
+    assert_eq!(trap.backtrace().frames()[0].to_string(), "<text>:31:26: furnished!trap");
 }
 
 #[test]
@@ -115,16 +92,14 @@ fn a_module_made_of_a_file_outlives_the_file() {
 const MANY_TYPES: &str = r#"
 (module
   (type $many (func (param i32 i64 f32 f64 i32 i64) (result i32 i64)))
-  (type $vector (func (param v128) (result v128)))
-  (type $continuation (cont $many))
+  (type $vector (func (param v128) (result v128))) (type $continuation (cont $many))
   (import "host" "many" (func $many (type $many)))
   (import "host" "vector" (func $vector (type $vector)))
   (func (export "many") (type $many)
     (call $many (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4)
       (local.get 5)))
   (func (export "vector") (type $vector) (call $vector (local.get 0)))
-  (func $inside (type $many)
-    (i32.trunc_f32_s (local.get 2)) (i64.trunc_f64_s (local.get 3)))
+  (func $inside (type $many) (i32.trunc_f32_s (local.get 2)) (i64.trunc_f64_s (local.get 3)))
   (elem declare func $inside)
   (func (export "continued") (type $many)
     (resume $continuation (local.get 0) (local.get 1) (local.get 2) (local.get 3)
@@ -137,15 +112,12 @@ fn call_many_types(engine: &Engine, module: &Module) {
     for import in module.imports() {
         let ExternType::Func(ty) = import.ty().clone() else { panic!() };
         let count = ty.results().len();
-        linker
-            .func_new("host", import.name(), ty, move |_: Caller<'_, ()>, arguments, results| {
-                results.clone_from_slice(&arguments[..count]);
-                Ok(())
-            })
-            .unwrap();
+        linker.host_new(import.name(), ty, move |_: Caller<'_, ()>, arguments, results| {
+            results.clone_from_slice(&arguments[..count]);
+            Ok(())
+        });
     }
-    let mut store = Store::new(engine, ());
-    let instance = linker.instantiate(&mut store, module).unwrap();
+    let (mut store, instance) = start_with(&linker, (), module);
     let mut call = |name, arguments: &[Val]| {
         let function = instance.get_func(&mut store, name).unwrap();
         let mut results = vec![Val::I32(0); function.ty(&store).unwrap().results().len()];
@@ -249,8 +221,7 @@ fn bytes_that_are_no_compiled_module_are_refused() {
     assert_eq!(error, "it was made by another version of Ropewalk (format 77, expected 3)");
     let short = refused(&bytes[..40]).to_string();
     assert_eq!(short, "it is damaged: it is too short");
-    let error = Module::new(&engine, &bytes).unwrap_err().to_string();
-    assert!(error.contains("found a precompiled module"), "{error}");
+    fails_with(Module::new(&engine, &bytes), "found a precompiled module");
 }
 
 #[test]
@@ -396,6 +367,5 @@ fn a_damaged_binary_is_not_compiled_again() {
     let engine = Engine::new(Config::new().interruption(true)).unwrap();
     let watch = |_| std::ops::ControlFlow::Continue(());
     // SAFETY: the engine refuses these bytes.
-    let error = unsafe { Module::deserialize_or_compile(&engine, &bytes, watch) }.unwrap_err();
-    assert!(error.to_string().contains("it is damaged"), "{error}");
+    fails_with(unsafe { Module::deserialize_or_compile(&engine, &bytes, watch) }, "it is damaged");
 }

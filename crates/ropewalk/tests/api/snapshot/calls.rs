@@ -1,7 +1,6 @@
 //! Calls that wait for the host function that took the snapshot.
 
 use super::*;
-use crate::common::polling::After;
 use std::sync::Arc;
 use std::sync::Mutex;
 
@@ -12,29 +11,24 @@ type Taken = Arc<Mutex<Vec<Snapshot>>>;
 fn linker(engine: &Engine, taken: &Taken) -> Linker<()> {
     let mut linker = Linker::new(engine);
     let list = taken.clone();
-    linker
-        .func_wrap("host", "wait", move |mut caller: Caller<'_, ()>, n: i32| -> Result<i32> {
-            list.lock().unwrap().push(caller.snapshot(&SnapshotOptions::new())?);
-            Ok(n + 1)
-        })
-        .unwrap();
+    linker.host("wait", move |mut caller: Caller<'_, ()>, n: i32| -> Result<i32> {
+        list.lock().unwrap().push(caller.snapshot(&SnapshotOptions::new())?);
+        Ok(n + 1)
+    });
     let list = taken.clone();
-    linker
-        .func_wrap(
-            "host",
-            "many",
-            move |mut caller: Caller<'_, ()>,
-                  a: i64,
-                  b: f64,
-                  c: i32,
-                  d: f32,
-                  e: i64|
-                  -> Result<(i64, f64, i32)> {
-                list.lock().unwrap().push(caller.snapshot(&SnapshotOptions::new())?);
-                Ok((a + e, b + f64::from(d), c))
-            },
-        )
-        .unwrap();
+    linker.host(
+        "many",
+        move |mut caller: Caller<'_, ()>,
+              a: i64,
+              b: f64,
+              c: i32,
+              d: f32,
+              e: i64|
+              -> Result<(i64, f64, i32)> {
+            list.lock().unwrap().push(caller.snapshot(&SnapshotOptions::new())?);
+            Ok((a + e, b + f64::from(d), c))
+        },
+    );
     linker
 }
 
@@ -44,8 +38,7 @@ fn continues_alike(source: &str, results: usize) {
     let module = Module::new(&engine(), source).unwrap();
     let taken = Taken::default();
     let linker = linker(module.engine(), &taken);
-    let mut store = Store::new(module.engine(), ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (mut store, instance) = start_with(&linker, (), &module);
     let run = instance.get_func(&mut store, "run").unwrap();
     let mut expected = vec![Val::I32(0); results];
     run.call(&mut store, &[], &mut expected).unwrap();
@@ -73,53 +66,45 @@ fn continues_alike(source: &str, results: usize) {
 
 #[test]
 fn a_plain_call_continues() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
           (func $twice (param i32) (result i32)
             (i32.mul (call $wait (local.get 0)) (call $wait (i32.const 10))))
           (func (export "run") (result i32) (local $kept i64)
             (local.set $kept (i64.const 1000))
-            (i32.add (i32.wrap_i64 (local.get $kept)) (call $twice (i32.const 10)))))"#,
-        1,
-    );
+            (i32.add (i32.wrap_i64 (local.get $kept)) (call $twice (i32.const 10)))))"#;
+    continues_alike(source, 1);
 }
 
 #[test]
 fn a_call_with_values_in_arrays_continues() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "many" (func $many (param i64 f64 i32 f32 i64) (result i64 f64 i32)))
           (func $again (result i64 f64 i32)
             (call $many (i64.const 1) (f64.const 1) (i32.const 3) (f32.const 1.5) (i64.const 5)))
           (func (export "run") (result i64 f64 i32 i32)
             (call $again) (drop) (drop) (drop)
-            (call $again) (i32.const 9)))"#,
-        4,
-    );
+            (call $again) (i32.const 9)))"#;
+    continues_alike(source, 4);
 }
 
 #[test]
 fn a_call_that_returns_a_float_continues() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
           (func (export "run") (result f64)
             (f64.add (f64.convert_i32_s (call $wait (i32.const 10)))
-              (f64.convert_i32_s (call $wait (i32.const 10))))))"#,
-        1,
-    );
+              (f64.convert_i32_s (call $wait (i32.const 10))))))"#;
+    continues_alike(source, 1);
 }
 
 #[test]
 fn a_call_from_a_continuation_continues_and_suspends_to_its_handler() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
           (type $f (func (result i32))) (type $c (cont $f))
           (type $g (func (param i32) (result i32))) (type $d (cont $g))
-          (tag $ask (param i32) (result i32))
-          (elem declare func $body)
+          (tag $ask (param i32) (result i32)) (elem declare func $body)
           (func $body (result i32)
             (i32.add (call $wait (i32.const 10))
               (i32.add (suspend $ask (i32.const 5)) (call $wait (i32.const 10)))))
@@ -128,25 +113,21 @@ fn a_call_from_a_continuation_continues_and_suspends_to_its_handler() {
               (return (resume $c (on $ask $on) (cont.new $c (ref.func $body)))))
             (local.set $d) (local.set $asked)
             (i32.add (i32.const 1)
-              (resume $d (i32.mul (local.get $asked) (i32.const 100)) (local.get $d)))))"#,
-        1,
-    );
+              (resume $d (i32.mul (local.get $asked) (i32.const 100)) (local.get $d)))))"#;
+    continues_alike(source, 1);
 }
 
 #[test]
 fn a_call_from_a_stack_of_the_bag_continues() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "wait" (func $wait (param i32) (result i32)))
           (rec (type $to-root (stack (param i32) (ref null $to-body)))
                (type $to-body (stack (ref null $to-root))))
           (func $body (param $root (ref null $to-root))
             (switch_retire $to-root (i32.add (call $wait (i32.const 10)) (call $wait (i32.const 10)))
               (local.get $root)))
-          (func (export "run") (result i32)
-            (switch $to-body (stack.new $to-body $body)) (drop)))"#,
-        1,
-    );
+          (func (export "run") (result i32) (switch $to-body (stack.new $to-body $body)) (drop)))"#;
+    continues_alike(source, 1);
 }
 
 #[test]
@@ -159,10 +140,8 @@ fn a_restored_call_traps_and_throws_and_the_store_stays_usable() {
     let module = Module::new(&engine(), source).unwrap();
     let taken = Taken::default();
     let linker = linker(module.engine(), &taken);
-    let mut store = Store::new(module.engine(), ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    let run = instance.get_typed_func::<(), i32>(&mut store, "run").unwrap();
-    assert_eq!(run.call(&mut store, ()).unwrap(), 2);
+    let (mut store, instance) = start_with(&linker, (), &module);
+    assert_eq!(invoke::<(), i32>(&mut store, instance, "run", ()).unwrap(), 2);
     let snapshot = taken.lock().unwrap().pop().unwrap();
     let mut restored = snapshot.restore(&linker, &[module], ()).unwrap();
     let call = restored.calls.pop().unwrap();
@@ -182,14 +161,12 @@ fn a_call_is_continued_in_a_future() {
     let module = Module::new(&engine(), source).unwrap();
     let taken = Taken::default();
     let mut linker = linker(module.engine(), &taken);
-    linker
-        .func_wrap_async("host", "later", |_: Caller<'_, ()>, (): ()| {
-            Box::new(async {
-                After(1).await;
-                40
-            })
+    linker.host_async("later", |_: Caller<'_, ()>, (): ()| {
+        Box::new(async {
+            After(1).await;
+            40
         })
-        .unwrap();
+    });
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let mut store = Store::new(module.engine(), ());

@@ -14,31 +14,22 @@ const SOURCE: &str = r#"
 
 fn linker(engine: &Engine) -> Linker<()> {
     let mut linker = Linker::new(engine);
-    linker.func_wrap("host", "ask", |n: i32| n * 1000).unwrap();
+    linker.host("ask", |n: i32| n * 1000);
     linker
-}
-
-fn suspended(resumed: Resumed) -> (i32, Continuation) {
-    match resumed {
-        Resumed::Suspended { values, continuation, .. } => (values[0].i32().unwrap(), continuation),
-        Resumed::Returned(values) => panic!("it has returned {values:?}"),
-    }
 }
 
 #[test]
 fn a_continuation_is_found_by_its_name_and_continues() {
     let module = Module::new(&engine(), SOURCE).unwrap();
     let linker = linker(module.engine());
-    let mut store = Store::new(module.engine(), ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    let run = instance.get_func(&mut store, "run").unwrap();
-    let rest = Continuation::new(&mut store, run).unwrap();
-    let (value, rest) = suspended(rest.resume(&mut store, &[Val::I32(1)]).unwrap());
+    let (mut store, instance) = start_with(&linker, (), &module);
+    let rest = continuation(&mut store, instance, "run");
+    let (value, rest) = asked(rest.resume(&mut store, &[Val::I32(1)]));
     assert_eq!(value, 1);
     let snapshot = store.snapshot(SnapshotOptions::new().name_continuation("it", &rest)).unwrap();
 
     // The snapshot does not change with the store.
-    let (value, _) = suspended(rest.resume(&mut store, &[Val::I32(50)]).unwrap());
+    let (value, _) = asked(rest.resume(&mut store, &[Val::I32(50)]));
     assert_eq!(value, 51);
     for step in [10, 49] {
         let mut restored =
@@ -47,7 +38,7 @@ fn a_continuation_is_found_by_its_name_and_continues() {
         let error = restored.continuation("it").unwrap_err().to_string();
         assert_eq!(error, "the snapshot has no continuation named \"it\"");
         let store = &mut restored.store;
-        let (value, rest) = suspended(rest.resume(&mut *store, &[Val::I32(step)]).unwrap());
+        let (value, rest) = asked(rest.resume(&mut *store, &[Val::I32(step)]));
         assert_eq!(value, 1 + step);
         let rest = rest.resume(&mut *store, &[Val::I32(99)]).unwrap();
         let Resumed::Returned(results) = rest else { panic!("it returns") };
@@ -59,15 +50,13 @@ fn a_continuation_is_found_by_its_name_and_continues() {
 fn a_continuation_that_has_not_begun_survives() {
     let module = Module::new(&engine(), SOURCE).unwrap();
     let linker = linker(module.engine());
-    let mut store = Store::new(module.engine(), ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    let run = instance.get_func(&mut store, "run").unwrap();
-    let rest = Continuation::new(&mut store, run).unwrap();
+    let (mut store, instance) = start_with(&linker, (), &module);
+    let rest = continuation(&mut store, instance, "run");
     let snapshot = store.snapshot(SnapshotOptions::new().name_continuation("it", &rest)).unwrap();
     drop((rest, store));
     let mut restored = snapshot.restore(&linker, &[module], ()).unwrap();
     let rest = restored.continuation("it").unwrap();
-    let (value, rest) = suspended(rest.resume(&mut restored.store, &[Val::I32(42)]).unwrap());
+    let (value, rest) = asked(rest.resume(&mut restored.store, &[Val::I32(42)]));
     assert_eq!(value, 42);
     rest.free(&mut restored.store).unwrap();
     assert_eq!(restored.store.stack_statistics().live, 0);
@@ -86,31 +75,21 @@ fn a_continuation_left_in_a_host_function_that_suspended_continues_with_its_resu
     let ty = TagType::new(FuncType::new([ValType::I64], [ValType::I32]));
     let tag = Tag::new(&mut store, ty).unwrap();
     let mut linker = Linker::new(module.engine());
-    linker
-        .func_wrap("host", "sleep", move |time: i64| -> Result<i32> {
-            Err(Suspension::new(tag, &[Val::I64(time)]).into())
-        })
-        .unwrap();
+    linker.host("sleep", move |time: i64| -> Result<i32> {
+        Err(Suspension::new(tag, &[Val::I64(time)]).into())
+    });
     linker.define(&mut store, "host", "tag", tag).unwrap();
     let instance = linker.instantiate(&mut store, &module).unwrap();
-    let run = instance.get_func(&mut store, "run").unwrap();
-    let rest = Continuation::new(&mut store, run).unwrap();
-    let Resumed::Suspended { values, continuation, .. } = rest.resume(&mut store, &[]).unwrap()
-    else {
-        panic!("it suspends")
-    };
+    let rest = continuation(&mut store, instance, "run");
+    let (_, values, continuation) = suspended(rest.resume(&mut store, &[]));
     assert_eq!(values[0].i64(), Some(5));
     let snapshot =
         store.snapshot(SnapshotOptions::new().name_continuation("it", &continuation)).unwrap();
     let mut functions = Linker::new(module.engine());
-    functions.func_wrap("host", "sleep", |_: i64| 1000).unwrap();
+    functions.host("sleep", |_: i64| 1000);
     let mut restored = snapshot.restore(&functions, &[module], ()).unwrap();
     let rest = restored.continuation("it").unwrap();
-    let Resumed::Returned(results) = rest.resume(&mut restored.store, &[Val::I32(7)]).unwrap()
-    else {
-        panic!("it returns")
-    };
-    assert_eq!(results[0].i32(), Some(1007));
+    assert_eq!(returned(rest.resume(&mut restored.store, &[Val::I32(7)])), 1007);
 }
 
 #[test]
@@ -136,11 +115,7 @@ fn a_continuation_keeps_its_limit_until_it_has_ended() {
         if let Some(limit) = limit {
             rest.set_max_stack(&mut store, limit).unwrap();
         }
-        let Resumed::Suspended { continuation, .. } =
-            rest.resume(&mut store, &[Val::I32(100_000)]).unwrap()
-        else {
-            panic!("it suspends")
-        };
+        let (.., continuation) = suspended(rest.resume(&mut store, &[Val::I32(100_000)]));
         options.name_continuation(name, &continuation);
         kept.push(continuation);
     }
@@ -150,28 +125,22 @@ fn a_continuation_keeps_its_limit_until_it_has_ended() {
     let [small, large] = ["small", "large"].map(|name| restored.continuation(name).unwrap());
     let error = small.resume(&mut restored.store, &[]).unwrap_err();
     assert_eq!(error.downcast_ref::<Trap>().unwrap().code(), TrapCode::CallStackExhausted);
-    let Resumed::Returned(results) = large.resume(&mut restored.store, &[]).unwrap() else {
-        panic!("it returns")
-    };
-    assert_eq!(results[0].i32(), Some(100_000));
+    assert_eq!(returned(large.resume(&mut restored.store, &[])), 100_000);
 }
 
 #[test]
 fn many_parked_generators_survive_and_continue() {
     let source = r#"
     (module
-      (type $f (func)) (type $c (cont $f))
-      (tag $yield (param i32))
-      (table $all 0 (ref null $c))
-      (elem declare func $body)
+      (type $f (func)) (type $c (cont $f)) (tag $yield (param i32))
+      (table $all 0 (ref null $c)) (elem declare func $body)
       (func $body (local $i i32)
         (loop $next
           (suspend $yield (local.tee $i (i32.add (local.get $i) (i32.const 1))))
           (br $next)))
       (func $step (param $at i32) (result i32) (local $rest (ref null $c))
         (block $on (result i32 (ref $c))
-          (resume $c (on $yield $on) (table.get $all (local.get $at)))
-          (unreachable))
+          (resume $c (on $yield $on) (table.get $all (local.get $at))) (unreachable))
         (local.set $rest)
         (table.set $all (local.get $at) (local.get $rest)))
       (func (export "begin") (param $count i32)
@@ -189,8 +158,7 @@ fn many_parked_generators_survive_and_continue() {
         (local.get $sum)))"#;
     let module = Module::new(&engine(), source).unwrap();
     let (mut store, instance) = start(&module);
-    let begin = instance.get_typed_func::<i32, ()>(&mut store, "begin").unwrap();
-    begin.call(&mut store, 5000).unwrap();
+    invoke::<i32, ()>(&mut store, instance, "begin", 5000).unwrap();
     let (mut other, same) = restored(&module, &mut store, instance);
     assert_eq!(other.stack_statistics().parked, 5000);
     for round in 2..5 {

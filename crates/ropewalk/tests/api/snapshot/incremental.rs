@@ -9,20 +9,15 @@ const SOURCE: &str = r#"
 (module
   (type $f (func)) (type $c (cont $f))
   (type $list (struct (field $value (mut i32)) (field $next (ref null $list))))
-  (type $array (array (mut (ref null $list))))
-  (tag $yield (param i32))
+  (type $array (array (mut (ref null $list)))) (tag $yield (param i32))
   (memory (export "memory") 256)
-  (memory $wide (export "wide") i64 40)
-  (table $all 0 (ref null $c))
+  (memory $wide (export "wide") i64 40) (table $all 0 (ref null $c))
   (table $objects 0 (ref null $list))
   (global $list (mut (ref null $list)) (ref.null $list))
-  (global $array (mut (ref null $array)) (ref.null $array))
-  (global $steps (mut i32) (i32.const 0))
+  (global $array (mut (ref null $array)) (ref.null $array)) (global $steps (mut i32) (i32.const 0))
   (elem declare func $body)
   (func $body (local $i i32)
-    (loop $next
-      (suspend $yield (local.tee $i (i32.add (local.get $i) (i32.const 1))))
-      (br $next)))
+    (loop $next (suspend $yield (local.tee $i (i32.add (local.get $i) (i32.const 1)))) (br $next)))
   (func (export "fill") (memory.fill (i32.const 0) (i32.const 1) (i32.const 16000000)))
   (func (export "set") (param i32 i32) (i32.store (local.get 0) (local.get 1)))
   (func (export "get") (param i32) (result i32) (i32.load (local.get 0)))
@@ -40,8 +35,7 @@ const SOURCE: &str = r#"
   (func $step (export "step") (param $at i32) (result i32) (local $rest (ref null $c))
     (global.set $steps (i32.add (global.get $steps) (i32.const 1)))
     (block $on (result i32 (ref $c))
-      (resume $c (on $yield $on) (table.get $all (local.get $at)))
-      (unreachable))
+      (resume $c (on $yield $on) (table.get $all (local.get $at))) (unreachable))
     (local.set $rest)
     (table.set $all (local.get $at) (local.get $rest)))
   (func (export "steps") (result i32) (global.get $steps))
@@ -73,8 +67,7 @@ struct Case {
 
 impl Case {
     fn new(config: &mut Config) -> Case {
-        let engine = Engine::new(config.snapshots(true)).unwrap();
-        let module = Module::new(&engine, SOURCE).unwrap();
+        let module = Module::new(&Engine::new(config.snapshots(true)).unwrap(), SOURCE).unwrap();
         let (store, instance) = start(&module);
         Case { module, store, instance }
     }
@@ -219,7 +212,7 @@ fn all_can_be_based_on_the_first() {
 #[test]
 fn the_last_one_need_not_be_there() {
     if !kernel_notes() {
-        println!("this kernel does not note what is written");
+        println!("this kernel does not track dirty pages");
         return;
     }
     let mut case = Case::large(&mut Config::new());
@@ -241,12 +234,12 @@ fn the_last_one_need_not_be_there() {
     for _ in 0..2 {
         let mut options = SnapshotOptions::new();
         let next = never.snapshot(options.since_last());
-        assert!(!next.is_based(), "nobody knows what has changed");
+        assert!(!next.is_based(), "the changes are unknown");
     }
 }
 
 #[test]
-fn what_was_restored_is_a_base() {
+fn a_restored_store_is_a_base() {
     for mut config in configs() {
         let mut case = Case::large(&mut config);
         let mut last = case.snapshot(&mut SnapshotOptions::new());
@@ -398,8 +391,7 @@ fn stacks_that_grow_shrink_end_and_begin_are_as_they_are() {
     (module
       (type $f (func (param i32))) (type $c (cont $f)) (type $rest (func)) (type $r (cont $rest))
       (tag $yield (param i32))
-      (table $all 400 400 (ref null $r))
-      (elem declare func $descend)
+      (table $all 400 400 (ref null $r)) (elem declare func $descend)
       (func $descend (param $n i32)
         (if (local.get $n) (then (call $descend (i32.sub (local.get $n) (i32.const 1)))))
         (suspend $yield (local.get $n)))
@@ -414,8 +406,7 @@ fn stacks_that_grow_shrink_end_and_begin_are_as_they_are() {
         (table.set $all (local.get $at)
           (cont.bind $c $r (local.get $depth) (cont.new $c (ref.func $descend))))))"#;
     for mut config in configs() {
-        let engine = Engine::new(config.snapshots(true)).unwrap();
-        let module = Module::new(&engine, source).unwrap();
+        let module = Module::new(&Engine::new(config.snapshots(true)).unwrap(), source).unwrap();
         let (store, instance) = start(&module);
         let mut case = Case { module, store, instance };
         // The depth of each generator, or none if it has ended.

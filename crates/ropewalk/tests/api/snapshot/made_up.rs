@@ -13,8 +13,7 @@ const SOURCE: &str = r#"
   (import "host" "f" (func $f (param i32) (result i32)))
   (import "env" "memory" (memory 1)) (import "env" "table" (table 2 funcref))
   (import "env" "global" (global $g i32))
-  (type $pair (struct (field i32) (field (ref null $pair))))
-  (type $numbers (array (mut i64)))
+  (type $pair (struct (field i32) (field (ref null $pair)))) (type $numbers (array (mut i64)))
   (type $run (func (param i32) (result i32))) (type $k (cont $run))
   (tag $yield (param i32) (result i32)) (tag $error (param i32 externref))
   (global $pairs (mut (ref null $pair)) (ref.null $pair))
@@ -27,8 +26,7 @@ const SOURCE: &str = r#"
     (global.set $pairs (struct.new $pair (i32.const 1) (global.get $pairs)))
     (global.set $array (array.new $numbers (i64.const 7) (i32.const 5)))
     (block $on (result i32 (ref $k))
-      (resume $k (on $yield $on) (local.get 0) (cont.new $k (ref.func $body)))
-      (return))
+      (resume $k (on $yield $on) (local.get 0) (cont.new $k (ref.func $body))) (return))
     (global.set $k)
     (call $f)))"#;
 
@@ -42,12 +40,10 @@ fn written() -> (Linker<Option<Snapshot>>, [Module; 2], Snapshot) {
     let engine = engine();
     let modules = [ENVIRONMENT, SOURCE].map(|source| Module::new(&engine, source).unwrap());
     let mut linker = Linker::new(&engine);
-    linker
-        .func_wrap("host", "f", |mut caller: Caller<'_, Option<Snapshot>>, n: i32| -> Result<i32> {
-            *caller.data_mut() = Some(caller.snapshot(&SnapshotOptions::new())?);
-            Ok(n)
-        })
-        .unwrap();
+    linker.host("f", |mut caller: Caller<'_, Option<Snapshot>>, n: i32| -> Result<i32> {
+        *caller.data_mut() = Some(caller.snapshot(&SnapshotOptions::new())?);
+        Ok(n)
+    });
     let mut store = Store::new(&engine, None);
     let environment = linker.instantiate(&mut store, &modules[0]).unwrap();
     for name in ["memory", "table", "global"] {
@@ -55,8 +51,7 @@ fn written() -> (Linker<Option<Snapshot>>, [Module; 2], Snapshot) {
         linker.define(&mut store, "env", name, item).unwrap();
     }
     let instance = linker.instantiate(&mut store, &modules[1]).unwrap();
-    let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
-    run.call(&mut store, 3).unwrap();
+    invoke::<i32, i32>(&mut store, instance, "run", 3).unwrap();
     let snapshot = store.into_data().unwrap();
     (linker, modules, snapshot)
 }

@@ -11,7 +11,7 @@ mod refusals;
 mod resumed;
 mod stacks;
 
-use crate::common::start;
+use crate::common::*;
 use ropewalk::*;
 
 /// An engine that compiles for snapshots.

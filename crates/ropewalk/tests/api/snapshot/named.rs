@@ -8,8 +8,7 @@ const SOURCE: &str = r#"
   (type $t (taskref (i32) (i32)))
   (func $task-body (param $me (ref null $t)) (param $n i32) (result i32)
     (loop $again
-      (local.set $n
-        (i32.add (local.get $n) (task.suspend $t (local.get $me) (local.get $n))))
+      (local.set $n (i32.add (local.get $n) (task.suspend $t (local.get $me) (local.get $n))))
       (br $again))
     (unreachable))
   (func (export "task") (result (ref $t)) (task.new $t $task-body))
@@ -21,19 +20,15 @@ const SOURCE: &str = r#"
       (block $next (result i32)
         (fiber.dismount $yield (on $go $next) (local.get $n) (local.get $this))
         (unreachable))
-      (local.set $n (i32.add (local.get $n)))
-      (br $again)))
+      (local.set $n (i32.add (local.get $n))) (br $again)))
   (func (export "fiber") (result fiberref) (fiber.new $return (on $go $fiber-body)))
 
   (rec (type $to-host (stack (param i32) (ref null $to-body)))
        (type $to-body (stack (param i32) (ref null $to-host))))
   (func $bag-body (param $n i32) (param $host (ref null $to-host)) (local $add i32)
     (loop $again
-      (switch $to-host (local.get $n) (local.get $host))
-      (local.set $host)
-      (local.set $add)
-      (local.set $n (i32.add (local.get $n) (local.get $add)))
-      (br $again)))
+      (switch $to-host (local.get $n) (local.get $host)) (local.set $host) (local.set $add)
+      (local.set $n (i32.add (local.get $n) (local.get $add))) (br $again)))
   (func (export "bag") (result (ref $to-body)) (stack.new $to-body $bag-body))
 
   (event $number (export "number") (param i32 stackref))
@@ -44,13 +39,10 @@ const SOURCE: &str = r#"
           (stack.switch $number (i32.mul (local.get $n) (i32.const 2)) (local.get_clear $back))
           catch $number $got)
         (unreachable))
-      (local.set_cleared $back)
-      (local.set $n)
-      (br $again)))
+      (local.set_cleared $back) (local.set $n) (br $again)))
   (rout $doubles
     (block $got (result i32 stackref) (try (stack.start) catch $number $got) (unreachable))
-    (call $serve)
-    (unreachable))
+    (call $serve) (unreachable))
   (func (export "first-class") (result stackref) (stack.extend $doubles (call $new)))
 
   (type $pair (struct (field (mut i32)) (field (ref null $pair))))
@@ -72,9 +64,7 @@ struct Host {
 impl Host {
     fn new() -> Host {
         let module = Module::new(&engine(), SOURCE).unwrap();
-        let linker = Linker::new(module.engine());
-        let mut store = Store::new(module.engine(), ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        let (store, instance) = start_with(&Linker::new(module.engine()), (), &module);
         Host { module, store, instance }
     }
 
@@ -104,8 +94,7 @@ fn a_task_is_found_by_its_name_and_continues() {
     let mut restored = host.restored(|options| {
         options.name_task("it", &task);
     });
-    let error = restored.fiber("it").unwrap_err().to_string();
-    assert!(error.contains("expected a fiber"), "{error}");
+    fails_with(restored.fiber("it"), "expected a fiber");
     let again = restored.task("it").unwrap();
     let TaskResumed::Suspended(values) =
         again.resume(&mut restored.store, &[Val::I32(10)]).unwrap()
@@ -161,8 +150,7 @@ fn a_stack_of_the_bag_is_found_by_its_name_and_continues() {
     let Switched { values, from } = again.switch(&mut restored.store, &[Val::I32(10)]).unwrap();
     assert_eq!(values[0].i32(), Some(15));
     drop(from);
-    restored.store.gc();
-    assert_eq!(restored.store.stack_statistics().live, 0);
+    check_live(&mut restored.store, 0);
     // A dropped stack needs no name.
     drop(stack);
     host.store.snapshot(&SnapshotOptions::new()).unwrap();

@@ -7,10 +7,8 @@ fn memories_tables_globals_and_dropped_segments_survive() {
     let source = r#"
     (module
       (memory $m (export "memory") 1 10)
-      (memory $other 1)
-      (data $d "passive") (data $gone "gone") (data (i32.const 4) "active")
-      (table $t 2 20 funcref)
-      (elem $e func $one $two) (elem (i32.const 0) $one)
+      (memory $other 1) (data $d "passive") (data $gone "gone") (data (i32.const 4) "active")
+      (table $t 2 20 funcref) (elem $e func $one $two) (elem (i32.const 0) $one)
       (global $i (mut i32) (i32.const 1)) (global $d (mut f64) (f64.const 0))
       (global $v (mut v128) (v128.const i64x2 0 0)) (global $f (mut funcref) (ref.null func))
       (global $constant i32 (i32.const 99))
@@ -48,8 +46,7 @@ fn memories_tables_globals_and_dropped_segments_survive() {
     let expected = (4, 12345, 5, 0x69_74_63_41, 0x73_73_61_70, 5, 46, 2.5, 8, 100);
     assert_eq!(call::<Seen>(&mut other, same, "step"), expected);
     assert_eq!(call::<Seen>(&mut store, instance, "step"), expected);
-    let gone = same.get_typed_func::<(), ()>(&mut other, "gone").unwrap();
-    let error = gone.call(&mut other, ()).unwrap_err();
+    let error = invoke::<(), ()>(&mut other, same, "gone", ()).unwrap_err();
     assert_eq!(error.downcast_ref::<Trap>().unwrap().code(), TrapCode::MemoryOutOfBounds);
 }
 
@@ -62,8 +59,7 @@ fn objects_keep_their_types_and_their_identity() {
            (type $leaf (sub $node (struct (field $value (mut i32)) (field $next (mut (ref null $node)))
              (field $f (mut (ref null $r))) (field $l (mut i64)) (field $b (mut i8))))))
       (type $list (array (mut anyref))) (type $bytes (array (mut i8)))
-      (type $functions (array (mut funcref)))
-      (tag $e (param i32 anyref))
+      (type $functions (array (mut funcref))) (tag $e (param i32 anyref))
       (global $all (mut (ref null $list)) (ref.null $list))
       (global $thrown (mut exnref) (ref.null exn))
       (global $functions (mut (ref null $functions)) (ref.null $functions))
@@ -86,10 +82,8 @@ fn objects_keep_their_types_and_their_identity() {
         (local.set $a (ref.cast (ref $leaf) (array.get $list (global.get $all) (i32.const 0))))
         (struct.set $node $value (local.get $a) (i32.add (struct.get $node $value (local.get $a)) (i32.const 1)))
         (block $caught (result i32 anyref)
-          (try_table (catch $e $caught) (throw_ref (global.get $thrown)))
-          (unreachable))
-        (local.set $x)
-        (local.set $n)
+          (try_table (catch $e $caught) (throw_ref (global.get $thrown))) (unreachable))
+        (local.set $x) (local.set $n)
         (if (i32.eqz (ref.eq (ref.cast (ref eq) (local.get $x)) (local.get $a))) (then (unreachable)))
         (if (i32.eqz (ref.eq (local.get $a) (struct.get $node $next (local.get $a)))) (then (unreachable)))
         (if (i32.eqz (ref.eq (local.get $a) (ref.cast (ref eq) (array.get $list (global.get $all) (i32.const 1))))) (then (unreachable)))
@@ -141,7 +135,7 @@ fn instances_are_linked_as_they_were() {
     .map(|source| Module::new(&engine, source).unwrap());
     let mut store = Store::new(&engine, ());
     let mut functions = Linker::new(&engine);
-    functions.func_wrap("host", "base", || 1000).unwrap();
+    functions.host("base", || 1000);
     let mut linker = functions.clone();
     let own = Memory::new(&mut store, MemoryType::new(1, None)).unwrap();
     let ty = GlobalType { content: ValType::I64, mutable: true };

@@ -1,8 +1,6 @@
 //! Concurrent calls that wait for futures of the host, in every design.
 
 use super::*;
-use crate::common::polling::{block_on, poll_once};
-use crate::common::process::{rerun, told_by_parent};
 use ropewalk::stress::*;
 use std::future::{Future, pending, poll_fn};
 use std::io::{Read, Write};
@@ -21,13 +19,12 @@ const SOURCE: &str = r#"
   (import "host" "many" (func $many (param i32 i64 f32 f64 i32 i64) (result i64 f64 i32)))
   (import "host" "later" (func $later (param i32) (result i32)))
 
-  ;; What is asked, by a number.
+  ;; The number selects the question.
   (func $ask (param $n i32) (result i32) (local $w i32) (local $x f64)
     (local.set $w (i32.rem_u (local.get $n) (i32.const 5)))
     (if (i32.eq (local.get $w) (i32.const 0)) (then (return (call $number (local.get $n)))))
     (if (i32.eq (local.get $w) (i32.const 1))
-      (then (return (i32.wrap_i64
-        (call $long (i64.extend_i32_s (local.get $n)) (i32.const 3))))))
+      (then (return (i32.wrap_i64 (call $long (i64.extend_i32_s (local.get $n)) (i32.const 3))))))
     (if (i32.eq (local.get $w) (i32.const 2))
       (then (return (i32.trunc_f64_s (call $float (f64.convert_i32_s (local.get $n)))))))
     (if (i32.eq (local.get $w) (i32.const 3)) (then (return (call $later (local.get $n)))))
@@ -39,8 +36,7 @@ const SOURCE: &str = r#"
   (func (export "plain") (param $n i32) (result i32)
     (i32.add (i32.mul (local.get $n) (i32.const 1000)) (call $ask (local.get $n))))
 
-  (type $f (func (param i32) (result i32))) (type $c (cont $f))
-  (tag $more (param i32) (result i32))
+  (type $f (func (param i32) (result i32))) (type $c (cont $f)) (tag $more (param i32) (result i32))
   (elem declare func $body)
   (func $body (param $n i32) (result i32)
     (i32.add (call $ask (local.get $n)) (suspend $more (local.get $n))))
@@ -50,9 +46,7 @@ const SOURCE: &str = r#"
       (block $on (result i32 (ref $c))
         (return (i32.add (i32.mul (local.get $n) (i32.const 1000))
           (resume $c (on $more $on) (local.get $n) (local.get $c)))))
-      (local.set $c)
-      (drop)
-      (br $again))
+      (local.set $c) (drop) (br $again))
     (unreachable))
 
   (rec (type $to-root (stack (param i32) (ref null $to-body)))
@@ -60,8 +54,7 @@ const SOURCE: &str = r#"
   (func $bag-body (param $n i32) (param $root (ref null $to-root))
     (switch_retire $to-root (call $ask (local.get $n)) (local.get $root)))
   (func (export "bag") (param $n i32) (result i32)
-    (switch $to-body (local.get $n) (stack.new $to-body $bag-body))
-    (drop)
+    (switch $to-body (local.get $n) (stack.new $to-body $bag-body)) (drop)
     (i32.add (i32.mul (local.get $n) (i32.const 1000))))
 
   (type $t (taskref (i32) (i32)))
@@ -96,14 +89,14 @@ const SOURCE: &str = r#"
 
 const DESIGNS: [&str; 6] = ["plain", "continuation", "bag", "task", "fiber", "first-class"];
 
-/// Whether the host answers.
+/// Whether the host has replied.
 #[derive(Clone, Default)]
 struct Host {
     answers: Arc<Mutex<bool>>,
 }
 
 impl Host {
-    /// Waits until the host answers.
+    /// Waits until the host replies.
     fn answer<R>(&self, value: R) -> Pin<Box<dyn Future<Output = R> + Send>>
     where
         R: Copy + Send + 'static,
@@ -119,40 +112,25 @@ impl Host {
 fn linker(engine: &Engine, host: &Host) -> Linker<()> {
     let mut linker = Linker::new(engine);
     let it = host.clone();
-    linker
-        .func_wrap_concurrent("host", "number", move |_: &Accessor<()>, (n,): (i32,)| {
-            it.answer(n + 1)
-        })
-        .unwrap();
+    linker.host_concurrent("number", move |_: &Accessor<()>, (n,): (i32,)| it.answer(n + 1));
     let it = host.clone();
-    linker
-        .func_wrap_concurrent("host", "long", move |_: &Accessor<()>, (n, m): (i64, i32)| {
-            it.answer(n * i64::from(m))
-        })
-        .unwrap();
+    linker.host_concurrent("long", move |_: &Accessor<()>, (n, m): (i64, i32)| {
+        it.answer(n * i64::from(m))
+    });
     let it = host.clone();
-    linker
-        .func_wrap_concurrent("host", "float", move |_: &Accessor<()>, (x,): (f64,)| {
-            it.answer(x / 2.0)
-        })
-        .unwrap();
+    linker.host_concurrent("float", move |_: &Accessor<()>, (x,): (f64,)| it.answer(x / 2.0));
     let it = host.clone();
-    linker
-        .func_wrap_concurrent(
-            "host",
-            "many",
-            move |_: &Accessor<()>, (a, b, c, d, e, f): (i32, i64, f32, f64, i32, i64)| {
-                it.answer((b + f, f64::from(c) + d, a + e))
-            },
-        )
-        .unwrap();
+    linker.host_concurrent(
+        "many",
+        move |_: &Accessor<()>, (a, b, c, d, e, f): (i32, i64, f32, f64, i32, i64)| {
+            it.answer((b + f, f64::from(c) + d, a + e))
+        },
+    );
     let it = host.clone();
-    linker
-        .func_wrap("host", "later", move |caller: Caller<'_, ()>, n: i32| -> Result<i32> {
-            let rest = it.answer(n * 7);
-            Err(caller.later(move |_| rest).into())
-        })
-        .unwrap();
+    linker.host("later", move |caller: Caller<'_, ()>, n: i32| -> Result<i32> {
+        let rest = it.answer(n * 7);
+        Err(caller.later(move |_| rest).into())
+    });
     linker
 }
 
@@ -180,9 +158,7 @@ const COUNT: i32 = 100;
 /// and the sorted results.
 fn hundred_calls(module: &Module, between: impl FnOnce(&Accessor<()>)) -> (Snapshot, Vec<i32>) {
     let host = Host::default();
-    let linker = linker(module.engine(), &host);
-    let mut store = Store::new(module.engine(), ());
-    let instance = linker.instantiate(&mut store, module).unwrap();
+    let (mut store, instance) = start_with(&linker(module.engine(), &host), (), module);
     let functions =
         DESIGNS.map(|name| instance.get_typed_func::<i32, i32>(&mut store, name).unwrap());
     let ended = block_on(store.run_concurrent(async |accessor| {
@@ -226,8 +202,7 @@ fn one_by_one(snapshot: &Snapshot, module: &Module) -> Vec<i32> {
         let given = answer(&call);
         results.push(call.resume(&mut restored.store, &given).unwrap()[0].i32().unwrap());
     }
-    restored.store.gc();
-    assert_eq!(restored.store.stack_statistics().live, 0);
+    check_live(&mut restored.store, 0);
     results.sort_unstable();
     results
 }
@@ -321,8 +296,7 @@ fn a_cancelled_restored_call_frees_its_stacks_and_other_calls_continue() {
     }
     let given = answer(&last);
     last.resume(&mut restored.store, &given).unwrap();
-    restored.store.gc();
-    assert_eq!(restored.store.stack_statistics().live, 0);
+    check_live(&mut restored.store, 0);
 }
 
 /// A call waits in the host function of another call that waits.
@@ -339,38 +313,33 @@ fn calls_within_each_other_that_wait_are_restored_each_by_itself() {
     let taken: Arc<Mutex<Vec<Snapshot>>> = Arc::default();
     let mut linker: Linker<()> = Linker::new(module.engine());
     let list = taken.clone();
-    linker
-        .func_wrap_async("host", "outer", move |mut caller: Caller<'_, ()>, (n,): (i32,)| {
-            let list = list.clone();
-            Box::new(async move {
-                // Before the host function waits, it runs. Then its call waits.
-                let snapshot = caller.snapshot(&SnapshotOptions::new())?;
-                list.lock().unwrap().push(snapshot);
-                yield_once().await;
-                let snapshot = caller.snapshot(&SnapshotOptions::new())?;
-                list.lock().unwrap().push(snapshot);
-                let nested = caller.get_export("nested").and_then(Extern::into_func).unwrap();
-                let nested = nested.typed::<i32, i32>(&caller)?;
-                nested.call_async(&mut caller, n).await
-            })
+    linker.host_async("outer", move |mut caller: Caller<'_, ()>, (n,): (i32,)| {
+        let list = list.clone();
+        Box::new(async move {
+            // Before the host function waits, it runs. Then its call waits.
+            let snapshot = caller.snapshot(&SnapshotOptions::new())?;
+            list.lock().unwrap().push(snapshot);
+            yield_once().await;
+            let snapshot = caller.snapshot(&SnapshotOptions::new())?;
+            list.lock().unwrap().push(snapshot);
+            let nested = caller.get_export("nested").and_then(Extern::into_func).unwrap();
+            let nested = nested.typed::<i32, i32>(&caller)?;
+            nested.call_async(&mut caller, n).await
         })
-        .unwrap();
+    });
     let list = taken.clone();
-    linker
-        .func_wrap_async("host", "inner", move |mut caller: Caller<'_, ()>, (n,): (i32,)| {
-            let list = list.clone();
-            Box::new(async move {
-                let snapshot = caller.snapshot(&SnapshotOptions::new())?;
-                list.lock().unwrap().push(snapshot);
-                yield_once().await;
-                let snapshot = caller.snapshot(&SnapshotOptions::new())?;
-                list.lock().unwrap().push(snapshot);
-                Ok::<i32, Error>(n + 1)
-            })
+    linker.host_async("inner", move |mut caller: Caller<'_, ()>, (n,): (i32,)| {
+        let list = list.clone();
+        Box::new(async move {
+            let snapshot = caller.snapshot(&SnapshotOptions::new())?;
+            list.lock().unwrap().push(snapshot);
+            yield_once().await;
+            let snapshot = caller.snapshot(&SnapshotOptions::new())?;
+            list.lock().unwrap().push(snapshot);
+            Ok::<i32, Error>(n + 1)
         })
-        .unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    });
+    let (mut store, instance) = start_with(&linker, (), &module);
     let run = instance.get_typed_func::<(), i32>(&mut store, "run").unwrap();
     assert_eq!(block_on(run.call_async(&mut store, ())).unwrap(), 43);
     let taken = std::mem::take(&mut *taken.lock().unwrap());
@@ -422,24 +391,17 @@ fn a_function_with_an_accessor_takes_one_before_and_after_it_has_waited() {
     let list = taken.clone();
     let module = Module::new(&engine(), source).unwrap();
     let mut linker: Linker<()> = Linker::new(module.engine());
-    linker
-        .func_wrap_concurrent("host", "wait", |_: &Accessor<()>, (_,): (i32,)| {
-            Box::pin(pending::<i32>())
+    linker.host_concurrent("wait", |_: &Accessor<()>, (_,): (i32,)| Box::pin(pending::<i32>()));
+    linker.host_concurrent("save", move |accessor: &Accessor<()>, (n,): (i32,)| {
+        let list = list.clone();
+        Box::pin(async move {
+            list.lock().unwrap().push(accessor.snapshot(&SnapshotOptions::new())?);
+            yield_once().await;
+            list.lock().unwrap().push(accessor.snapshot(&SnapshotOptions::new())?);
+            Ok::<i32, Error>(n)
         })
-        .unwrap();
-    linker
-        .func_wrap_concurrent("host", "save", move |accessor: &Accessor<()>, (n,): (i32,)| {
-            let list = list.clone();
-            Box::pin(async move {
-                list.lock().unwrap().push(accessor.snapshot(&SnapshotOptions::new())?);
-                yield_once().await;
-                list.lock().unwrap().push(accessor.snapshot(&SnapshotOptions::new())?);
-                Ok::<i32, Error>(n)
-            })
-        })
-        .unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    });
+    let (mut store, instance) = start_with(&linker, (), &module);
     let [wait, save] =
         ["wait", "save"].map(|name| instance.get_typed_func::<i32, i32>(&mut store, name).unwrap());
     block_on(store.run_concurrent(async |accessor| {

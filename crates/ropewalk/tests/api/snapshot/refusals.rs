@@ -16,11 +16,10 @@ fn an_engine_that_does_not_compile_for_it_says_so() {
 }
 
 #[test]
-fn what_the_host_holds_without_a_name_is_not_lost() {
+fn handles_without_a_name_are_not_lost() {
     let module = Module::new(&engine(), r#"(module (func (export "run")))"#).unwrap();
     let (mut store, instance) = start(&module);
-    let run = instance.get_func(&mut store, "run").unwrap();
-    let held = Continuation::new(&mut store, run).unwrap();
+    let held = continuation(&mut store, instance, "run");
     let error = store.snapshot(&SnapshotOptions::new()).unwrap_err();
     assert!(matches!(refusal(&error), SnapshotError::Unnamed(1)), "{error}");
     let error = Store::new(module.engine(), ())
@@ -42,7 +41,6 @@ const NAMED: &str = r#"
 
 #[test]
 fn a_named_handle_that_is_gone_is_not_mistaken_for_its_successor() {
-    let module = Module::new(&engine(), NAMED).unwrap();
     /// What happens to a named continuation before the snapshot.
     type Away = fn(&mut Store<()>, Instance, Continuation);
     let ways: [Away; 4] = [
@@ -60,7 +58,7 @@ fn a_named_handle_that_is_gone_is_not_mistaken_for_its_successor() {
         },
     ];
     for away in ways {
-        let (mut store, instance) = start(&module);
+        let (mut store, instance) = instantiate_in(&engine(), NAMED);
         let mut options = SnapshotOptions::new();
         let long = instance.get_func(&mut store, "long").unwrap();
         let long = Continuation::new(&mut store, long).unwrap();
@@ -79,9 +77,8 @@ fn a_named_handle_that_is_gone_is_not_mistaken_for_its_successor() {
 }
 
 #[test]
-fn what_the_host_can_have_once_has_one_name() {
-    let module = Module::new(&engine(), NAMED).unwrap();
-    let (mut store, instance) = start(&module);
+fn an_owned_handle_has_one_name() {
+    let (mut store, instance) = instantiate_in(&engine(), NAMED);
     let long = instance.get_func(&mut store, "long").unwrap();
     let long = Continuation::new(&mut store, long).unwrap();
     let mut options = SnapshotOptions::new();
@@ -92,10 +89,9 @@ fn what_the_host_can_have_once_has_one_name() {
 }
 
 #[test]
-fn host_values_need_someone_who_writes_them() {
+fn host_values_need_a_function_that_writes_them() {
     let source = r#"(module (global (export "g") (mut externref) (ref.null extern)))"#;
-    let module = Module::new(&engine(), source).unwrap();
-    let (mut store, instance) = start(&module);
+    let (mut store, instance) = instantiate_in(&engine(), source);
     let value = ExternRef::new(&mut store, 5_u32).unwrap();
     let global = instance.get_global(&mut store, "g").unwrap();
     global.set(&mut store, Val::ExternRef(Some(value))).unwrap();
@@ -107,8 +103,7 @@ fn host_values_need_someone_who_writes_them() {
 #[test]
 fn a_host_function_as_a_value_is_refused() {
     let source = r#"(module (table (export "t") 1 funcref))"#;
-    let module = Module::new(&engine(), source).unwrap();
-    let (mut store, instance) = start(&module);
+    let (mut store, instance) = instantiate_in(&engine(), source);
     let func = Func::wrap(&mut store, || 1);
     let table = instance.get_table(&mut store, "t").unwrap();
     table.set(&mut store, 0, Val::FuncRef(Some(func))).unwrap();
@@ -131,19 +126,13 @@ fn a_host_function_outside_and_a_host_that_resumes_a_task_are_refused() {
     let mut linker = Linker::new(module.engine());
     let errors: Arc<Mutex<Vec<Error>>> = Arc::default();
     let list = errors.clone();
-    linker
-        .func_wrap("host", "snap", move |mut caller: Caller<'_, ()>| {
-            list.lock().unwrap().extend(caller.snapshot(&SnapshotOptions::new()).err());
-        })
-        .unwrap();
-    linker
-        .func_wrap("host", "again", |mut caller: Caller<'_, ()>| -> Result<()> {
-            let snap = caller.get_export("snap").and_then(Extern::into_func).unwrap();
-            snap.call(&mut caller, &[], &mut [])
-        })
-        .unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    linker.host("snap", move |mut caller: Caller<'_, ()>| {
+        list.lock().unwrap().extend(caller.snapshot(&SnapshotOptions::new()).err());
+    });
+    linker.host("again", |mut caller: Caller<'_, ()>| -> Result<()> {
+        call_export::<_, _, ()>(&mut caller, "snap", ())
+    });
+    let (mut store, instance) = start_with(&linker, (), &module);
     call::<()>(&mut store, instance, "snap");
     assert!(errors.lock().unwrap().is_empty());
     call::<()>(&mut store, instance, "again");
@@ -170,31 +159,26 @@ fn a_function_that_has_waited_is_not_taken_for_one_outside_that_runs() {
     let mut linker = Linker::new(module.engine());
     let taken: Arc<Mutex<Vec<Result<Snapshot>>>> = Arc::default();
     let list = taken.clone();
-    linker
-        .func_wrap_async("host", "inner", move |mut caller: Caller<'_, ()>, (waits,): (i32,)| {
-            let list = list.clone();
-            Box::new(async move {
-                for _ in 0..waits {
-                    tokio::task::yield_now().await;
-                }
-                list.lock().unwrap().push(caller.snapshot(&SnapshotOptions::new()));
-                waits
-            })
-        })
-        .unwrap();
-    linker
-        .func_wrap("host", "outer", |mut caller: Caller<'_, ()>| -> Result<i64> {
-            let again = caller.get_export("again").and_then(Extern::into_func).unwrap();
-            let again = again.typed::<i32, i32>(&caller)?;
-            for waits in [0, 1] {
-                let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-                runtime.block_on(again.call_async(&mut caller, waits))?;
+    linker.host_async("inner", move |mut caller: Caller<'_, ()>, (waits,): (i32,)| {
+        let list = list.clone();
+        Box::new(async move {
+            for _ in 0..waits {
+                tokio::task::yield_now().await;
             }
-            Ok(1)
+            list.lock().unwrap().push(caller.snapshot(&SnapshotOptions::new()));
+            waits
         })
-        .unwrap();
-    let mut store = Store::new(module.engine(), ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    });
+    linker.host("outer", |mut caller: Caller<'_, ()>| -> Result<i64> {
+        let again = caller.get_export("again").and_then(Extern::into_func).unwrap();
+        let again = again.typed::<i32, i32>(&caller)?;
+        for waits in [0, 1] {
+            let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+            runtime.block_on(again.call_async(&mut caller, waits))?;
+        }
+        Ok(1)
+    });
+    let (mut store, instance) = start_with(&linker, (), &module);
     assert_eq!(call::<i64>(&mut store, instance, "run"), 1);
     for taken in taken.lock().unwrap().drain(..) {
         let error = taken.unwrap_err();
@@ -220,16 +204,17 @@ fn missing_or_different_items_are_named_when_a_snapshot_is_restored() {
     let source = r#"(module $m (import "host" "f" (func)) (func (export "run")))"#;
     let module = Module::new(&engine(), source).unwrap();
     let mut linker = Linker::new(module.engine());
-    linker.func_wrap("host", "f", || {}).unwrap();
+    linker.host("f", || {});
     let mut store = Store::new(module.engine(), ());
     linker.instantiate(&mut store, &module).unwrap();
     let snapshot = store.snapshot(&SnapshotOptions::new()).unwrap();
 
-    let error = snapshot.restore(&linker, &[], ()).unwrap_err();
-    assert!(error.to_string().contains("needs a module named \"m\""), "{error}");
+    fails_with(snapshot.restore(&linker, &[], ()), "needs a module named \"m\"");
     let nothing = Linker::new(module.engine());
-    let error = snapshot.restore(&nothing, std::slice::from_ref(&module), ()).unwrap_err();
-    assert!(error.to_string().contains("needs the host function \"host\" \"f\""), "{error}");
+    fails_with(
+        snapshot.restore(&nothing, std::slice::from_ref(&module), ()),
+        "needs the host function \"host\" \"f\"",
+    );
     let other = Engine::new(Config::new().snapshots(true).interruption(true)).unwrap();
     let error = snapshot.restore(&Linker::<()>::new(&other), &[], ()).unwrap_err();
     let expected =
@@ -288,8 +273,7 @@ fn restored_memories_and_tables_count_toward_the_total() {
     let restored = |module: Module| {
         snapshot.restore(&Linker::new(module.engine()), std::slice::from_ref(&module), ())
     };
-    let error = restored(limited(total - 1)).unwrap_err();
-    assert!(error.to_string().contains("cannot restore a table of 8200 elements"), "{error}");
+    fails_with(restored(limited(total - 1)), "cannot restore a table of 8200 elements");
     for (bytes, memory) in [(total, -1), (total + PAGE, 2)] {
         let mut restored = restored(limited(bytes)).unwrap();
         let instance = restored.instance("main").unwrap();

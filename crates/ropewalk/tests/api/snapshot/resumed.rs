@@ -11,23 +11,19 @@ const ANSWER: i32 = 10;
 fn linker(engine: &Engine, taken: &Taken) -> Linker<()> {
     let mut linker = Linker::new(engine);
     let list = taken.clone();
-    linker
-        .func_wrap("host", "ask", move |mut caller: Caller<'_, ()>| -> Result<i32> {
-            list.lock().unwrap().push(caller.snapshot(&SnapshotOptions::new())?);
-            Ok(ANSWER)
-        })
-        .unwrap();
+    linker.host("ask", move |mut caller: Caller<'_, ()>| -> Result<i32> {
+        list.lock().unwrap().push(caller.snapshot(&SnapshotOptions::new())?);
+        Ok(ANSWER)
+    });
     let list = taken.clone();
-    linker
-        .func_wrap_async("host", "later", move |mut caller: Caller<'_, ()>, (): ()| {
-            let list = list.clone();
-            Box::new(async move {
-                tokio::task::yield_now().await;
-                list.lock().unwrap().push(caller.snapshot(&SnapshotOptions::new())?);
-                Ok::<i32, Error>(ANSWER)
-            })
+    linker.host_async("later", move |mut caller: Caller<'_, ()>, (): ()| {
+        let list = list.clone();
+        Box::new(async move {
+            tokio::task::yield_now().await;
+            list.lock().unwrap().push(caller.snapshot(&SnapshotOptions::new())?);
+            Ok::<i32, Error>(ANSWER)
         })
-        .unwrap();
+    });
     linker
 }
 
@@ -69,10 +65,8 @@ fn continues_alike(source: &str, on: &[&str]) {
     let module = Module::new(&engine(), source).unwrap();
     let taken = Taken::default();
     let linker = linker(module.engine(), &taken);
-    let mut store = Store::new(module.engine(), ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    let run = instance.get_func(&mut store, "run").unwrap();
-    let rest = Continuation::new(&mut store, run).unwrap();
+    let (mut store, instance) = start_with(&linker, (), &module);
+    let rest = continuation(&mut store, instance, "run");
     let tags: Vec<Tag> =
         on.iter().map(|name| instance.get_tag(&mut store, name).unwrap()).collect();
     let resumed = match tags.is_empty() {
@@ -99,28 +93,23 @@ fn continues_alike(source: &str, on: &[&str]) {
         let found = to_its_end(&mut *store, resumed, &[], main);
         assert!(expected.ends_with(&found), "{found:?} is no end of {expected:?}");
         assert!(!found.is_empty());
-        store.gc();
-        assert_eq!(store.stack_statistics().live, 0);
+        check_live(store, 0);
     }
 }
 
 #[test]
 fn a_continuation_of_the_host_continues_and_suspends_to_the_host() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "ask" (func $ask (result i32)))
           (tag $yield (export "yield") (param i32) (result i32))
           (func $twice (result i32) (i32.add (call $ask) (suspend $yield (call $ask))))
-          (func (export "run") (result i32 i32)
-            (call $twice) (call $twice)))"#,
-        &[],
-    );
+          (func (export "run") (result i32 i32) (call $twice) (call $twice)))"#;
+    continues_alike(source, &[]);
 }
 
 #[test]
 fn the_clauses_of_the_host_are_those_that_it_had() {
-    continues_alike(
-        r#"(module
+    let source = r#"(module
           (import "host" "ask" (func $ask (result i32)))
           (tag $a (export "a") (param i32)) (tag $b (export "b") (param i32 i32))
           (tag $c (export "c"))
@@ -128,9 +117,8 @@ fn the_clauses_of_the_host_are_those_that_it_had() {
             (suspend $a (call $ask))
             (suspend $b (call $ask) (i32.const 7))
             (suspend $c)
-            (call $ask)))"#,
-        &["a", "b", "c"],
-    );
+            (call $ask)))"#;
+    continues_alike(source, &["a", "b", "c"]);
     // With another tag it is unhandled.
     let source = r#"(module
       (import "host" "ask" (func $ask (result i32)))
@@ -139,24 +127,20 @@ fn the_clauses_of_the_host_are_those_that_it_had() {
     let module = Module::new(&engine(), source).unwrap();
     let taken = Taken::default();
     let linker = linker(module.engine(), &taken);
-    let mut store = Store::new(module.engine(), ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
+    let (mut store, instance) = start_with(&linker, (), &module);
     let run = instance.get_func(&mut store, "run").unwrap();
     let a = instance.get_tag(&mut store, "a").unwrap();
     let rest = Continuation::new(&mut store, run).unwrap();
-    let code = |error: Error| error.downcast_ref::<Trap>().unwrap().code();
-    assert_eq!(code(rest.resume_on(&mut store, &[a], &[]).unwrap_err()), TrapCode::UnhandledTag);
+    traps(rest.resume_on(&mut store, &[a], &[]), TrapCode::UnhandledTag);
     let snapshot = taken.lock().unwrap().pop().unwrap();
     let mut restored = snapshot.restore(&linker, &[module], ()).unwrap();
     let call = restored.calls.pop().unwrap();
-    let error = call.resume(&mut restored.store, &[Val::I32(1)]).unwrap_err();
-    assert_eq!(code(error), TrapCode::UnhandledTag);
+    traps(call.resume(&mut restored.store, &[Val::I32(1)]), TrapCode::UnhandledTag);
 }
 
 #[test]
-fn what_the_continuation_has_resumed_and_switched_to_goes_on() {
-    continues_alike(
-        r#"(module
+fn stacks_that_the_continuation_resumed_and_switched_to_continue() {
+    let source = r#"(module
           (import "host" "ask" (func $ask (result i32)))
           (type $f (func (result i32))) (type $c (cont $f))
           (tag $in (param i32)) (tag $out (param i32) (result i32))
@@ -173,12 +157,10 @@ fn what_the_continuation_has_resumed_and_switched_to_goes_on() {
             (loop $again
               (block $on (result i32 (ref $c))
                 (return (i32.add (resume $c (on $in $on) (local.get $c))
-                  (block (result i32)
-                    (switch $to-body (stack.new $to-body $on-bag)) (drop)))))
+                  (block (result i32) (switch $to-body (stack.new $to-body $on-bag)) (drop)))))
               (local.set $c) (drop) (br $again))
-            (unreachable)))"#,
-        &[],
-    );
+            (unreachable)))"#;
+    continues_alike(source, &[]);
 }
 
 #[test]
@@ -196,13 +178,8 @@ fn a_call_that_waits_for_a_future_continues_in_another_store() {
     runtime.block_on(async {
         let mut store = Store::new(module.engine(), ());
         let instance = linker.instantiate_async(&mut store, &module).await.unwrap();
-        let run = instance.get_func(&mut store, "run").unwrap();
-        let rest = Continuation::new(&mut store, run).unwrap();
-        let Resumed::Suspended { continuation, .. } =
-            rest.resume_async(&mut store, &[]).await.unwrap()
-        else {
-            panic!("it suspends")
-        };
+        let rest = continuation(&mut store, instance, "run");
+        let (.., continuation) = suspended(rest.resume_async(&mut store, &[]).await);
         continuation.resume_async(&mut store, &[]).await.unwrap();
         let taken = std::mem::take(&mut *taken.lock().unwrap());
         for (is_first, snapshot) in [true, false].into_iter().zip(taken) {
@@ -236,16 +213,13 @@ fn another_continuation_with_the_same_root_is_not_taken_for_the_running_one() {
         let module = Module::new(&engine(), source).unwrap();
         let mut linker = Linker::new(module.engine());
         type Data = (Option<Continuation>, Option<Snapshot>);
-        linker
-            .func_wrap("host", "ask", |mut caller: Caller<'_, Data>| -> Result<i32> {
-                let mut options = SnapshotOptions::new();
-                options.name_continuation("other", caller.data().0.as_ref().unwrap());
-                caller.data_mut().1 = Some(caller.snapshot(&options)?);
-                Ok(ANSWER)
-            })
-            .unwrap();
-        let mut store = Store::new(module.engine(), (None, None));
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+        linker.host("ask", |mut caller: Caller<'_, Data>| -> Result<i32> {
+            let mut options = SnapshotOptions::new();
+            options.name_continuation("other", caller.data().0.as_ref().unwrap());
+            caller.data_mut().1 = Some(caller.snapshot(&options)?);
+            Ok(ANSWER)
+        });
+        let (mut store, instance) = start_with(&linker, (None, None), &module);
         let mut made = |name| {
             let function = instance.get_func(&mut store, name).unwrap();
             Continuation::new(&mut store, function).unwrap()
@@ -257,22 +231,17 @@ fn another_continuation_with_the_same_root_is_not_taken_for_the_running_one() {
                 (made("asks"), yields)
             }
         };
-        let Resumed::Suspended { continuation, .. } = yields.resume(&mut store, &[]).unwrap()
-        else {
-            panic!("it suspends")
-        };
+        let (.., continuation) = suspended(yields.resume(&mut store, &[]));
         store.data_mut().0 = Some(continuation);
         asks.resume(&mut store, &[]).unwrap();
 
         let snapshot = store.data_mut().1.take().unwrap();
         let mut restored = snapshot.restore(&linker, &[module], (None, None)).unwrap();
         let call = restored.calls.pop().unwrap();
-        let results = call.resume(&mut restored.store, &[Val::I32(ANSWER)]).unwrap();
-        assert_eq!(results[0].i32(), Some(ANSWER + 1));
+        let found = call.resume(&mut restored.store, &[Val::I32(ANSWER)]).unwrap();
+        assert_eq!(found[0].i32(), Some(ANSWER + 1));
         let other = restored.continuation("other").unwrap();
-        let Resumed::Returned(results) = other.resume(&mut restored.store, &[]).unwrap() else {
-            panic!("it returns")
-        };
-        assert_eq!((results[0].i64(), results[1].i64()), (Some(7), Some(8)));
+        let values = results(other.resume(&mut restored.store, &[]));
+        assert_eq!((values[0].i64(), values[1].i64()), (Some(7), Some(8)));
     }
 }

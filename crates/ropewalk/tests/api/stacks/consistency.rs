@@ -10,25 +10,16 @@ fn panicking() -> (Store<()>, Instance) {
     // SAFETY: a poisoned store does not run again.
     unsafe { config.mutation(Mutation::EndingPanics) };
     let engine = Engine::new(&config).unwrap();
-    let module = Module::new(
-        &engine,
-        r#"(module
+    let text = r#"(module
              (import "host" "inner" (func $inner))
              (func (export "fine") (result i32) (i32.const 7))
              (func (export "trap") (unreachable))
-             (func (export "outer") (call $inner)))"#,
-    )
-    .unwrap();
+             (func (export "outer") (call $inner)))"#;
     let mut linker = Linker::new(&engine);
-    linker
-        .func_wrap("host", "inner", |mut caller: Caller<'_, ()>| -> Result<()> {
-            let trap = caller.get_export("trap").and_then(Extern::into_func).unwrap();
-            trap.typed::<(), ()>(&caller)?.call(&mut caller, ())
-        })
-        .unwrap();
-    let mut store = Store::new(&engine, ());
-    let instance = linker.instantiate(&mut store, &module).unwrap();
-    (store, instance)
+    linker.host("inner", |mut caller: Caller<'_, ()>| -> Result<()> {
+        call_export::<_, (), ()>(&mut caller, "trap", ())
+    });
+    link(&linker, (), text)
 }
 
 /// Calls a function in which the engine panics. Fails unless the store is unusable then.
@@ -36,8 +27,8 @@ fn check_poisoned(name: &str) {
     let (mut store, instance) = panicking();
     let fine = instance.get_typed_func::<(), i32>(&mut store, "fine").unwrap();
     assert_eq!(fine.call(&mut store, ()).unwrap(), 7);
-    let function = instance.get_typed_func::<(), ()>(&mut store, name).unwrap();
-    let panicked = catch_unwind(AssertUnwindSafe(|| function.call(&mut store, ())));
+    let panicked =
+        catch_unwind(AssertUnwindSafe(|| invoke::<(), ()>(&mut store, instance, name, ())));
     assert!(panicked.is_err(), "the engine has not panicked");
     let error = fine.call(&mut store, ()).unwrap_err().to_string();
     assert!(error.starts_with("the store cannot be used any more: "), "{error}");
@@ -62,8 +53,7 @@ fn many_arguments() -> String {
     let types = "v128 ".repeat(900);
     format!(
         r#"(module
-             (type $t (task))
-             (tag $go)
+             (type $t (task)) (tag $go)
              (func $task (param (ref null $t) {types}))
              (func $fiber (param {types} fiberref))
              (func (export "task") (drop (task.new $t $task {arguments})))
@@ -79,13 +69,10 @@ fn a_stack_that_cannot_be_made_is_not_lost() {
         .stress(|stress| stress.fail_to_grow = true)
         .max_stacks(2)
         .stack_pool(1);
-    let engine = Engine::new(&config).unwrap();
-    let (mut store, instance) = instantiate_in(&engine, &many_arguments());
+    let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), &many_arguments());
     for name in ["task", "fiber"] {
-        let new = instance.get_typed_func::<(), ()>(&mut store, name).unwrap();
         for _ in 0..10 {
-            let error = new.call(&mut store, ()).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+            traps(invoke::<(), ()>(&mut store, instance, name, ()), TrapCode::CallStackExhausted);
         }
         assert_eq!(store.stack_statistics().live, 0);
     }
@@ -98,29 +85,22 @@ const SPENT: &str = r#"(module
     (import "host" "f" (func $look))
     (type $cell (struct (field (mut stackref))))
     (event $left (param stackref))
-    (func $frees (param $root stackref)
-      (drop (local.get_clear $root))
-      (call $look)
-      (call $owns))
+    (func $frees (param $root stackref) (drop (local.get_clear $root)) (call $look) (call $owns))
     (func $loses (param $root stackref)
       (drop (struct.new $cell (local.get_clear $root)))
       (call $look)
       (call $owns))
-    (func $owns (local $s stackref)
-      (local.set_cleared $s (call $new))
-      (call $look))
+    (func $owns (local $s stackref) (local.set_cleared $s (call $new)) (call $look))
     (func (export "free") (local $s stackref)
       (local.set_cleared $s (call $new))
       (block $left (result stackref)
-        (try (stack.switch_call $frees (call $new)) catch $left $left)
-        (unreachable))
+        (try (stack.switch_call $frees (call $new)) catch $left $left) (unreachable))
       (drop)
       (drop (local.get_clear $s)))
     (func (export "lose") (local $s stackref)
       (local.set_cleared $s (call $new))
       (block $left (result stackref)
-        (try (stack.switch_call $loses (call $new)) catch $left $left)
-        (unreachable))
+        (try (stack.switch_call $loses (call $new)) catch $left $left) (unreachable))
       (drop)
       (drop (local.get_clear $s))))"#;
 
@@ -128,12 +108,10 @@ const SPENT: &str = r#"(module
 fn spend(config: &mut Config, name: &str, look: fn(&mut Caller<'_, ()>)) {
     let engine = Engine::new(config.stress(|stress| stress.check_stacks = true)).unwrap();
     let mut linker = Linker::new(&engine);
-    linker
-        .func_wrap("host", "f", move |mut caller: Caller<'_, ()>| {
-            caller.gc();
-            look(&mut caller);
-        })
-        .unwrap();
+    linker.host("f", move |mut caller: Caller<'_, ()>| {
+        caller.gc();
+        look(&mut caller);
+    });
     let (mut store, instance) = link(&linker, (), SPENT);
     for _ in 0..3 {
         let error = call(&mut store, instance, name, &[]).unwrap_err();
@@ -161,7 +139,7 @@ fn a_call_whose_root_was_freed_is_saved_and_ends_the_same() {
             let engine = caller.engine().clone();
             let module = Module::new(&engine, SPENT).unwrap();
             let mut linker = Linker::new(&engine);
-            linker.func_wrap("host", "f", || {}).unwrap();
+            linker.host("f", || {});
             let mut restored = snapshot.restore(&linker, &[module], ()).unwrap();
             let call = restored.calls.remove(0);
             let error = call.resume(&mut restored.store, &[]).unwrap_err();

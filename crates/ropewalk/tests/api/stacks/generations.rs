@@ -6,36 +6,29 @@ use ropewalk::*;
 /// A generator whose references are all kept in a table, a global, a struct and an array. All but
 /// the last are stale.
 const KEEPER: &str = r#"(module
-    (type $f (func)) (type $c (cont $f))
-    (type $box (struct (field (mut (ref null $c)))))
-    (type $boxes (array (mut (ref null $c))))
-    (tag $yield)
-    (tag $carry (param (ref null $c)))
+    (type $f (func)) (type $c (cont $f)) (type $box (struct (field (mut (ref null $c)))))
+    (type $boxes (array (mut (ref null $c)))) (tag $yield) (tag $carry (param (ref null $c)))
     (table $t 64 (ref null $c))
     (global $g (mut (ref null $c)) (ref.null $c))
     (global $b (ref $box) (struct.new $box (ref.null $c)))
     (global $a (ref $boxes) (array.new $boxes (ref.null $c) (i32.const 64)))
     (func $body (loop $l (suspend $yield) (br $l)))
     (elem declare func $body)
-    (func (export "start") (param i32)
-      (call $keep (local.get 0) (cont.new $c (ref.func $body))))
+    (func (export "start") (param i32) (call $keep (local.get 0) (cont.new $c (ref.func $body))))
     (func $keep (param $i i32) (param $k (ref null $c))
       (table.set $t (local.get $i) (local.get $k))
       (array.set $boxes (global.get $a) (local.get $i) (local.get $k))
       (struct.set $box 0 (global.get $b) (local.get $k))
       (global.set $g (local.get $k)))
     (func $step (param $k (ref null $c)) (result (ref null $c))
-      (block $on (result (ref $c))
-        (resume $c (on $yield $on) (local.get $k))
-        (unreachable)))
+      (block $on (result (ref $c)) (resume $c (on $yield $on) (local.get $k)) (unreachable)))
     (func (export "step table") (param $i i32)
       (call $keep (i32.add (local.get $i) (i32.const 1))
         (call $step (table.get $t (local.get $i)))))
     (func (export "stale table") (param $i i32) (drop (call $step (table.get $t (local.get $i)))))
     (func (export "stale array") (param $i i32)
       (drop (call $step (array.get $boxes (global.get $a) (local.get $i)))))
-    (func (export "stale struct") (param $i i32)
-      (local $old (ref null $c))
+    (func (export "stale struct") (param $i i32) (local $old (ref null $c))
       (local.set $old (struct.get $box 0 (global.get $b)))
       (struct.set $box 0 (global.get $b) (call $step (local.get $old)))
       (drop (call $step (local.get $old))))
@@ -61,8 +54,7 @@ fn a_stack_out_of_generations_continues_and_stale_references_stay_stale() {
                     }
                 }
             }
-            let error = run("stale struct", 0).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::ContinuationConsumed);
+            traps(run("stale struct", 0), TrapCode::ContinuationConsumed);
         }
     }
 }
@@ -71,8 +63,7 @@ fn a_stack_out_of_generations_continues_and_stale_references_stay_stale() {
 fn retired_numbers_are_used_again_only_when_nothing_names_them() {
     let mut config = Config::new();
     config.stress(|stress| stress.first_generation = LAST_GENERATION - 1).max_stacks(40);
-    let engine = Engine::new(&config).unwrap();
-    let (mut store, instance) = instantiate_in(&engine, KEEPER);
+    let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), KEEPER);
     let mut run = |name: &str, i: i32| call(&mut store, instance, name, &[Val::I32(i)]);
     // One or two steps use up a block, and there are far more steps than blocks.
     run("start", 0).unwrap();
@@ -81,8 +72,7 @@ fn retired_numbers_are_used_again_only_when_nothing_names_them() {
             run("step table", i).unwrap();
         }
         // Only the newest reference is valid.
-        let error = run("stale table", 3).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::ContinuationConsumed);
+        traps(run("stale table", 3), TrapCode::ContinuationConsumed);
         run("start", 0).unwrap();
     }
 }
@@ -105,8 +95,7 @@ fn statistics_count_the_stacks() {
 
 /// Makes as many continuations, has each suspend, and resumes them all.
 const CROWD: &str = r#"(module
-    (type $f (func)) (type $c (cont $f))
-    (tag $yield)
+    (type $f (func)) (type $c (cont $f)) (tag $yield)
     (table $t 20000 (ref null $c))
     (func $body (suspend $yield))
     (elem declare func $body)
@@ -114,10 +103,8 @@ const CROWD: &str = r#"(module
       (loop $l
         (table.set $t (local.get $i)
           (block $on (result (ref $c))
-            (resume $c (on $yield $on) (cont.new $c (ref.func $body)))
-            (unreachable)))
-        (br_if $l (i32.lt_u
-          (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n)))))
+            (resume $c (on $yield $on) (cont.new $c (ref.func $body))) (unreachable)))
+        (br_if $l (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $n)))))
     (func (export "finish") (param $n i32)
       (loop $l
         (local.set $n (i32.sub (local.get $n) (i32.const 1)))
@@ -164,15 +151,13 @@ fn page_faults() -> u64 {
 #[test]
 fn stacks_that_are_given_up_all_the_time_keep_their_memory() {
     let text = r#"(module
-        (type $f (func)) (type $c (cont $f))
-        (tag $yield)
+        (type $f (func)) (type $c (cont $f)) (tag $yield)
         (func $body (suspend $yield))
         (elem declare func $body)
         (func (export "abandon") (param $n i32)
           (loop $l
             (block $on (result (ref $c))
-              (resume $c (on $yield $on) (cont.new $c (ref.func $body)))
-              (unreachable))
+              (resume $c (on $yield $on) (cont.new $c (ref.func $body))) (unreachable))
             (drop)
             (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))"#;
     let (mut store, instance) = instantiate(text);
@@ -184,8 +169,7 @@ fn stacks_that_are_given_up_all_the_time_keep_their_memory() {
 
 #[test]
 fn a_pool_of_one_makes_one_stack_at_a_time() {
-    let engine = engine(POOL_OF_ONE);
-    let (mut store, instance) = instantiate_in(&engine, CROWD);
+    let (mut store, instance) = instantiate_in(&engine(POOL_OF_ONE), CROWD);
     call(&mut store, instance, "crowd", &[Val::I32(3)]).unwrap();
     let statistics = store.stack_statistics();
     assert_eq!((statistics.live, statistics.pooled), (3, 0));
@@ -237,10 +221,11 @@ fn small_stacks_overflow_early_and_cleanly() {
         .unwrap();
         let (mut store, instance) = instantiate_in(&engine, text);
         for _ in 0..3 {
-            let found = call(&mut store, instance, "run", &[Val::I32(depth)]).unwrap();
-            assert_eq!(found[0].i32(), Some(depth));
-            let error = call(&mut store, instance, "run", &[Val::I32(1 << 20)]).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+            assert_eq!(number(&mut store, instance, "run", &[depth]).unwrap(), depth);
+            traps(
+                call(&mut store, instance, "run", &[Val::I32(1 << 20)]),
+                TrapCode::CallStackExhausted,
+            );
         }
     }
 }
@@ -299,8 +284,7 @@ fn an_overflow_at_any_instruction_is_exhaustion() {
 
 #[test]
 fn a_stack_holds_a_thousand_frames_of_a_function_that_suspends() {
-    let text = at_every_depth_near_the_end("(suspend $yield)", "");
-    let (mut store, instance) = instantiate(&text);
+    let (mut store, instance) = instantiate(&at_every_depth_near_the_end("(suspend $yield)", ""));
     for _ in 0..40 {
         call(&mut store, instance, "run", &[Val::I32(1000)]).unwrap();
     }

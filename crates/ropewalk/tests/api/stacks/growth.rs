@@ -29,8 +29,7 @@ fn large_stacks() -> [Config; 3] {
 #[test]
 fn a_million_calls_deep_runs_on_a_root_and_in_a_continuation() {
     for config in large_stacks() {
-        let engine = Engine::new(&config).unwrap();
-        let (mut store, instance) = instantiate_in(&engine, DEEP);
+        let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), DEEP);
         for name in ["root", "continuation", "root", "continuation"] {
             assert_eq!(number(&mut store, instance, name, &[MILLION]).unwrap(), MILLION);
         }
@@ -48,26 +47,20 @@ const OTHER_DESIGNS: [&str; 4] = [
     (func $down (param $n i32) (result i32)
       (if (i32.eqz (local.get $n)) (then (return (call $switches))))
       (i32.add (i32.const 1) (call $down (i32.sub (local.get $n) (i32.const 1)))))
-    (func $switches (result i32)
-      (switch $c (i32.const 0) (global.get $from))
-      (global.set $from))
+    (func $switches (result i32) (switch $c (i32.const 0) (global.get $from)) (global.set $from))
     (func $deep (param $n i32) (param $from (ref null $c))
       (global.set $from (local.get $from))
       (local.set $n (call $down (local.get $n)))
       (switch_retire $c (local.get $n) (global.get $from)))
     (func (export "deep") (param i32) (result i32) (local $rest (ref null $c))
-      (switch $c (local.get 0) (stack.new $c $deep))
-      (local.set $rest)
-      (drop)
-      (switch $c (i32.const 0) (local.get $rest))
-      (drop)))"#,
+      (switch $c (local.get 0) (stack.new $c $deep)) (local.set $rest) (drop)
+      (switch $c (i32.const 0) (local.get $rest)) (drop)))"#,
     r#"(module
     (type $t (task (param i32) (result i32)))
     (func $down (param $me (ref null $t)) (param $n i32) (result i32)
       (if (i32.eqz (local.get $n))
         (then (return (task.suspend $t (local.get $me) (i32.const 0)))))
-      (i32.add (i32.const 1)
-        (call $down (local.get $me) (i32.sub (local.get $n) (i32.const 1)))))
+      (i32.add (i32.const 1) (call $down (local.get $me) (i32.sub (local.get $n) (i32.const 1)))))
     (func (export "deep") (param i32) (result i32) (local $deep (ref null $t))
       (local.set $deep (task.new $t $down))
       (drop (task.resume $t (local.get $deep) (local.get 0)))
@@ -78,20 +71,14 @@ const OTHER_DESIGNS: [&str; 4] = [
       (if (i32.eqz (local.get $n))
         (then
           (block $go
-            (fiber.dismount $up (on $go $go) (i32.const 1) (local.get $self))
-            (unreachable))
+            (fiber.dismount $up (on $go $go) (i32.const 1) (local.get $self)) (unreachable))
           (return (i32.const 0))))
-      (i32.add (i32.const 1)
-        (call $down (i32.sub (local.get $n) (i32.const 1)) (local.get $self))))
+      (i32.add (i32.const 1) (call $down (i32.sub (local.get $n) (i32.const 1)) (local.get $self))))
     (func (export "deep") (param $n i32) (result i32) (local $f fiberref)
       (local.set $f (fiber.new $done (on $go $down) (local.get $n)))
-      (block $up (result i32)
-        (fiber.mount $go (on $up $up) (local.get $f))
-        (unreachable))
+      (block $up (result i32) (fiber.mount $go (on $up $up) (local.get $f)) (unreachable))
       (drop)
-      (block $done (result i32)
-        (fiber.mount $go (on $done $done) (local.get $f))
-        (unreachable))))"#,
+      (block $done (result i32) (fiber.mount $go (on $done $done) (local.get $f)) (unreachable))))"#,
     r#"(module
     (import "host" "new_stack" (func $new (result stackref)))
     (event $depth (param i32))
@@ -135,16 +122,13 @@ fn at_depth(what: &str, fields: &str) -> String {
             (else (i32.add (i32.const 1) (call $down (i32.sub (local.get 0) (i32.const 1)))))))
         (elem declare func $down)
         (func (export "root") (type $f) (call $down (local.get 0)))
-        (func (export "continuation") (type $f)
-          (local $rest (ref null $ki)) (local $result i32)
+        (func (export "continuation") (type $f) (local $rest (ref null $ki)) (local $result i32)
           (block $h (result (ref $ki))
             (return (resume $c (on $yield $h) (local.get 0) (cont.new $c (ref.func $down)))))
           (local.set $rest)
           (loop $again
-            (block $h (result (ref $ki))
-              (return (resume $ki (on $yield $h) (local.get $rest))))
-            (local.set $rest)
-            (br $again))
+            (block $h (result (ref $ki)) (return (resume $ki (on $yield $h) (local.get $rest))))
+            (local.set $rest) (br $again))
           (unreachable)))"#
     )
 }
@@ -153,11 +137,10 @@ fn at_depth(what: &str, fields: &str) -> String {
 fn grows_at_every_depth(text: &str, names: &[&str], expected: i32) {
     for (mode, step) in [(DEFAULT, 1), (CHECK, 7)] {
         let engine = Engine::new(mode.apply(&mut MINIMAL_STACKS.config())).unwrap();
-        let module = Module::new(&engine, text).unwrap();
         for name in names {
             let mut growths = 0;
             for depth in (0..600).step_by(step) {
-                let (mut store, instance) = start(&module);
+                let (mut store, instance) = instantiate_in(&engine, text);
                 let found = number(&mut store, instance, name, &[depth]);
                 assert_eq!(found.unwrap(), depth + expected, "{name} at {depth}");
                 growths += store.stack_statistics().growths;
@@ -203,8 +186,7 @@ fn a_large_frame_finds_room() {
 
 #[test]
 fn a_suspension_finds_room() {
-    let text = at_depth("(suspend $yield) (i32.const 3)", "");
-    grows_at_every_depth(&text, &["continuation"], 3);
+    grows_at_every_depth(&at_depth("(suspend $yield) (i32.const 3)", ""), &["continuation"], 3);
     let fields = "(func $twice (result i32) (suspend $yield) (suspend $yield) (i32.const 4))";
     grows_at_every_depth(&at_depth("(call $twice)", fields), &["continuation"], 4);
 }
@@ -334,8 +316,7 @@ fn bound_values_find_room() {
     )
     .unwrap();
     let (mut store, instance) = instantiate_in(&engine, &text);
-    let error = invoke::<(), i64>(&mut store, instance, "run", ()).unwrap_err();
-    assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+    traps(invoke::<(), i64>(&mut store, instance, "run", ()), TrapCode::CallStackExhausted);
 }
 
 #[test]
@@ -353,11 +334,9 @@ fn parents_that_wait_stay_where_they_are_and_grow_in_their_turn() {
                 (cont.new $c (ref.func $body)))
               (call $body (i32.const 0) (i32.const 20000))))))
         (elem declare func $body)
-        (func (export "run") (param i32) (result i32)
-          (call $body (local.get 0) (i32.const 100))))"#;
+        (func (export "run") (param i32) (result i32) (call $body (local.get 0) (i32.const 100))))"#;
     for config in large_stacks() {
-        let engine = Engine::new(&config).unwrap();
-        let (mut store, instance) = instantiate_in(&engine, text);
+        let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), text);
         let found = number(&mut store, instance, "run", &[20]).unwrap();
         assert_eq!(found, 100 + 20 * (3000 + 20000));
     }
@@ -389,10 +368,13 @@ fn tasks_find_the_arguments_that_they_were_made_with() {
         for mode in [DEFAULT, MINIMAL_STACKS, SINGLE_PASS, CHECK] {
             let engine = Engine::new(mode.apply(&mut MINIMAL_STACKS.config())).unwrap();
             let (mut store, instance) = instantiate_in(&engine, &text);
-            let task = instance.get_typed_func::<i32, i64>(&mut store, "task").unwrap();
             for depth in [0, 1, 50, 500, 20_000] {
                 let expected = i64::from(depth) + count * (count - 1) / 2;
-                assert_eq!(task.call(&mut store, depth).unwrap(), expected, "{count} {depth}");
+                assert_eq!(
+                    invoke::<i32, i64>(&mut store, instance, "task", depth).unwrap(),
+                    expected,
+                    "{count} {depth}"
+                );
             }
         }
     }
@@ -439,15 +421,16 @@ fn stacks_grow_and_shrink_where_the_kernel_has_no_guard_regions() {
     alone(|| {
         refuse_guard_regions();
         for config in large_stacks() {
-            let engine = Engine::new(&config).unwrap();
-            let (mut store, instance) = instantiate_in(&engine, DEEP);
+            let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), DEEP);
             for depth in [10, MILLION, 10, 10, 10, 100_000, 10, MILLION, 1000, 10, 10] {
                 for name in ["root", "continuation"] {
                     assert_eq!(number(&mut store, instance, name, &[depth]).unwrap(), depth);
                 }
             }
-            let error = number(&mut store, instance, "continuation", &[1 << 30]).unwrap_err();
-            assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+            traps(
+                number(&mut store, instance, "continuation", &[1 << 30]),
+                TrapCode::CallStackExhausted,
+            );
         }
     });
 }
@@ -475,8 +458,7 @@ fn a_stack_that_cannot_grow_is_exhausted_and_the_store_is_usable() {
     let engine = Engine::new(Config::new().stress(|stress| stress.fail_to_grow = true)).unwrap();
     let (mut store, instance) = instantiate_in(&engine, DEEP);
     for name in ["root", "continuation", "root", "continuation"] {
-        let error = number(&mut store, instance, name, &[100_000]).unwrap_err();
-        assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
+        traps(number(&mut store, instance, name, &[100_000]), TrapCode::CallStackExhausted);
         assert_eq!(number(&mut store, instance, name, &[1000]).unwrap(), 1000);
     }
     assert_eq!(store.stack_statistics().growths, 0);
@@ -503,8 +485,7 @@ fn the_sum_of_stacks_is_limited() {
           (table.set $kept (local.get $i) (ref.null $k))))"#;
     let mut config = Config::new();
     config.max_stack_memory(64 << 20).stack_pool(1);
-    let engine = Engine::new(&config).unwrap();
-    let (mut store, instance) = instantiate_in(&engine, text);
+    let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), text);
     let mut held = 0;
     let error = loop {
         match number(&mut store, instance, "hold", &[held, 100_000]) {
@@ -562,16 +543,14 @@ fn a_store_and_a_continuation_of_the_host_can_have_limits_of_their_own() {
     }
     store.set_max_wasm_stack(128 << 20).unwrap();
     assert_eq!(number(&mut store, instance, "root", &[2 * MILLION]).unwrap(), 2 * MILLION);
-    let error = store.set_max_wasm_stack(usize::MAX).unwrap_err();
-    assert!(error.to_string().contains("a stack has at most 68719476736 bytes"), "{error}");
+    fails_with(store.set_max_wasm_stack(usize::MAX), "a stack has at most 68719476736 bytes");
 }
 
 /// Functions that recurse. `pauses` runs another stack that pauses too, and then recurses to a
 /// depth.
 const PAUSES: &str = r#"(module
     (type $f (func (param i32) (result i32))) (type $c (cont $f))
-    (type $g (func)) (type $k (cont $g))
-    (tag $pause)
+    (type $g (func)) (type $k (cont $g)) (tag $pause)
     (func $down (export "root") (type $f)
       (if (result i32) (i32.eqz (local.get 0)) (then (i32.const 0))
         (else (i32.add (i32.const 1) (call $down (i32.sub (local.get 0) (i32.const 1)))))))
@@ -638,13 +617,12 @@ fn a_limit_holds_for_all_stacks_of_a_continuation_and_no_others() {
             // The inner stack has ended and is reused.
             has_no_limit(&mut store, instance);
             let exhausted = outer.resume(&mut store, &[]);
-            assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
+            traps(exhausted, TrapCode::CallStackExhausted);
             has_no_limit(&mut store, instance);
             if let Some(copy) = copy {
                 let outer = suspended(copy.resume(&mut store, &[]));
                 has_no_limit(&mut store, instance);
-                let exhausted = outer.resume(&mut store, &[]);
-                assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
+                traps(outer.resume(&mut store, &[]), TrapCode::CallStackExhausted);
             }
         }
         // A dropped continuation leaves no limit either.
@@ -666,8 +644,7 @@ fn the_limit_of_a_store_is_not_that_of_the_next_one() {
         let (mut small, instance) = instantiate_in(&engine, DEEP);
         small.set_max_wasm_stack(SMALL).unwrap();
         for name in ["root", "continuation"] {
-            let exhausted = number(&mut small, instance, name, &[MILLION]);
-            assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
+            traps(number(&mut small, instance, name, &[MILLION]), TrapCode::CallStackExhausted);
         }
         drop(small);
         // It reuses the other store's table of stacks and its root.
@@ -778,8 +755,7 @@ fn a_thousand_continuations_each_a_hundred_thousand_deep() {
 #[test]
 fn exceptions_traps_and_collections_in_the_depth_are_quick() {
     let text = r#"(module
-        (type $box (struct (field (ref null $box))))
-        (tag $e (param i32))
+        (type $box (struct (field (ref null $box)))) (tag $e (param i32))
         (global $kept (mut (ref null $box)) (ref.null $box))
         (func $down (param $n i32) (param $what i32) (result i32)
           (if (local.get $n) (then
@@ -791,13 +767,11 @@ fn exceptions_traps_and_collections_in_the_depth_are_quick() {
             (local.set $n (i32.const 1000000))
             (loop $l
               (global.set $kept (struct.new $box (ref.null $box)))
-              (local.set $n (i32.sub (local.get $n) (i32.const 1)))
-              (br_if $l (local.get $n)))))
+              (br_if $l (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))))
           (i32.const 0))
         (func (export "run") (param i32 i32) (result i32)
           (block $h (result i32)
-            (try_table (result i32) (catch $e $h)
-              (call $down (local.get 0) (local.get 1))))))"#;
+            (try_table (result i32) (catch $e $h) (call $down (local.get 0) (local.get 1))))))"#;
     let (mut store, instance) = instantiate(text);
     number(&mut store, instance, "run", &[MILLION, 0]).unwrap();
     for what in [1, 2, 3] {

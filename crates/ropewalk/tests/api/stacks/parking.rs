@@ -8,16 +8,13 @@ use ropewalk::*;
 /// else refers to.
 const COUNTERS: &str = r#"(module
     (import "host" "f" (func $host (param i32)))
-    (type $f (func (param i32))) (type $c (cont $f))
-    (type $g (func)) (type $d (cont $g))
-    (type $box (struct (field (mut i32))))
-    (tag $yield (param i32))
+    (type $f (func (param i32))) (type $c (cont $f)) (type $g (func)) (type $d (cont $g))
+    (type $box (struct (field (mut i32)))) (tag $yield (param i32))
     (table $t 200000 (ref null $d))
     (func $count (param $i i32)
       (loop $l
         (suspend $yield (local.get $i))
-        (local.set $i (i32.add (local.get $i) (i32.const 1)))
-        (br $l)))
+        (local.set $i (i32.add (local.get $i) (i32.const 1))) (br $l)))
     (func $count_in_box (param $i i32) (local $box (ref $box))
       (local.set $box (struct.new $box (local.get $i)))
       (loop $l
@@ -26,15 +23,11 @@ const COUNTERS: &str = r#"(module
           (i32.add (struct.get $box 0 (local.get $box)) (i32.const 1)))
         (br $l)))
     (func $calls_host (param $i i32)
-      (loop $l
-        (call $host (local.get $i))
-        (suspend $yield (local.get $i))
-        (br $l)))
+      (loop $l (call $host (local.get $i)) (suspend $yield (local.get $i)) (br $l)))
     (elem declare func $count $count_in_box $calls_host)
     (func $begin (param $i i32) (param $c (ref $c)) (local $d (ref null $d))
       (block $on (result i32 (ref $d))
-        (resume $c (on $yield $on) (local.get $i) (local.get $c))
-        (unreachable))
+        (resume $c (on $yield $on) (local.get $i) (local.get $c)) (unreachable))
       (local.set $d) (drop)
       (table.set $t (local.get $i) (local.get $d)))
     (func (export "make") (param $from i32) (param $to i32)
@@ -51,8 +44,7 @@ const COUNTERS: &str = r#"(module
       (call $begin (local.get $i) (cont.new $c (ref.func $calls_host))))
     (func $next (export "next") (param $i i32) (result i32) (local $n i32) (local $d (ref null $d))
       (block $on (result i32 (ref $d))
-        (resume $d (on $yield $on) (table.get $t (local.get $i)))
-        (unreachable))
+        (resume $d (on $yield $on) (table.get $t (local.get $i))) (unreachable))
       (local.set $d) (local.set $n)
       (table.set $t (local.get $i) (local.get $d))
       (local.get $n))
@@ -81,8 +73,7 @@ fn checked_engines() -> Vec<Engine> {
 
 #[test]
 fn parked_stacks_continue_where_they_were() {
-    for engine in checked_engines() {
-        let (mut store, instance) = counters(&engine);
+    for (mut store, instance) in checked_engines().iter().map(counters) {
         number(&mut store, instance, "make", &[0, 20]).unwrap();
         number(&mut store, instance, "box", &[20, 40]).unwrap();
         for turn in 1..4 {
@@ -101,8 +92,7 @@ fn parked_stacks_continue_where_they_were() {
 
 #[test]
 fn objects_of_parked_stacks_live_and_move() {
-    for engine in checked_engines() {
-        let (mut store, instance) = counters(&engine);
+    for (mut store, instance) in checked_engines().iter().map(counters) {
         number(&mut store, instance, "box", &[0, 30]).unwrap();
         let used = store.heap_used();
         store.park_idle();
@@ -116,8 +106,7 @@ fn objects_of_parked_stacks_live_and_move() {
 
 #[test]
 fn parked_stacks_that_nothing_refers_to_are_freed() {
-    for engine in checked_engines() {
-        let (mut store, instance) = counters(&engine);
+    for (mut store, instance) in checked_engines().iter().map(counters) {
         number(&mut store, instance, "make", &[0, 50]).unwrap();
         store.park_idle();
         number(&mut store, instance, "forget", &[0, 45]).unwrap();
@@ -152,8 +141,7 @@ fn a_used_reference_to_a_parked_stack_stays_used() {
             store.park_idle();
             call(&mut store, instance, "step", &[]).unwrap();
             store.park_idle();
-            let used = call(&mut store, instance, "old", &[]);
-            assert_eq!(code(used), TrapCode::ContinuationConsumed);
+            traps(call(&mut store, instance, "old", &[]), TrapCode::ContinuationConsumed);
         }
     }
 }
@@ -171,15 +159,13 @@ fn a_stack_that_retires_continues_a_parked_one() {
           (switch_retire $c (local.get $n) (global.get $first)))
         (func $waits (param $n i32) (param $none (ref null $c)) (local $m i32)
           (drop (switch $c (i32.const 0) (local.get $none))) (local.set $m)
-          (switch_retire $c
-            (i32.add (local.get $n) (local.get $m)) (global.get $root)))
+          (switch_retire $c (i32.add (local.get $n) (local.get $m)) (global.get $root)))
         (elem declare func $waits $retires)
         (func (export "begin") (param $n i32)
           (switch $c (local.get $n) (stack.new $c $waits))
           (global.set $first) (drop))
         (func (export "retire") (param $n i32) (result i32)
-          (switch $c (local.get $n) (stack.new $c $retires))
-          (drop)))"#;
+          (switch $c (local.get $n) (stack.new $c $retires)) (drop)))"#;
     for engine in checked_engines() {
         let (mut store, instance) = instantiate_in(&engine, source);
         for n in 1..5 {
@@ -277,8 +263,7 @@ fn a_stack_that_calls_the_host_is_not_parked() {
 
 /// Recurses on new stacks that wait for each other. At the end it resumes a stack from before.
 const NESTED: &str = r#"(module
-    (type $f (func (param i32))) (type $c (cont $f))
-    (type $g (func)) (type $d (cont $g))
+    (type $f (func (param i32))) (type $c (cont $f)) (type $g (func)) (type $d (cont $g))
     (tag $yield)
     (table $t 100 (ref null $d))
     (func $idle (suspend $yield))
@@ -289,8 +274,7 @@ const NESTED: &str = r#"(module
     (elem declare func $nest $idle)
     (func (export "idle") (param $i i32) (local $d (ref null $d))
       (block $on (result (ref $d))
-        (resume $d (on $yield $on) (cont.new $d (ref.func $idle)))
-        (unreachable))
+        (resume $d (on $yield $on) (cont.new $d (ref.func $idle))) (unreachable))
       (local.set $d)
       (table.set $t (local.get $i) (local.get $d)))
     (func (export "nest") (param $n i32) (call $nest (local.get $n))))"#;
@@ -308,8 +292,8 @@ fn parked_stacks_make_room_where_memory_is_limited() {
         assert!(store.stack_statistics().parked >= 10);
         // Stacks that wait cannot be parked. Ten of them leave no room, not even to resume a parked
         // one.
-        assert_eq!(code(number(&mut store, instance, "nest", &[10])), TrapCode::TooManyStacks);
-        assert_eq!(code(number(&mut store, instance, "nest", &[30])), TrapCode::TooManyStacks);
+        traps(number(&mut store, instance, "nest", &[10]), TrapCode::TooManyStacks);
+        traps(number(&mut store, instance, "nest", &[30]), TrapCode::TooManyStacks);
         // The store is still usable.
         number(&mut store, instance, "idle", &[0]).unwrap();
         number(&mut store, instance, "nest", &[8]).unwrap();
@@ -321,8 +305,7 @@ fn parked_stacks_make_room_where_memory_is_limited() {
 /// Continuations that recurse, return, wait at some depth, and recurse again.
 const DEEP: &str = r#"(module
     (type $f (func (param i32 i32) (result i32))) (type $c (cont $f))
-    (type $g (func (result i32))) (type $d (cont $g))
-    (tag $yield (export "yield"))
+    (type $g (func (result i32))) (type $d (cont $g)) (tag $yield (export "yield"))
     (table $t 100 (ref null $d))
     (func $down (param $n i32) (param $waits i32) (result i32)
       (if (result i32) (local.get $n)
@@ -353,8 +336,7 @@ const DEEP: &str = r#"(module
     (func (export "nested") (param $i i32) (param $deep i32) (param $depth i32)
       (call $keep (local.get $i) (local.get $deep) (local.get $depth)
         (cont.new $c (ref.func $nested))))
-    (func (export "end") (param $i i32) (result i32)
-      (resume $d (table.get $t (local.get $i)))))"#;
+    (func (export "end") (param $i i32) (result i32) (resume $d (table.get $t (local.get $i)))))"#;
 
 #[test]
 fn a_grown_stack_gives_its_region_up_when_it_is_parked() {
@@ -411,7 +393,7 @@ fn slots_without_a_stack_leave_room_to_grow() {
         // Half of the limit of all stacks, and more than the slots leave.
         number(&mut store, instance, "begin", &[11, 4000, 0]).unwrap();
         let exhausted = number(&mut store, instance, "begin", &[12, 40_000, 0]);
-        assert_eq!(code(exhausted), TrapCode::CallStackExhausted);
+        traps(exhausted, TrapCode::CallStackExhausted);
         assert_eq!(number(&mut store, instance, "end", &[11]).unwrap(), 8000);
         for i in 0..11 {
             assert_eq!(number(&mut store, instance, "end", &[i]).unwrap(), 0);
@@ -425,11 +407,7 @@ fn a_parked_stack_keeps_its_limit() {
     let body = instance.get_func(&mut store, "body").unwrap();
     for limit in [None, Some(1 << 20)] {
         let new = Continuation::new(&mut store, body).unwrap();
-        let arguments = [Val::I32(5000), Val::I32(0)];
-        let Resumed::Suspended { continuation, .. } = new.resume(&mut store, &arguments).unwrap()
-        else {
-            panic!("it suspends")
-        };
+        let (.., continuation) = suspended(new.resume(&mut store, &[Val::I32(5000), Val::I32(0)]));
         if let Some(limit) = limit {
             continuation.set_max_stack(&mut store, limit).unwrap();
         }
@@ -452,8 +430,7 @@ fn a_parked_stack_keeps_its_limit() {
 
 const HELD: &str = r#"(module
     (type $i (func (result i32))) (type $ki (cont $i))
-    (tag $ask (export "ask") (param i32) (result i32))
-    (tag $error (export "error") (param i32))
+    (tag $ask (export "ask") (param i32) (result i32)) (tag $error (export "error") (param i32))
     (func $inner (param i32) (result i32) (suspend $ask (local.get 0)))
     (func $outer (result i32)
       (i32.add (i32.const 1)
@@ -510,7 +487,6 @@ fn the_host_sees_no_difference_in_parked_stacks() {
         let suspended = begin(&mut store);
         store.park_idle();
         drop(suspended);
-        store.gc();
-        assert_eq!(store.stack_statistics().live, 0);
+        check_live(&mut store, 0);
     }
 }

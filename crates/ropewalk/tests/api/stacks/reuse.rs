@@ -8,13 +8,12 @@ const SOURCE: &str = r#"(module
     (type $f (func (result i64))) (type $c (cont $f))
     (type $g (func (param i64) (result i64))) (type $d (cont $g))
     (tag $ask (param i64 i64 i64 i64) (result i64))
-    (memory (export "memory") 1)
-    (global $kept (mut (ref null $d)) (ref.null $d))
+    (memory (export "memory") 1) (global $kept (mut (ref null $d)) (ref.null $d))
     (func $body (result i64)
       (i64.add (i64.const 1)
         (suspend $ask (i64.const 10) (i64.const 20) (i64.const 30) (i64.const 40))))
     (elem declare func $body)
-    ;; The sum of what is already in memory, and of the values.
+    ;; The sum of the bytes already in memory, and of the values.
     (func (export "begin") (result i64)
       (block $on (result i64 i64 i64 i64 (ref $d))
         (return (resume $c (on $ask $on) (cont.new $c (ref.func $body)))))
@@ -22,8 +21,7 @@ const SOURCE: &str = r#"(module
       (i64.add) (i64.add) (i64.add)
       (i64.add (i64.load (i32.const 65528)))
       (i64.store (i32.const 65528) (i64.const 1000)))
-    (func (export "end") (result i64)
-      (resume $d (i64.const 7) (global.get $kept))))"#;
+    (func (export "end") (result i64) (resume $d (i64.const 7) (global.get $kept))))"#;
 
 fn module() -> Module {
     Module::new(&Engine::default(), SOURCE).expect("it is valid")

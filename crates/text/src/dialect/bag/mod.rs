@@ -45,6 +45,7 @@ impl Design for BagOfStacks {
                 "return_switch",
                 "return_switch_throw",
             ],
+            in_context: &["stack.clone", "switch"],
             renamed: &[],
         }
     }

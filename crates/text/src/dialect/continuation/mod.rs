@@ -19,6 +19,7 @@ impl Design for Continuations {
             ty: "a continuation type",
             hints: &["cont.clone"],
             instructions: &["cont.clone"],
+            in_context: &[],
             renamed: &[],
         }
     }

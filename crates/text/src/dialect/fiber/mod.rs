@@ -50,6 +50,7 @@ impl Design for Fibers {
                 "fiber.dismount_release",
                 "fiber.switch_release",
             ],
+            in_context: &[],
             renamed: &[
                 ("fiber.spawn", "fiber.mount_new"),
                 ("fiber.resume", "fiber.mount"),

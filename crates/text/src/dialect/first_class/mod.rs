@@ -63,6 +63,22 @@ impl Design for FirstClass {
             ty: "a stackref",
             hints: &["stack", "event", "call_tag", "rout", "answer", "try", "_clear"],
             instructions: &[
+                "local.get_clear",
+                "local.set_cleared",
+                "local.is_cleared",
+                "global.get_clear",
+                "global.set_cleared",
+                "global.is_cleared",
+                "table.get_clear",
+                "table.set_cleared",
+                "table.is_cleared",
+                "struct.get_clear",
+                "struct.set_cleared",
+                "struct.is_cleared",
+                "array.get_clear",
+                "array.set_cleared",
+                "array.is_cleared",
+                "table.grow_cleared",
                 "stack.switch",
                 "stack.switch_call",
                 "stack.switch_drop",
@@ -73,6 +89,7 @@ impl Design for FirstClass {
                 "answer",
                 "call_stack",
             ],
+            in_context: &["stack.clone", "try"],
             renamed: &[],
         }
     }
@@ -91,7 +108,6 @@ impl Design for FirstClass {
                 Some(Role::Instruction)
             }
             "try" if word.is_instruction() && !is_legacy(word) => Some(Role::Instruction),
-            text if word.is_instruction() && is_place_word(text) => Some(Role::Instruction),
             _ => None,
         }
     }

@@ -48,6 +48,7 @@ impl Design for Tasks {
                 "task.release",
                 "task.eq",
             ],
+            in_context: &[],
             renamed: &[],
         }
     }

@@ -8,10 +8,8 @@ fn the_host_continues_stacks_of_all_designs_inside_of_each_other() {
     const NESTED: &str = r#"(module
         (import "host" "f" (func $host (param i32) (result i32)))
         (import "host" "new_stack" (func $new-stack (result stackref)))
-        (type $t (task (param i32) (result i32)))
-        (type $b (stack (param i32) (ref null $b)))
-        (tag $go (export "go") (param i32))
-        (tag $end (export "end") (param i32))
+        (type $t (task (param i32) (result i32))) (type $b (stack (param i32) (ref null $b)))
+        (tag $go (export "go") (param i32)) (tag $end (export "end") (param i32))
         (event $ask (export "ask") (param i32 stackref))
         (event $told (export "told") (param i32 stackref))
         (func $task (param (ref null $t)) (param $x i32) (result i32) (call $host (local.get $x)))
@@ -23,13 +21,11 @@ fn the_host_continues_stacks_of_all_designs_inside_of_each_other() {
         (func (export "bag") (result (ref $b)) (stack.new $b $bag))
         (rout $body (local $back stackref)
           (block $asked (result i32 stackref)
-            (try (stack.start) catch $ask $asked)
-            (unreachable))
+            (try (stack.start) catch $ask $asked) (unreachable))
           (local.set_cleared $back)
           (call $host)
           (stack.switch $told (local.get_clear $back)))
-        (func (export "first-class") (result stackref)
-          (stack.extend $body (call $new-stack))))"#;
+        (func (export "first-class") (result stackref) (stack.extend $body (call $new-stack))))"#;
     fn export<R: WasmResults>(caller: &mut Caller<'_, ()>, name: &str) -> R {
         let func = caller.get_export(name).and_then(Extern::into_func).unwrap();
         func.typed::<(), R>(&*caller).unwrap().call(caller, ()).unwrap()

@@ -7,15 +7,13 @@ const BAG: &str = r#"(module
     (rec
       (type $ping (stack (param i32) (param i32) (ref null $pong)))
       (type $pong (stack (param i64) (ref null $ping))))
-    (type $bound (stack (param i32) (ref null $pong)))
-    (type $s (struct (field i32)))
+    (type $bound (stack (param i32) (ref null $pong))) (type $s (struct (field i32)))
     (tag $thrown (export "thrown") (param i32 (ref null $ping)))
-    (tag $there (param i32 (ref null $pong)))
-    (global $kept (mut (ref null $pong)) (ref.null $pong))
+    (tag $there (param i32 (ref null $pong))) (global $kept (mut (ref null $pong)) (ref.null $pong))
     (global $other (mut (ref null $ping)) (ref.null $ping))
 
     ;; Sends the sum of its values and of an object; with -1 it retires, with -2 it throws
-    ;; to whoever switched here, with -3 it traps, with -4 it returns.
+    ;; to the stack that switched here, with -3 it traps, with -4 it returns.
     (func $body (param $x i32) (param $y i32) (param $back (ref null $pong))
       (local $all (ref null $s))
       (local.set $all (struct.new $s (i32.const 0)))
@@ -31,8 +29,7 @@ const BAG: &str = r#"(module
         (local.set $all (struct.new $s (i32.add (struct.get $s 0 (local.get $all))
           (i32.add (call $wait (local.get $x)) (local.get $y)))))
         (switch $pong (i64.extend_i32_s (struct.get $s 0 (local.get $all))) (local.get $back))
-        (local.set $back) (local.set $y) (local.set $x)
-        (br $more)))
+        (local.set $back) (local.set $y) (local.set $x) (br $more)))
     (func (export "new") (result (ref $ping)) (stack.new $ping $body))
     (func (export "bound") (result (ref $bound))
       (stack.bind $ping $bound (i32.const 40) (stack.new $ping $body)))
@@ -42,8 +39,7 @@ const BAG: &str = r#"(module
       (switch_retire $pong (i64.const 99) (global.get $kept)))
     (func $first (param $x i32) (param $y i32) (param $back (ref null $pong))
       (global.set $kept (local.get $back))
-      (switch $ping (local.get $x) (local.get $y) (stack.new $ping $second))
-      (unreachable))
+      (switch $ping (local.get $x) (local.get $y) (stack.new $ping $second)) (unreachable))
     (func (export "by way of another") (result (ref $ping)) (stack.new $ping $first))
     ;; The host's stack is kept beyond the call of the host.
     (func $keeps (param $x i32) (param $y i32) (param $back (ref null $pong))
@@ -56,8 +52,7 @@ const BAG: &str = r#"(module
 
 #[test]
 fn the_host_switches_to_a_stack_and_is_switched_to() {
-    for engine in all_engines() {
-        let (mut store, instance) = with_ready(&engine, BAG);
+    for (mut store, instance) in all_engines().iter().map(|engine| with_ready(engine, BAG)) {
         let mut stack: BagStack = get(&mut store, instance, "new");
         let mut all = 0;
         for x in 0..5 {
@@ -77,8 +72,7 @@ fn the_host_switches_to_a_stack_and_is_switched_to() {
 
 #[test]
 fn bound_values_come_before_the_hosts() {
-    for engine in all_engines() {
-        let (mut store, instance) = with_ready(&engine, BAG);
+    for (mut store, instance) in all_engines().iter().map(|engine| with_ready(engine, BAG)) {
         let stack: BagStack = get(&mut store, instance, "bound");
         let (came, from) = back(stack.switch(&mut store, &[Val::I32(2)]));
         assert_eq!(came, 42);
@@ -89,8 +83,7 @@ fn bound_values_come_before_the_hosts() {
 
 #[test]
 fn a_stack_may_throw_trap_and_return_in_the_hands_of_the_host() {
-    for engine in all_engines() {
-        let (mut store, instance) = with_ready(&engine, BAG);
+    for (mut store, instance) in all_engines().iter().map(|engine| with_ready(engine, BAG)) {
         let thrown = tag(&mut store, instance, "thrown");
         for x in [-2, -3, -4] {
             let stack: BagStack = get(&mut store, instance, "new");
@@ -115,9 +108,8 @@ fn a_stack_may_throw_trap_and_return_in_the_hands_of_the_host() {
 }
 
 #[test]
-fn whoever_has_the_hosts_stack_switches_there() {
-    for engine in all_engines() {
-        let (mut store, instance) = with_ready(&engine, BAG);
+fn any_stack_with_the_hosts_stack_switches_there() {
+    for (mut store, instance) in all_engines().iter().map(|engine| with_ready(engine, BAG)) {
         let stack: BagStack = get(&mut store, instance, "by way of another");
         let (came, from) = back(stack.switch(&mut store, &[Val::I32(0), Val::I32(0)]));
         assert!(came == 99 && from.is_none());
@@ -125,17 +117,15 @@ fn whoever_has_the_hosts_stack_switches_there() {
         // The call used the reference.
         let stack: BagStack = get(&mut store, instance, "keeps");
         let kept = stack.switch(&mut store, &[Val::I32(0), Val::I32(0)]);
-        assert_eq!(code(kept), TrapCode::Unreachable);
-        let late = call(&mut store, instance, "to the kept one", &[]);
-        assert_eq!(code(late), TrapCode::StackUsed);
+        traps(kept, TrapCode::Unreachable);
+        traps(call(&mut store, instance, "to the kept one", &[]), TrapCode::StackUsed);
         check_live(&mut store, 0);
     }
 }
 
 #[test]
 fn a_stack_waits_for_host_functions() {
-    for engine in all_engines() {
-        let (mut store, instance) = waiting(&engine, BAG);
+    for (mut store, instance) in all_engines().iter().map(|engine| waiting(engine, BAG)) {
         let mut stack: BagStack = get(&mut store, instance, "new");
         for (x, all) in [(3, 3), (5, 8)] {
             let values = [Val::I32(x), Val::I32(0)];
@@ -152,14 +142,12 @@ fn a_stack_waits_for_host_functions() {
 
 #[test]
 fn a_stack_that_the_host_owns_is_stale_elsewhere() {
-    for engine in all_engines() {
-        let (mut store, instance) = with_ready(&engine, BAG);
+    for (mut store, instance) in all_engines().iter().map(|engine| with_ready(engine, BAG)) {
         let new = instance.get_typed_func::<(), ContRef>(&mut store, "new").unwrap();
         let reference = new.call(&mut store, ()).unwrap();
         let stack = BagStack::from_ref(&mut store, reference).unwrap();
         assert!(!reference.is_suspended(&store).unwrap());
-        let second = BagStack::from_ref(&mut store, reference);
-        assert_eq!(code(second), TrapCode::StackUsed);
+        traps(BagStack::from_ref(&mut store, reference), TrapCode::StackUsed);
         store.gc();
         let reference = stack.into_ref(&mut store).unwrap();
         assert!(reference.is_suspended(&store).unwrap());
@@ -167,7 +155,6 @@ fn a_stack_that_the_host_owns_is_stale_elsewhere() {
         assert!(stack.switch(&mut store, &[Val::I32(0)]).is_err());
         check_live(&mut store, 0);
         let reference = new.call(&mut store, ()).unwrap();
-        let other = FirstClassStack::from_ref(&mut store, reference);
-        assert_eq!(code(other), TrapCode::OtherDesign);
+        traps(FirstClassStack::from_ref(&mut store, reference), TrapCode::OtherDesign);
     }
 }

@@ -4,13 +4,9 @@ use super::*;
 
 const FIBERS: &str = r#"(module
     (import "host" "wait" (func $wait (param i32) (result i32)))
-    (tag $go (export "go") (param i32))
-    (tag $stop (export "stop"))
-    (tag $fail (export "fail"))
-    (tag $cheap (export "cheap") (param i64))
-    (tag $sum (export "sum") (param i32))
-    (tag $end (export "end") (param i32 i32))
-    (global $fiber (mut fiberref) (ref.null fiber))
+    (tag $go (export "go") (param i32)) (tag $stop (export "stop")) (tag $fail (export "fail"))
+    (tag $cheap (export "cheap") (param i64)) (tag $sum (export "sum") (param i32))
+    (tag $end (export "end") (param i32 i32)) (global $fiber (mut fiberref) (ref.null fiber))
     ;; Tries a cheap event before a general one.
     (func $run (param $me fiberref) (param $x i32) (result i32 i32) (local $all i32)
       (loop $more
@@ -25,8 +21,7 @@ const FIBERS: &str = r#"(module
               (unreachable))
             (throw $go (i32.const 77)))
           (return (local.get $all) (i32.const 1)))
-        (local.set $x)
-        (br $more))
+        (local.set $x) (br $more))
       (unreachable))
     (func (export "new") (result fiberref)
       (global.set $fiber (fiber.new $end (on $go $run)))
@@ -41,8 +36,7 @@ const FIBERS: &str = r#"(module
 
 #[test]
 fn the_host_mounts_a_fiber_with_events() {
-    for engine in all_engines() {
-        let (mut store, instance) = with_ready(&engine, FIBERS);
+    for (mut store, instance) in all_engines().iter().map(|engine| with_ready(engine, FIBERS)) {
         let [go, stop, cheap, sum, end] =
             ["go", "stop", "cheap", "sum", "end"].map(|name| tag(&mut store, instance, name));
         let fiber: Option<Fiber> = get(&mut store, instance, "new");
@@ -59,16 +53,14 @@ fn the_host_mounts_a_fiber_with_events() {
         let (came, values) = event(fiber.mount(&mut store, stop, &[], &[end]));
         assert_eq!((came, i32s(&values)), (end, vec![7, 1]));
         assert!(fiber.is_moribund(&store).unwrap());
-        let moribund = fiber.mount(&mut store, go, &[Val::I32(0)], &[]);
-        assert_eq!(code(moribund), TrapCode::FiberMoribund);
+        traps(fiber.mount(&mut store, go, &[Val::I32(0)], &[]), TrapCode::FiberMoribund);
         check_live(&mut store, 0);
     }
 }
 
 #[test]
 fn a_fiber_that_fails_in_the_hands_of_the_host_is_moribund() {
-    for engine in all_engines() {
-        let (mut store, instance) = with_ready(&engine, FIBERS);
+    for (mut store, instance) in all_engines().iter().map(|engine| with_ready(engine, FIBERS)) {
         let [go, stop, fail, sum] =
             ["go", "stop", "fail", "sum"].map(|name| tag(&mut store, instance, name));
         for (event, expected) in [(stop, Some(TrapCode::UnhandledReturn)), (fail, None)] {
@@ -87,8 +79,7 @@ fn a_fiber_that_fails_in_the_hands_of_the_host_is_moribund() {
         }
         // The host expects none of its events, so it continues.
         let fiber: Option<Fiber> = get(&mut store, instance, "new");
-        let mounted = fiber.unwrap().mount(&mut store, go, &[Val::I32(3)], &[]);
-        assert_eq!(code(mounted), TrapCode::Unreachable);
+        traps(fiber.unwrap().mount(&mut store, go, &[Val::I32(3)], &[]), TrapCode::Unreachable);
         call(&mut store, instance, "forget", &[]).unwrap();
         check_live(&mut store, 0);
     }
@@ -96,8 +87,7 @@ fn a_fiber_that_fails_in_the_hands_of_the_host_is_moribund() {
 
 #[test]
 fn a_fiber_that_takes_the_place_of_another_dismounts_to_the_host() {
-    for engine in all_engines() {
-        let (mut store, instance) = with_ready(&engine, FIBERS);
+    for (mut store, instance) in all_engines().iter().map(|engine| with_ready(engine, FIBERS)) {
         let [go, sum] = ["go", "sum"].map(|name| tag(&mut store, instance, name));
         let fiber: Option<Fiber> = get(&mut store, instance, "switching");
         let fiber = fiber.unwrap();
@@ -111,8 +101,7 @@ fn a_fiber_that_takes_the_place_of_another_dismounts_to_the_host() {
 
 #[test]
 fn a_fiber_waits_for_host_functions() {
-    for engine in all_engines() {
-        let (mut store, instance) = waiting(&engine, FIBERS);
+    for (mut store, instance) in all_engines().iter().map(|engine| waiting(engine, FIBERS)) {
         let [go, sum] = ["go", "sum"].map(|name| tag(&mut store, instance, name));
         let fiber: Option<Fiber> = get(&mut store, instance, "new");
         let fiber = fiber.unwrap();
@@ -134,8 +123,10 @@ fn an_event_of_the_wrong_shape_is_refused() {
     assert!(fiber.mount(&mut store, go, &[], &[sum]).is_err());
     assert!(fiber.mount(&mut store, go, &[Val::F32(0)], &[sum]).is_err());
     let suspends = Tag::new(&mut store, TagType { ty: FuncType::new([], [ValType::I32]) }).unwrap();
-    let refused = message(fiber.mount(&mut store, suspends, &[], &[sum]));
-    assert!(refused.contains("the tag of an event has no results"), "{refused}");
+    fails_because(
+        fiber.mount(&mut store, suspends, &[], &[sum]),
+        "the tag of an event has no results",
+    );
     let mut other = Store::new(store.engine(), ());
     let foreign = Tag::with_params(&mut other, []).unwrap();
     assert!(fiber.mount(&mut store, foreign, &[], &[sum]).is_err());

@@ -6,8 +6,7 @@ const FIRST_CLASS: &str = r#"(module
     (import "host" "wait" (func $wait (param i32) (result i32)))
     (import "host" "new_stack" (func $new-stack (result stackref)))
     (event $ask (export "ask") (param i32 stackref))
-    (event $told (export "told") (param i32 stackref))
-    (event $last (export "last") (param i32))
+    (event $told (export "told") (param i32 stackref)) (event $last (export "last") (param i32))
     (event $other (export "other") (param stackref))
     ;; Tells twice what it is asked; with -1 it sends its last word and is freed, with -2 it
     ;; traps, with -3 it runs a function on top of the host's stack, with -4 an exception is
@@ -18,10 +17,8 @@ const FIRST_CLASS: &str = r#"(module
       (throw $last (i32.const 600)))
     (rout $body (local $back stackref) (local $x i32)
       (block $asked (result i32 stackref)
-        (try (stack.start) catch $ask $asked)
-        (unreachable))
-      (local.set_cleared $back)
-      (local.set $x)
+        (try (stack.start) catch $ask $asked) (unreachable))
+      (local.set_cleared $back) (local.set $x)
       (loop $more
         (block $again (result i32 stackref)
           (try
@@ -36,9 +33,7 @@ const FIRST_CLASS: &str = r#"(module
               (local.get_clear $back))
             catch $ask $again)
           (unreachable))
-        (local.set_cleared $back)
-        (local.set $x)
-        (br $more)))
+        (local.set_cleared $back) (local.set $x) (br $more)))
     (func (export "new") (result stackref) (stack.extend $body (call $new-stack))))"#;
 
 #[test]
@@ -83,26 +78,24 @@ fn a_first_class_stack_that_fails_is_freed() {
         let [ask, other, last] =
             ["ask", "other", "last"].map(|name| tag(&mut store, instance, name));
         let stack: Option<FirstClassStack> = get(&mut store, instance, "new");
-        let trapped = stack.unwrap().switch(&mut store, ask, &[Val::I32(-2)]);
-        assert_eq!(code(trapped), TrapCode::Unreachable);
+        traps(stack.unwrap().switch(&mut store, ask, &[Val::I32(-2)]), TrapCode::Unreachable);
         let stack: Option<FirstClassStack> = get(&mut store, instance, "new");
-        let uncaught = stack.unwrap().switch(&mut store, other, &[]);
-        assert_eq!(code(uncaught), TrapCode::UncaughtOnStack);
+        traps(stack.unwrap().switch(&mut store, other, &[]), TrapCode::UncaughtOnStack);
         let blank = FirstClassStack::new(&mut store, None).unwrap();
-        let ground = blank.switch(&mut store, other, &[]);
-        assert_eq!(code(ground), TrapCode::EventReachedGround);
+        traps(blank.switch(&mut store, other, &[]), TrapCode::EventReachedGround);
         // The host cannot send an event without its stack.
         let stack: Option<FirstClassStack> = get(&mut store, instance, "new");
-        let refused = message(stack.unwrap().switch(&mut store, last, &[Val::I32(1)]));
-        assert!(refused.contains("whose last value is a stack"), "{refused}");
+        fails_because(
+            stack.unwrap().switch(&mut store, last, &[Val::I32(1)]),
+            "whose last value is a stack",
+        );
         check_live(&mut store, 0);
     }
 }
 
 #[test]
 fn a_first_class_stack_waits_for_host_functions() {
-    for engine in all_engines() {
-        let (mut store, instance) = waiting(&engine, FIRST_CLASS);
+    for (mut store, instance) in all_engines().iter().map(|engine| waiting(engine, FIRST_CLASS)) {
         let [ask, told] = ["ask", "told"].map(|name| tag(&mut store, instance, name));
         let stack: Option<FirstClassStack> = get(&mut store, instance, "new");
         let mut stack = stack.unwrap();

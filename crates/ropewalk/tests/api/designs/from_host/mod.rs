@@ -14,31 +14,22 @@ fn i32s(values: &[Val]) -> Vec<i32> {
 }
 
 fn get<R: WasmResults>(store: &mut Store<()>, instance: Instance, name: &str) -> R {
-    let func = instance.get_typed_func::<(), R>(&mut *store, name).unwrap();
-    func.call(store, ()).unwrap()
+    invoke::<(), R>(store, instance, name, ()).unwrap()
 }
 
 fn tag(store: &mut Store<()>, instance: Instance, name: &str) -> Tag {
     instance.get_tag(store, name).expect("exported")
 }
 
-/// Fails unless only this many stacks are alive.
-fn check_live(store: &mut Store<()>, live: usize) {
-    store.gc();
-    assert_eq!(store.stack_statistics().live, live);
-}
-
 /// An instance whose host function waits once and returns its argument.
 fn waiting(engine: &Engine, text: &str) -> (Store<()>, Instance) {
     let mut linker = Linker::new(engine);
-    linker
-        .func_wrap_async("host", "wait", |_: Caller<'_, ()>, (x,): (i32,)| {
-            Box::new(async move {
-                After(1).await;
-                x
-            })
+    linker.host_async("wait", |_: Caller<'_, ()>, (x,): (i32,)| {
+        Box::new(async move {
+            After(1).await;
+            x
         })
-        .unwrap();
+    });
     link(&linker, (), text)
 }
 
@@ -53,7 +44,7 @@ fn event(mounted: Result<Mounted>) -> (Tag, Vec<Val>) {
 /// Like [`waiting`], but the host function does not wait.
 fn with_ready(engine: &Engine, text: &str) -> (Store<()>, Instance) {
     let mut linker = Linker::new(engine);
-    linker.func_wrap("host", "wait", |x: i32| x).unwrap();
+    linker.host("wait", |x: i32| x);
     link(&linker, (), text)
 }
 

@@ -5,13 +5,9 @@ use std::pin::pin;
 
 const TASKS: &str = r#"(module
     (import "host" "wait" (func $wait (param i32) (result i32)))
-    (type $t (task (param i32) (result i32)))
-    (type $s (struct (field i32)))
-    (type $deep (func (param i32) (result i32)))
-    (type $k (cont $deep))
-    (tag $wrong (export "wrong") (param i32))
-    (tag $ask)
-    (elem declare func $deep)
+    (type $t (task (param i32) (result i32))) (type $s (struct (field i32)))
+    (type $deep (func (param i32) (result i32))) (type $k (cont $deep))
+    (tag $wrong (export "wrong") (param i32)) (tag $ask) (elem declare func $deep)
     (global $task (mut (ref null $t)) (ref.null $t))
 
     ;; Gives the sum of what it was resumed with, which lies in an object, until that is
@@ -28,10 +24,8 @@ const TASKS: &str = r#"(module
         (if (i32.eq (local.get $x) (i32.const -5)) (then (suspend $ask)))
         (if (i32.eq (local.get $x) (i32.const -6))
           (then (drop (task.resume $t (local.get $me) (i32.const 1)))))
-        (local.set $sum
-          (struct.new $s (i32.add (struct.get $s 0 (local.get $sum)) (local.get $x))))
-        (local.set $x
-          (task.suspend $t (local.get $me) (struct.get $s 0 (local.get $sum))))
+        (local.set $sum (struct.new $s (i32.add (struct.get $s 0 (local.get $sum)) (local.get $x))))
+        (local.set $x (task.suspend $t (local.get $me) (struct.get $s 0 (local.get $sum))))
         (br $more))
       (unreachable))
     (func (export "new") (result (ref $t)) (global.set $task (task.new $t $body))
@@ -39,8 +33,7 @@ const TASKS: &str = r#"(module
     (func (export "forget") (global.set $task (ref.null $t)))
     (func (export "resume") (param i32) (result i32)
       (task.resume $t (global.get $task) (local.get 0)))
-    (func (export "is it") (param taskref) (result i32)
-      (task.eq (local.get 0) (global.get $task)))
+    (func (export "is it") (param taskref) (result i32) (task.eq (local.get 0) (global.get $task)))
 
     ;; Suspends from a continuation inside of it.
     (func $deep (param $x i32) (result i32)
@@ -70,8 +63,7 @@ const TASKS: &str = r#"(module
 
 #[test]
 fn the_host_resumes_a_task_until_it_ends() {
-    for engine in all_engines() {
-        let (mut store, instance) = waiting(&engine, TASKS);
+    for (mut store, instance) in all_engines().iter().map(|engine| waiting(engine, TASKS)) {
         for (last, expected) in [(-1, 100), (-2, 200)] {
             let task: Task = get(&mut store, instance, "new");
             store.gc();
@@ -91,8 +83,7 @@ fn the_host_resumes_a_task_until_it_ends() {
             let TaskResumed::Finished(values) = resumed else { panic!("it ends") };
             assert_eq!(i32s(&values), [expected]);
             assert!(task.is_moribund(&store).unwrap());
-            let resumed = task.resume(&mut store, &[Val::I32(0)]);
-            assert_eq!(code(resumed), TrapCode::TaskMoribund);
+            traps(task.resume(&mut store, &[Val::I32(0)]), TrapCode::TaskMoribund);
             check_live(&mut store, 0);
         }
     }
@@ -100,8 +91,7 @@ fn the_host_resumes_a_task_until_it_ends() {
 
 #[test]
 fn a_task_that_fails_in_the_hands_of_the_host_is_moribund() {
-    for engine in all_engines() {
-        let (mut store, instance) = waiting(&engine, TASKS);
+    for (mut store, instance) in all_engines().iter().map(|engine| waiting(engine, TASKS)) {
         for x in [-3, -4, -5, -6] {
             let task: Task = get(&mut store, instance, "new");
             let task = task.typed::<i32, i32>(&store).unwrap();
@@ -125,8 +115,7 @@ fn a_task_that_fails_in_the_hands_of_the_host_is_moribund() {
 
 #[test]
 fn stacks_inside_of_a_task_stay_with_it() {
-    for engine in all_engines() {
-        let (mut store, instance) = waiting(&engine, TASKS);
+    for (mut store, instance) in all_engines().iter().map(|engine| waiting(engine, TASKS)) {
         let task: Task = get(&mut store, instance, "nested");
         let task = task.typed::<i32, i32>(&store).unwrap();
         for x in 1..4 {
@@ -142,8 +131,7 @@ fn stacks_inside_of_a_task_stay_with_it() {
 
 #[test]
 fn a_task_whose_place_another_takes_is_suspended() {
-    for engine in all_engines() {
-        let (mut store, instance) = waiting(&engine, TASKS);
+    for (mut store, instance) in all_engines().iter().map(|engine| waiting(engine, TASKS)) {
         let task: Task = get(&mut store, instance, "switching");
         let task = task.typed::<i32, i32>(&store).unwrap();
         assert_eq!(task.resume(&mut store, 1).unwrap(), TaskResumed::Suspended(1001));
@@ -154,8 +142,7 @@ fn a_task_whose_place_another_takes_is_suspended() {
 
 #[test]
 fn a_task_lasts_as_long_as_references_to_it() {
-    for engine in all_engines() {
-        let (mut store, instance) = waiting(&engine, TASKS);
+    for (mut store, instance) in all_engines().iter().map(|engine| waiting(engine, TASKS)) {
         let task: Task = get(&mut store, instance, "new");
         let is_it = instance.get_typed_func::<Task, i32>(&mut store, "is it").unwrap();
         assert_eq!(is_it.call(&mut store, task.clone()).unwrap(), 1);
@@ -167,7 +154,7 @@ fn a_task_lasts_as_long_as_references_to_it() {
         assert!(Fiber::from_ref(&mut store, reference).is_err());
         task.release(&mut store).unwrap();
         assert!(task.is_moribund(&store).unwrap());
-        assert_eq!(code(task.release(&mut store)), TrapCode::TaskMoribund);
+        traps(task.release(&mut store), TrapCode::TaskMoribund);
         // A dropped task is garbage.
         drop(get::<Task>(&mut store, instance, "switching"));
         check_live(&mut store, 0);
@@ -176,8 +163,7 @@ fn a_task_lasts_as_long_as_references_to_it() {
 
 #[test]
 fn a_task_waits_for_host_functions() {
-    for engine in all_engines() {
-        let (mut store, instance) = waiting(&engine, TASKS);
+    for (mut store, instance) in all_engines().iter().map(|engine| waiting(engine, TASKS)) {
         let task: Task = get(&mut store, instance, "waiting");
         let (resumed, polls) = count_polls(task.resume_async(&mut store, &[Val::I32(4)]));
         let TaskResumed::Finished(values) = resumed.unwrap() else { panic!("it returns") };
@@ -199,8 +185,7 @@ fn a_task_waits_for_host_functions() {
         assert!(task.is_moribund(&store).unwrap());
         // A synchronous call says that it cannot wait.
         let task: Task = get(&mut store, instance, "waiting");
-        let refused = message(task.resume(&mut store, &[Val::I32(4)]));
-        assert!(refused.contains("call_async"), "{refused}");
+        fails_because(task.resume(&mut store, &[Val::I32(4)]), "call_async");
         check_live(&mut store, 0);
     }
 }
@@ -226,9 +211,7 @@ fn wrong_arguments_leave_a_task_as_it_was() {
     let untyped = Instance::new(&mut store, &untyped.unwrap(), &[]).unwrap();
     let passed =
         invoke::<Task, Option<Task>>(&mut store, untyped, "pass", task.clone()).unwrap().unwrap();
-    assert!(
-        message(passed.resume(&mut store, &[Val::I32(0)])).contains("known parameters and results")
-    );
+    fails_because(passed.resume(&mut store, &[Val::I32(0)]), "known parameters and results");
     passed.release(&mut store).unwrap();
     assert!(task.is_moribund(&store).unwrap());
 }
@@ -237,10 +220,9 @@ fn wrong_arguments_leave_a_task_as_it_was() {
 fn a_hundred_thousand_tasks_come_and_go_in_bounded_memory() {
     alone(|| {
         let (mut store, instance) = waiting(&Engine::default(), TASKS);
-        let new = instance.get_typed_func::<(), Task>(&mut store, "waiting").unwrap();
         let before = memory("VmRSS:");
         for _ in 0..100_000 {
-            new.call(&mut store, ()).unwrap();
+            invoke::<(), Task>(&mut store, instance, "waiting", ()).unwrap();
         }
         assert!(memory("VmRSS:") < before + (128 << 10));
     });

@@ -24,13 +24,11 @@ const VALUES: [(&str, &[&str]); 10] = [
 fn casts() -> String {
     let mut text = String::from(
         r#"(module
-          (type $a (sub (struct)))
-          (type $b (sub $a (struct (field i32))))
+          (type $a (sub (struct))) (type $b (sub $a (struct (field i32))))
           (type $c (sub final $b (struct (field i32) (field i64))))
           (type $d (sub $a (struct (field f32))))
           (rec (type $other (sub (struct))) (type (struct)))
-          (type $row (sub (array (ref null $a))))
-          (type $subrow (sub $row (array (ref null $b))))
+          (type $row (sub (array (ref null $a)))) (type $subrow (sub $row (array (ref null $b))))
           (global $host (export "host") (mut externref) (ref.null extern))"#,
     );
     for (v, (value, _)) in VALUES.iter().enumerate() {

@@ -5,9 +5,7 @@ use super::*;
 #[test]
 fn typed_functions_take_and_answer_references() {
     let text = r#"(module
-        (type $s (struct (field (mut i32))))
-        (type $a (array i8))
-        (type $f (func))
+        (type $s (struct (field (mut i32)))) (type $a (array i8)) (type $f (func))
         (func (export "make") (param i32) (result (ref $s)) (struct.new $s (local.get 0)))
         (func (export "none") (result (ref null $s)) (ref.null $s))
         (func (export "array") (result (ref $a)) (array.new_default $a (i32.const 3)))
@@ -17,8 +15,7 @@ fn typed_functions_take_and_answer_references() {
         (func $f (export "function") (result (ref $f)) (ref.func $f2))
         (func $f2 (type $f)) (elem declare func $f2)
         (func (export "any") (param anyref (ref any)) (result anyref) (local.get 1)))"#;
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, text);
+    for (mut store, instance) in instances(text) {
         let made = invoke::<i32, StructRef>(&mut store, instance, "make", 5).unwrap();
         assert_eq!(made.field(&mut store, 0).unwrap().i32(), Some(5));
         // A result may be requested as a supertype.
@@ -65,26 +62,21 @@ fn typed_functions_take_and_answer_references() {
 const DEFINED: &str = r#"(module
     (rec (type $list (sub (struct (field i32) (field (ref null $list))))))
     (type $longer (sub $list (struct (field i32) (field (ref null $list)) (field i64))))
-    (type $point (struct (field f64) (field f64)))
-    (type $bytes (array (mut i8)))
-    (type $callback (func (param i32) (result i32)))
-    (type $other (func (result i32)))
+    (type $point (struct (field f64) (field f64))) (type $bytes (array (mut i8)))
+    (type $callback (func (param i32) (result i32))) (type $other (func (result i32)))
     (tag $ask (export "ask") (param i32) (result (ref null $list)))
     (func (export "cons") (param i32 (ref null $list)) (result (ref $list))
       (struct.new $list (local.get 0) (local.get 1)))
     (func (export "longer") (result (ref $longer))
       (struct.new $longer (i32.const 7) (ref.null $list) (i64.const 0)))
     (func (export "point") (result (ref $point)) (struct.new_default $point))
-    (func (export "head") (param (ref $list)) (result i32)
-      (struct.get $list 0 (local.get 0)))
-    (func (export "length") (param $list (ref null $list)) (result i32)
-      (local $n i32)
+    (func (export "head") (param (ref $list)) (result i32) (struct.get $list 0 (local.get 0)))
+    (func (export "length") (param $list (ref null $list)) (result i32) (local $n i32)
       (block $end
         (loop $next
           (br_if $end (ref.is_null (local.get $list)))
           (local.set $n (i32.add (local.get $n) (i32.const 1)))
-          (local.set $list (struct.get $list 1 (local.get $list)))
-          (br $next)))
+          (local.set $list (struct.get $list 1 (local.get $list))) (br $next)))
       (local.get $n))
     (func (export "first") (param (ref null $bytes)) (result i32)
       (array.get_u $bytes (local.get 0) (i32.const 0)))
@@ -103,11 +95,12 @@ fn typed_functions_take_and_answer_defined_types() {
         type Cons<R> = TypedFunc<(i32, Option<R>), R>;
         let cons: Cons<StructRef> = instance.get_typed_func(&mut *store, "cons").unwrap();
         let head = instance.get_typed_func::<StructRef, i32>(&mut *store, "head").unwrap();
-        let length =
-            instance.get_typed_func::<Option<StructRef>, i32>(&mut *store, "length").unwrap();
         let mut list = None;
         for i in 0..5 {
-            assert_eq!(length.call(&mut *store, list).unwrap(), i);
+            assert_eq!(
+                invoke::<Option<StructRef>, i32>(&mut *store, instance, "length", list).unwrap(),
+                i
+            );
             list = Some(cons.call(&mut *store, (i, list)).unwrap());
         }
         assert_eq!(head.call(&mut *store, list.unwrap()).unwrap(), 4);
@@ -115,17 +108,14 @@ fn typed_functions_take_and_answer_defined_types() {
         let longer = longer.call(&mut *store, ()).unwrap();
         assert_eq!(head.call(&mut *store, longer).unwrap(), 7, "a subtype fits");
 
-        let any = instance.get_typed_func::<AnyRef, i32>(&mut *store, "head").unwrap();
-        assert_eq!(any.call(&mut *store, longer.into()).unwrap(), 7);
-        let owned = instance.get_typed_func::<Owned<AnyRef>, i32>(&mut *store, "head").unwrap();
+        assert_eq!(invoke::<AnyRef, i32>(&mut *store, instance, "head", longer.into()).unwrap(), 7);
         let longer = AnyRef::from(longer).own(&mut *store).unwrap();
-        assert_eq!(owned.call(&mut *store, longer).unwrap(), 7);
+        assert_eq!(invoke::<Owned<AnyRef>, i32>(&mut *store, instance, "head", longer).unwrap(), 7);
 
         let bytes = FieldType { storage: StorageType::I8, mutable: true };
         let bytes = ArrayType::new(&engine, bytes).unwrap();
         let array = ArrayRef::new(&mut *store, &bytes, &[Val::I32(200)]).unwrap();
-        let first = instance.get_typed_func::<ArrayRef, i32>(&mut *store, "first").unwrap();
-        assert_eq!(first.call(&mut *store, array).unwrap(), 200);
+        assert_eq!(invoke::<ArrayRef, i32>(&mut *store, instance, "first", array).unwrap(), 200);
 
         type Apply<F> = TypedFunc<(i32, F), i32>;
         let apply: Apply<Func> = instance.get_typed_func(&mut *store, "apply").unwrap();
@@ -133,8 +123,7 @@ fn typed_functions_take_and_answer_defined_types() {
         assert_eq!(apply.call(&mut *store, (41, next)).unwrap(), 42);
         let apply: Apply<Option<Func>> = instance.get_typed_func(&mut *store, "apply").unwrap();
         assert_eq!(apply.call(&mut *store, (41, Some(next))).unwrap(), 42);
-        let null = apply.call(&mut *store, (41, None)).unwrap_err();
-        assert_eq!(trap(&null).code(), TrapCode::NullFunctionReference);
+        traps(apply.call(&mut *store, (41, None)), TrapCode::NullFunctionReference);
     }
 }
 
@@ -184,14 +173,12 @@ fn a_typed_call_with_another_defined_type_is_refused_before_it_begins() {
 
 #[test]
 fn a_continuation_is_resumed_with_a_defined_type() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, DEFINED);
+    for (mut store, instance) in instances(DEFINED) {
         let ask = instance.get_tag(&mut store, "ask").unwrap();
         let ask = ask.typed::<i32, Option<StructRef>>(&store).unwrap();
         let asks = instance.get_typed_func::<i32, i32>(&mut store, "asks").unwrap();
         type Cons<R> = TypedFunc<(i32, Option<R>), R>;
         let cons: Cons<StructRef> = instance.get_typed_func(&mut store, "cons").unwrap();
-        let point = instance.get_typed_func::<(), StructRef>(&mut store, "point").unwrap();
 
         for fits in [true, false] {
             let asking = TypedContinuation::new(&mut store, &asks).unwrap();
@@ -201,7 +188,7 @@ fn a_continuation_is_resumed_with_a_defined_type() {
             };
             let answer = match fits {
                 true => cons.call(&mut store, (50, None)).unwrap(),
-                false => point.call(&mut store, ()).unwrap(),
+                false => invoke::<(), StructRef>(&mut store, instance, "point", ()).unwrap(),
             };
             let resumed = continuation.resume_on(&mut store, &ask, Some(answer));
             match fits {
@@ -255,42 +242,36 @@ fn host_functions_make_objects_while_webassembly_has_others() {
             .collect();
         let pair = struct_type(engine, types[0].results()[0]);
         let mut linker = Linker::<()>::new(engine);
-        linker
-            .func_new("host", "make", types[0].clone(), move |mut caller, arguments, results| {
-                if n == 3 {
-                    churn(&mut caller)?;
+        linker.host_new("make", types[0].clone(), move |mut caller, arguments, results| {
+            if n == 3 {
+                churn(&mut caller)?;
+            }
+            let made = StructRef::new(&mut caller, &pair, arguments)?;
+            if n == 3 {
+                churn(&mut caller)?;
+            }
+            results[0] = AnyRef::from(made).into();
+            Ok(())
+        });
+        linker.host_new("sum", types[1].clone(), |mut caller, arguments, results| {
+            let mut sum = 0;
+            for argument in arguments {
+                let mut next = *argument;
+                while let Val::AnyRef(Some(reference)) = next {
+                    let pair = reference.as_struct(&caller)?.unwrap();
+                    sum += pair.field(&mut caller, 0)?.i32().unwrap();
+                    next = pair.field(&mut caller, 1)?;
                 }
-                let made = StructRef::new(&mut caller, &pair, arguments)?;
-                if n == 3 {
-                    churn(&mut caller)?;
-                }
-                results[0] = AnyRef::from(made).into();
-                Ok(())
-            })
-            .unwrap();
-        linker
-            .func_new("host", "sum", types[1].clone(), |mut caller, arguments, results| {
-                let mut sum = 0;
-                for argument in arguments {
-                    let mut next = *argument;
-                    while let Val::AnyRef(Some(reference)) = next {
-                        let pair = reference.as_struct(&caller)?.unwrap();
-                        sum += pair.field(&mut caller, 0)?.i32().unwrap();
-                        next = pair.field(&mut caller, 1)?;
-                    }
-                }
-                results[0] = Val::I32(sum);
-                Ok(())
-            })
-            .unwrap();
-        let mut store = Store::new(engine, ());
-        let instance = linker.instantiate(&mut store, &module).unwrap();
+            }
+            results[0] = Val::I32(sum);
+            Ok(())
+        });
+        let (mut store, instance) = start_with(&linker, (), &module);
         let before = store.collections();
         let found = call(&mut store, instance, "run", &[Val::I32(n)]).unwrap();
         // The lists are b; c, b; and n..1, b.
-        let expected = 1000 + 1 + 3 + n * (n + 1) / 2 + 1;
-        assert_eq!(found[0].i32(), Some(expected));
-        assert!(store.collections() > before, "it has collected meanwhile");
+        assert_eq!(found[0].i32(), Some(1000 + 1 + 3 + n * (n + 1) / 2 + 1));
+        assert!(store.collections() > before, "a collection ran during the calls");
     }
 }
 
@@ -307,28 +288,26 @@ fn host_functions_pass_references_through_nested_calls() {
             (call $down (i32.sub (local.get $depth) (i32.const 1)) (local.get $own)))
           (drop (struct.new $n (i32.const -1) (local.get $own)))
           (struct.new $n (struct.get $n 0 (local.get $own)) (local.get $found))))"#;
-    for engine in engines() {
-        let mut linker = Linker::new(&engine);
+    for mut linker in engines().iter().map(Linker::new) {
         let entered = Arc::new(AtomicUsize::new(0));
         let counter = entered.clone();
-        linker
-            .func_wrap(
-                "host",
-                "down",
-                move |mut caller: Caller<'_, ()>,
-                      depth: i32,
-                      list: Option<AnyRef>|
-                      -> Result<Option<AnyRef>> {
-                    counter.fetch_add(1, Ordering::Relaxed);
-                    let run = caller.get_export("run").and_then(Extern::into_func).unwrap();
-                    let run = run.typed::<(i32, Option<AnyRef>), Option<AnyRef>>(&caller)?;
-                    let found = run.call(&mut caller, (depth, list))?;
-                    ExternRef::new(&mut caller, "garbage")?;
-                    assert!(list.unwrap().as_struct(&caller)?.is_some());
-                    Ok(found)
-                },
-            )
-            .unwrap();
+        linker.host(
+            "down",
+            move |mut caller: Caller<'_, ()>,
+                  depth: i32,
+                  list: Option<AnyRef>|
+                  -> Result<Option<AnyRef>> {
+                counter.fetch_add(1, Ordering::Relaxed);
+                let found = call_export::<_, (i32, Option<AnyRef>), Option<AnyRef>>(
+                    &mut caller,
+                    "run",
+                    (depth, list),
+                )?;
+                ExternRef::new(&mut caller, "garbage")?;
+                assert!(list.unwrap().as_struct(&caller)?.is_some());
+                Ok(found)
+            },
+        );
         let (mut store, instance) = link(&linker, (), text);
         let mut next = invoke::<(i32, Option<AnyRef>), Option<AnyRef>>(
             &mut store,
@@ -394,10 +373,8 @@ fn globals_and_tables_of_the_host_hold_references() {
 }
 
 const IMPORTS_DEFINED: &str = r#"(module
-    (type $list (struct (field i32) (field (ref null $list))))
-    (type $other (struct (field f64)))
-    (type $f (func (param (ref null $list)) (result (ref null $list))))
-    (type $k (cont $f))
+    (type $list (struct (field i32) (field (ref null $list)))) (type $other (struct (field f64)))
+    (type $f (func (param (ref null $list)) (result (ref null $list)))) (type $k (cont $f))
     (import "host" "tail" (func $tail (type $f)))
     (import "host" "finish" (func $finish (param (ref $k)) (result i32)))
     (elem declare func $tail)
@@ -409,8 +386,7 @@ const IMPORTS_DEFINED: &str = r#"(module
       (struct.get $list 0
         (call_ref $f (struct.new $list (i32.const 1)
           (struct.new $list (i32.const 3) (ref.null $list))) (ref.func $tail))))
-    (func (export "finished") (result i32)
-      (call $finish (cont.new $k (ref.func $tail))))
+    (func (export "finished") (result i32) (call $finish (cont.new $k (ref.func $tail))))
     (func (export "other") (result (ref $other)) (struct.new $other (f64.const 1))))"#;
 
 fn tail(
@@ -427,7 +403,6 @@ fn tail(
 #[test]
 fn host_functions_take_and_return_defined_types() {
     for engine in engines() {
-        let module = Module::new(&engine, IMPORTS_DEFINED).unwrap();
         for waits in [false, true] {
             let mut linker = Linker::<Option<Owned<StructRef>>>::new(&engine);
             if waits {
@@ -455,13 +430,10 @@ fn host_functions_take_and_return_defined_types() {
                 rest.free(&mut caller)?;
                 Ok(7)
             };
-            linker.func_wrap("host", "finish", finish).unwrap();
-            let mut store = Store::new(&engine, None);
-            let instance = linker.instantiate(&mut store, &module).unwrap();
-            let run = |store: &mut Store<_>, name: &str| {
-                let func = instance.get_typed_func::<(), i32>(&mut *store, name).unwrap();
-                func.call(store, ())
-            };
+            linker.host("finish", finish);
+            let (mut store, instance) = link(&linker, None, IMPORTS_DEFINED);
+            let run =
+                |store: &mut Store<_>, name: &str| invoke::<(), i32>(store, instance, name, ());
             assert_eq!(run(&mut store, "second").unwrap(), 2);
             assert_eq!(run(&mut store, "as a value").unwrap(), 3);
             assert_eq!(run(&mut store, "finished").unwrap(), 7);
@@ -487,8 +459,8 @@ fn a_host_function_that_takes_less_than_it_is_given_does_not_fit() {
     let engine = Engine::default();
     let module = Module::new(&engine, IMPORTS_DEFINED).unwrap();
     let mut linker = Linker::<()>::new(&engine);
-    linker.func_wrap("host", "tail", |list: StructRef| Some(list)).unwrap();
-    linker.func_wrap("host", "finish", |_: Continuation| 0).unwrap();
+    linker.host("tail", |list: StructRef| Some(list));
+    linker.host("finish", |_: Continuation| 0);
     let mut store = Store::new(&engine, ());
     let error = linker.instantiate(&mut store, &module).unwrap_err();
     assert!(error.downcast_ref::<LinkError>().is_some_and(|error| error.name == "tail"));

@@ -7,8 +7,7 @@ fn an_i31_of_the_host_has_31_bits() {
     let text = r#"(module
         (func (export "signed") (param i31ref) (result i32) (i31.get_s (local.get 0)))
         (func (export "make") (param i32) (result (ref i31)) (ref.i31 (local.get 0))))"#;
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, text);
+    for (mut store, instance) in instances(text) {
         for (value, kept, signed) in [
             (0, 0, 0),
             (1, 1, 1),
@@ -48,8 +47,7 @@ fn references_tell_their_kind() {
 
 #[test]
 fn references_are_the_same_if_they_refer_to_the_same() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, OBJECTS);
+    for (mut store, instance) in instances(OBJECTS) {
         let table = instance.get_table(&mut store, "table").unwrap();
         let leaf = call(&mut store, instance, "leaf", &[Val::I32(1)]).unwrap()[0];
         let alike = call(&mut store, instance, "leaf", &[Val::I32(1)]).unwrap()[0];
@@ -68,12 +66,10 @@ fn host_values_of_any_type_come_back_as_they_were() {
     let text = r#"(module
         (func (export "id") (param externref) (result externref) (local.get 0))
         (func (export "in") (param externref) (result anyref) (any.convert_extern (local.get 0)))
-        (func (export "out") (param anyref) (result externref)
-          (extern.convert_any (local.get 0))))"#;
+        (func (export "out") (param anyref) (result externref) (extern.convert_any (local.get 0))))"#;
     #[derive(Debug, PartialEq)]
     struct Own(Vec<String>);
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, text);
+    for (mut store, instance) in instances(text) {
         let own = ExternRef::new(&mut store, Own(vec!["a".into(), "b".into()])).unwrap();
         let unit = ExternRef::new(&mut store, ()).unwrap();
         let shared = Arc::new(Mutex::new(1));
@@ -104,9 +100,9 @@ fn internal_references_outside_are_not_host_values() {
     let number = AnyRef::i31(&mut store, 1);
     for reference in [leaf, number] {
         let outside = reference.to_extern();
-        assert_eq!(
-            message(outside.data(&store)),
-            "expected a reference to a host value, found one to a value of WebAssembly"
+        fails_as(
+            outside.data(&store),
+            "expected a reference to a host value, found one to a value of WebAssembly",
         );
     }
 }

@@ -4,8 +4,7 @@ use super::*;
 
 #[test]
 fn handles_stay_valid_through_collections() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, OBJECTS);
+    for (mut store, instance) in instances(OBJECTS) {
         let leaves: Vec<AnyRef> = (0..50)
             .map(|i| any(call(&mut store, instance, "leaf", &[Val::I32(i)]).unwrap()[0]))
             .collect();
@@ -40,20 +39,20 @@ fn a_scope_ends_the_handles_that_were_made_in_it() {
             assert!(inside.data(&scope).is_ok() && nested.data(&scope).is_ok());
             nested
         };
-        assert_eq!(message(nested.data(&scope)), ENDED);
+        fails_as(nested.data(&scope), ENDED);
         assert!(inside.data(&scope).is_ok() && before.data(&scope).is_ok());
         (inside, nested, AnyRef::i31(&mut scope, 1))
     };
     assert!(before.data(&store).is_ok());
     for ended in [inside, nested] {
-        assert_eq!(message(ended.data(&store)), ENDED);
+        fails_as(ended.data(&store), ENDED);
     }
-    assert_eq!(message(number.as_i31(&store)), ENDED);
+    fails_as(number.as_i31(&store), ENDED);
 
     // Later references in the same slots do not revive them.
     let after: Vec<_> = (0..10).map(|i| ExternRef::new(&mut store, i).unwrap()).collect();
     for ended in [inside, nested] {
-        assert_eq!(message(ended.data(&store)), ENDED);
+        fails_as(ended.data(&store), ENDED);
     }
     assert!(after.iter().all(|reference| reference.data(&store).is_ok()));
 }
@@ -98,45 +97,41 @@ fn every_use_of_a_handle_after_its_scope_is_an_error() {
     for error in errors {
         assert_eq!(error, ENDED);
     }
-    let error = message(call(&mut store, instance, "leaf value", &[any.into()]));
-    assert_eq!(error, format!("in argument 0: {ENDED}"));
+    fails_as(
+        call(&mut store, instance, "leaf value", &[any.into()]),
+        format!("in argument 0: {ENDED}"),
+    );
 }
 
 #[test]
 fn handles_of_a_host_function_end_with_it() {
     let text = r#"(module
         (import "host" "keep" (func $keep (param externref anyref)))
-        (func (export "run") (param externref)
-          (call $keep (local.get 0) (ref.i31 (i32.const 5)))))"#;
+        (func (export "run") (param externref) (call $keep (local.get 0) (ref.i31 (i32.const 5)))))"#;
     for engine in engines() {
         let kept = Arc::new(Mutex::new(Vec::<(ExternRef, AnyRef)>::new()));
         let mut linker = Linker::new(&engine);
         let keep = kept.clone();
-        linker
-            .func_wrap(
-                "host",
-                "keep",
-                move |mut caller: Caller<'_, ()>,
-                      given: Option<ExternRef>,
-                      number: Option<AnyRef>|
-                      -> Result<()> {
-                    let made = ExternRef::new(&mut caller, "made")?;
-                    let given = given.unwrap();
-                    assert!(given.data(&caller)?.is::<i32>() && made.data(&caller)?.is::<&str>());
-                    keep.lock()
-                        .unwrap()
-                        .extend([(given, number.unwrap()), (made, number.unwrap())]);
-                    Ok(())
-                },
-            )
-            .unwrap();
+        linker.host(
+            "keep",
+            move |mut caller: Caller<'_, ()>,
+                  given: Option<ExternRef>,
+                  number: Option<AnyRef>|
+                  -> Result<()> {
+                let made = ExternRef::new(&mut caller, "made")?;
+                let given = given.unwrap();
+                assert!(given.data(&caller)?.is::<i32>() && made.data(&caller)?.is::<&str>());
+                keep.lock().unwrap().extend([(given, number.unwrap()), (made, number.unwrap())]);
+                Ok(())
+            },
+        );
         let (mut store, instance) = link(&linker, (), text);
         let argument = ExternRef::new(&mut store, 7).unwrap();
         call(&mut store, instance, "run", &[argument.into()]).unwrap();
         let _later = ExternRef::new(&mut store, 8).unwrap();
         for (reference, number) in kept.lock().unwrap().iter() {
-            assert_eq!(message(reference.data(&store)), ENDED);
-            assert_eq!(message(number.as_i31(&store)), ENDED);
+            fails_as(reference.data(&store), ENDED);
+            fails_as(number.as_i31(&store), ENDED);
         }
         assert!(argument.data(&store).is_ok(), "the caller's own handle stays");
     }
@@ -166,7 +161,7 @@ fn an_owned_reference_outlives_every_scope() {
         // The handle may outlive the store, and is then useless.
         drop(store);
         let mut other = Store::new(&engine, ());
-        assert_eq!(message(copy.get(&mut other)), WRONG_STORE);
+        fails_as(copy.get(&mut other), WRONG_STORE);
     }
 }
 
@@ -209,18 +204,20 @@ fn handles_of_another_store_are_errors() {
     for error in errors {
         assert_eq!(error, WRONG_STORE);
     }
-    let error = message(call(&mut other, other_instance, "leaf value", &[leaf]));
-    assert_eq!(error, format!("in argument 0: {WRONG_STORE}"));
-    let error = message(ArrayRef::new(&mut other, &leaf_number, &[leaf]));
-    assert_eq!(error, format!("in field 0: {WRONG_STORE}"));
+    fails_as(
+        call(&mut other, other_instance, "leaf value", &[leaf]),
+        format!("in argument 0: {WRONG_STORE}"),
+    );
+    fails_as(
+        ArrayRef::new(&mut other, &leaf_number, &[leaf]),
+        format!("in field 0: {WRONG_STORE}"),
+    );
 }
 
 #[test]
 fn calls_that_return_references_outside_of_all_scopes_take_bounded_memory() {
     let text = r#"(module
-        (type $big (array (mut i64)))
-        (type $body (func))
-        (type $k (cont $body))
+        (type $big (array (mut i64))) (type $body (func)) (type $k (cont $body))
         (func $body)
         (elem declare func $body)
         (func (export "array") (result (ref $big)) (array.new_default $big (i32.const 100)))
@@ -236,24 +233,18 @@ fn calls_that_return_references_outside_of_all_scopes_take_bounded_memory() {
     let used = store.heap_used();
     assert!((8_000_000..9_000_000).contains(&used), "ten thousand of 816 bytes, not {used}");
 
-    let cont = instance.get_typed_func::<(), ContRef>(&mut store, "cont").unwrap();
     for _ in 0..100_000 {
-        cont.call(&mut store, ()).unwrap();
+        invoke::<(), ContRef>(&mut store, instance, "cont", ()).unwrap();
     }
-    store.gc();
-    assert_eq!(store.stack_statistics().live, 10_000);
+    check_live(&mut store, 10_000);
 
     // An owner frees them at once.
-    let cont = instance.get_typed_func::<(), Continuation>(&mut store, "cont").unwrap();
-    let owned = instance.get_typed_func::<(), Owned<ContRef>>(&mut store, "cont").unwrap();
-    let arrays = instance.get_typed_func::<(), Owned<ArrayRef>>(&mut store, "array").unwrap();
     for _ in 0..100_000 {
-        cont.call(&mut store, ()).unwrap();
-        owned.call(&mut store, ()).unwrap();
-        arrays.call(&mut store, ()).unwrap();
+        invoke::<(), Continuation>(&mut store, instance, "cont", ()).unwrap();
+        invoke::<(), Owned<ContRef>>(&mut store, instance, "cont", ()).unwrap();
+        invoke::<(), Owned<ArrayRef>>(&mut store, instance, "array", ()).unwrap();
     }
-    store.gc();
-    assert_eq!(store.stack_statistics().live, 10_000);
+    check_live(&mut store, 10_000);
     assert!(store.heap_used() < 1_000_000);
 }
 

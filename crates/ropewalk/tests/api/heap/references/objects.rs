@@ -4,8 +4,7 @@ use super::*;
 
 #[test]
 fn structs_of_the_host_are_structs_of_wasm() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, OBJECTS);
+    for (mut store, instance) in instances(OBJECTS) {
         let every = structs_by(&mut store, instance, "every");
         let twig = structs_by(&mut store, instance, "twig");
         let func = instance.get_func(&mut store, "sum").unwrap();
@@ -38,8 +37,7 @@ fn structs_of_the_host_are_structs_of_wasm() {
 
 #[test]
 fn the_host_reads_and_writes_every_field() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, OBJECTS);
+    for (mut store, instance) in instances(OBJECTS) {
         let made = call(&mut store, instance, "every", &[]).unwrap()[0];
         let object = structure(&store, made);
         let zero =
@@ -92,9 +90,9 @@ fn structs_refuse_wrong_values_and_indices() {
     let leaf = structs_by(&mut store, instance, "leaf");
     let twig = structs_by(&mut store, instance, "twig");
     let made = StructRef::new(&mut store, &leaf, &[]);
-    assert_eq!(message(made), "expected 1 field, found 0");
+    fails_as(made, "expected 1 field, found 0");
     let made = StructRef::new(&mut store, &leaf, &[Val::I64(1)]);
-    assert_eq!(message(made), "in field 0: expected a value of type i32, found one of type i64");
+    fails_as(made, "in field 0: expected a value of type i32, found one of type i64");
     let bytes = made_by(&mut store, instance, "bytes");
     assert_eq!(StructType::of(store.engine(), bytes), None, "those are arrays");
     assert_eq!(StructType::of(store.engine(), ValType::I32), None);
@@ -102,30 +100,29 @@ fn structs_refuse_wrong_values_and_indices() {
     assert_eq!(StructType::of(store.engine(), unknown), None);
 
     let object = StructRef::new(&mut store, &twig, &[Val::I32(1), Val::I64(2)]).unwrap();
-    assert_eq!(message(object.field(&mut store, 2)), "field 2 is beyond the struct's 2 fields");
-    assert_eq!(
-        message(object.field(&mut store, usize::MAX)),
-        format!("field {} is beyond the struct's 2 fields", usize::MAX)
+    fails_as(object.field(&mut store, 2), "field 2 is beyond the struct's 2 fields");
+    fails_as(
+        object.field(&mut store, usize::MAX),
+        format!("field {} is beyond the struct's 2 fields", usize::MAX),
     );
-    assert_eq!(
-        message(object.set_field(&mut store, 2, Val::I32(0))),
-        "field 2 is beyond the struct's 2 fields"
+    fails_as(
+        object.set_field(&mut store, 2, Val::I32(0)),
+        "field 2 is beyond the struct's 2 fields",
     );
-    assert_eq!(
-        message(object.set_field(&mut store, 0, Val::I32(0))),
-        "in field 0: an immutable field cannot be set"
+    fails_as(
+        object.set_field(&mut store, 0, Val::I32(0)),
+        "in field 0: an immutable field cannot be set",
     );
-    assert_eq!(
-        message(object.set_field(&mut store, 1, Val::I32(0))),
-        "expected a value of type i64, found one of type i32"
+    fails_as(
+        object.set_field(&mut store, 1, Val::I32(0)),
+        "expected a value of type i64, found one of type i32",
     );
     assert_eq!(object.field(&mut store, 1).unwrap().i64(), Some(2), "nothing was changed");
 }
 
 #[test]
 fn arrays_of_the_host_are_arrays_of_wasm() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, OBJECTS);
+    for (mut store, instance) in instances(OBJECTS) {
         let bytes = arrays_by(&mut store, instance, "bytes");
         let text: Vec<Val> = b"hello \xff".iter().map(|byte| Val::I32((*byte).into())).collect();
         let array = ArrayRef::new(&mut store, &bytes, &text).unwrap();
@@ -154,8 +151,7 @@ fn arrays_of_the_host_are_arrays_of_wasm() {
 
 #[test]
 fn the_host_reads_and_writes_every_element() {
-    for engine in engines() {
-        let (mut store, instance) = instantiate_in(&engine, OBJECTS);
+    for (mut store, instance) in instances(OBJECTS) {
         let made = call(&mut store, instance, "bytes", &[Val::I32(-1), Val::I32(3)]).unwrap()[0];
         let bytes = array(&store, made);
         bytes.set(&mut store, 1, Val::I32(0x1234)).unwrap();
@@ -171,30 +167,24 @@ fn arrays_refuse_wrong_values_and_indices() {
     let made = call(&mut store, instance, "bytes", &[Val::I32(1), Val::I32(3)]).unwrap()[0];
     let bytes = array(&store, made);
     let beyond = "index 3 is beyond the array's 3 elements";
-    assert_eq!(message(bytes.get(&mut store, 3)), beyond);
-    assert_eq!(message(bytes.set(&mut store, 3, Val::I32(0))), beyond);
-    assert_eq!(
-        message(bytes.get(&mut store, u32::MAX)),
-        "index 4294967295 is beyond the array's 3 elements"
-    );
-    assert_eq!(
-        message(bytes.set(&mut store, 0, Val::F32(0))),
-        "expected a value of type i32, found one of type f32"
+    fails_as(bytes.get(&mut store, 3), beyond);
+    fails_as(bytes.set(&mut store, 3, Val::I32(0)), beyond);
+    fails_as(bytes.get(&mut store, u32::MAX), "index 4294967295 is beyond the array's 3 elements");
+    fails_as(
+        bytes.set(&mut store, 0, Val::F32(0)),
+        "expected a value of type i32, found one of type f32",
     );
     let made = call(&mut store, instance, "constants", &[]).unwrap()[0];
     let constants = array(&store, made);
-    assert_eq!(
-        message(constants.set(&mut store, 0, Val::F64(0))),
-        "an immutable element cannot be set"
-    );
+    fails_as(constants.set(&mut store, 0, Val::F64(0)), "an immutable element cannot be set");
     assert_eq!(constants.get(&mut store, 1).unwrap().f64(), Some(0.5));
 
     let leaf = made_by(&mut store, instance, "leaf");
     assert_eq!(ArrayType::of(store.engine(), leaf), None, "those are structs");
     let null = ArrayRef::new(&mut store, &leaves, &[Val::AnyRef(None)]);
-    assert_eq!(
-        message(null),
-        "in field 0: expected a value of type (ref (struct (field i32))), found one of type anyref"
+    fails_as(
+        null,
+        "in field 0: expected a value of type (ref (struct (field i32))), found one of type anyref",
     );
 }
 
@@ -223,7 +213,7 @@ fn a_reference_of_another_type_is_refused_everywhere() {
     let global = instance.get_global(&mut store, "global").unwrap();
     global.set(&mut store, twig).unwrap();
     for other in [leaf, bytes, number, Val::ExternRef(None), Val::FuncRef(None)] {
-        assert!(message(global.set(&mut store, other)).contains("(ref null (struct "));
+        fails_because(global.set(&mut store, other), "(ref null (struct ");
     }
     let Val::AnyRef(Some(kept)) = global.get(&mut store).unwrap() else { panic!("not null") };
     assert!(kept.same(&any(twig), &store).unwrap());

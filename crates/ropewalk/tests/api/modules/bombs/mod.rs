@@ -8,6 +8,7 @@ mod kinds;
 mod out_of_memory;
 mod pairs;
 mod products;
+mod template;
 
 use crate::common::{alone, instantiate_in, invoke};
 use crate::sample::sample;
@@ -28,8 +29,10 @@ fn memory() -> usize {
     crate::common::memory("VmRSS:") / 1024
 }
 
+/// The source of a kind for a size.
 fn source(kind: &str, size: usize) -> String {
-    KINDS.iter().find(|(name, _)| *name == kind).unwrap_or_else(|| panic!("no {kind}")).1(size)
+    let found = KINDS.iter().find(|(name, _)| name == kind);
+    kinds::source(&found.unwrap_or_else(|| panic!("no {kind}")).1, size)
 }
 
 /// Compiles and instantiates a module, or returns the error.
@@ -62,8 +65,8 @@ fn ordinary() -> f64 {
 #[test]
 fn every_kind_is_handled_at_a_small_size() {
     let engine = Engine::default();
-    for (name, source) in KINDS {
-        if let Err(error) = outcome(&engine, &source(60)) {
+    for (name, template) in &*KINDS {
+        if let Err(error) = outcome(&engine, &kinds::source(template, 60)) {
             panic!("{name}: {error}");
         }
     }
@@ -250,10 +253,8 @@ fn other_ways_to_compile_change_no_result() {
           (br_if $again (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))
         (local.get $sum)))";
     let run = |config: &Config| {
-        let engine = Engine::new(config).unwrap();
-        let (mut store, instance) = instantiate_in(&engine, source);
-        let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
-        run.call(&mut store, 1000).unwrap()
+        let (mut store, instance) = instantiate_in(&Engine::new(config).unwrap(), source);
+        invoke::<i32, i32>(&mut store, instance, "run", 1000).unwrap()
     };
     assert_eq!(run(&Config::new()), run(Config::new().max_backtracking(0)));
     assert_eq!(run(&Config::new()), run(Config::new().max_local_blocks(0)));
@@ -312,12 +313,15 @@ fn elements_are_kept_when_a_large_table_grows() {
         (i31.get_s (table.get $t (local.get 0)))))";
     let (mut store, instance) = instantiate_in(&engine, source);
     let grow = instance.get_typed_func::<i32, i32>(&mut store, "grow").unwrap();
-    let get = instance.get_typed_func::<i32, i32>(&mut store, "get").unwrap();
     assert_eq!(grow.call(&mut store, 100_000).unwrap(), 5000);
     assert_eq!(grow.call(&mut store, 1_000_000).unwrap(), 105_000);
     store.gc();
     for (index, value) in [(0, 7), (4999, 7), (5000, 9), (104_999, 9), (1_104_999, 9)] {
-        assert_eq!(get.call(&mut store, index).unwrap(), value, "{index}");
+        assert_eq!(
+            invoke::<i32, i32>(&mut store, instance, "get", index).unwrap(),
+            value,
+            "{index}"
+        );
     }
     assert_eq!(grow.call(&mut store, 10_000_000).unwrap(), -1);
     assert_eq!(instance.get_table(&mut store, "t").unwrap().size(&store).unwrap(), 1_105_000);
@@ -357,11 +361,12 @@ fn unwritten_large_arrays_take_no_memory() {
         (array.get $a (global.get $kept) (local.get 0))))";
         let (mut store, instance) = instantiate_in(&engine, source);
         let before = memory();
-        let get = instance.get_typed_func::<i32, i64>(&mut store, "get").unwrap();
         invoke::<i32, ()>(&mut store, instance, "make", 100_000_000).unwrap();
         for _ in 0..2 {
             assert!(memory() - before < 64, "{} MiB", memory() - before);
-            let at = |index, store: &mut Store<()>| get.call(store, index).unwrap();
+            let at = |index, store: &mut Store<()>| {
+                invoke::<i32, i64>(store, instance, "get", index).unwrap()
+            };
             let [left, there, right] =
                 [76_999_999, 77_000_000, 77_000_001].map(|i| at(i, &mut store));
             assert_eq!([left, there, right], [0, 5, 0]);
@@ -386,10 +391,13 @@ fn new_arrays_are_zero_in_reused_memory() {
           (br_if $next (i32.lt_u (local.get $i) (local.get $len))))
         (local.get $found)))";
     let (mut store, instance) = instantiate_in(&engine, source);
-    let run = instance.get_typed_func::<i32, i64>(&mut store, "run").unwrap();
     for round in 0..200 {
         let len = 1 + round * 7919 % 40_000;
-        assert_eq!(run.call(&mut store, len).unwrap(), 0, "round {round}");
+        assert_eq!(
+            invoke::<i32, i64>(&mut store, instance, "run", len).unwrap(),
+            0,
+            "round {round}"
+        );
     }
     assert!(store.collections() > 3);
 }

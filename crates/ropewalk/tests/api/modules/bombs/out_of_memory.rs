@@ -1,6 +1,5 @@
 //! Compiling in a process with little memory: an error, not an abort.
 
-use super::kinds::KINDS;
 use crate::common::limit_address_space;
 use crate::common::process::{rerun, told_by_parent};
 use ropewalk::{Engine, Module};
@@ -44,7 +43,7 @@ fn wait_for_idle_threads() {
 /// Compiles a function that takes hundreds of mebibytes, in a process that may map only this many
 /// more.
 fn compile_with(mebibytes: u64) {
-    let source = KINDS.iter().find(|(name, _)| *name == "loads and stores").unwrap().1(40_000);
+    let source = super::source("loads and stores", 40_000);
     let binary = ropewalk_text::Text::parse(&source).unwrap().binary().to_vec();
     drop(source);
     let engine = Engine::default();

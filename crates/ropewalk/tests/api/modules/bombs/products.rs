@@ -5,7 +5,7 @@
 //! families listed here, which limits bound. Allocated bytes are a second measure, independent of
 //! the compiler's estimates. Both are the same in each run.
 
-use super::pairs::{PAIRS, Pair};
+use super::pairs::{self, PAIRS};
 use crate::allocator::count;
 use crate::common::alone;
 use crate::sample::sample;
@@ -23,8 +23,11 @@ const FREE: usize = 1 << 30;
 /// The peak that is allowed beyond the estimate.
 const FREE_AT_ONCE: usize = 64 << 20;
 
-fn binary((name, source): Pair, a: usize, b: usize) -> Vec<u8> {
-    let text = ropewalk_text::Text::parse(&source(a, b));
+/// The name and the template of a family.
+type Pair = (String, String);
+
+fn binary((name, template): &Pair, a: usize, b: usize) -> Vec<u8> {
+    let text = ropewalk_text::Text::parse(&pairs::source(template, a, b));
     text.unwrap_or_else(|error| panic!("{name}: {error}")).binary().to_vec()
 }
 
@@ -32,11 +35,11 @@ fn target(set: impl Fn(Target) -> Target) -> Target {
     set(Target::host(OptLevel::Speed).expect("this machine is supported"))
 }
 
-fn compile(target: &Target, pair: Pair, a: usize, b: usize) -> Option<CompiledModule> {
+fn compile(target: &Target, pair: &Pair, a: usize, b: usize) -> Option<CompiledModule> {
     let binary = binary(pair, a, b);
     let features = WasmFeatures::all() - WasmFeatures::LEGACY_EXCEPTIONS;
     let (compiled, allocated) = count(|| compile_module(target, features, &binary, UNWATCHED));
-    let (name, length) = (pair.0, binary.len());
+    let (name, length) = (&pair.0, binary.len());
     let estimated = compiled.as_ref().map_or(0, |compiled| compiled.cost.memory as usize);
     let most = length * ALLOCATED + estimated * AGAIN + FREE;
     assert!(allocated.total <= most, "{name} {a} {b}: {allocated:?} for {length} bytes");
@@ -73,7 +76,7 @@ const BOUNDED: &[&str] = &[
 const GROWTH: u64 = 2;
 
 /// Compiles modules of a family with doubled counts, each alone and both together.
-fn check_family(target: &Target, pair: Pair, size: usize) {
+fn check_family(target: &Target, pair: &Pair, size: usize) {
     let mut first = None;
     for (a, b) in [(1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4), (4, 4)] {
         let (a, b) = (a * size, b * size);
@@ -83,7 +86,7 @@ fn check_family(target: &Target, pair: Pair, size: usize) {
         let first = *first.get_or_insert(steps / length);
         let most = first.max(FEW) * GROWTH;
         let each = steps / length;
-        let (name, is_bounded) = (pair.0, BOUNDED.contains(&pair.0));
+        let (name, is_bounded) = (&pair.0, BOUNDED.contains(&&*pair.0));
         assert!(
             each <= most || is_bounded,
             "{name} {a} {b}: {each} steps a byte, {first} at first"
@@ -95,7 +98,7 @@ fn check_family(target: &Target, pair: Pair, size: usize) {
 fn no_pair_of_counts_costs_its_product() {
     alone(|| {
         let target = target(|target| target);
-        sample(PAIRS, 7).into_iter().for_each(|pair| check_family(&target, *pair, 500));
+        sample(&PAIRS, 7).into_iter().for_each(|pair| check_family(&target, pair, 500));
     });
 }
 
@@ -111,8 +114,8 @@ fn no_pair_of_counts_costs_its_product_in_any_mode() {
         ];
         for mode in modes {
             let target = target(mode);
-            let pairs = sample(PAIRS, 7).into_iter();
-            pairs.for_each(|pair| drop(compile(&target, *pair, 700, 700)));
+            let pairs = sample(&PAIRS, 7).into_iter();
+            pairs.for_each(|pair| drop(compile(&target, pair, 700, 700)));
         }
     });
 }
@@ -121,8 +124,8 @@ fn no_pair_of_counts_costs_its_product_in_any_mode() {
 fn every_pair_of_counts_is_compiled_at_a_small_size() {
     alone(|| {
         let target = target(|target| target);
-        for pair in PAIRS {
-            assert!(compile(&target, *pair, 30, 30).is_some(), "{} is refused", pair.0);
+        for pair in &*PAIRS {
+            assert!(compile(&target, pair, 30, 30).is_some(), "{} is refused", pair.0);
         }
     });
 }
@@ -132,7 +135,7 @@ fn code_for_owned_stacks_is_linear_in_locals_and_calls() {
     alone(|| {
         let target = target(|target| target);
         for name in ["stack locals, calls", "stack operands, calls"] {
-            let pair = *PAIRS.iter().find(|(pair, _)| *pair == name).expect("there is one");
+            let pair = PAIRS.iter().find(|(pair, _)| *pair == name).expect("there is one");
             let length = |size| compile(&target, pair, size, size).unwrap().code.bytes.len();
             let (small, large) = (length(60), length(180));
             assert!(large < 4 * small, "{name}: {small} bytes of code, then {large}");

@@ -20,16 +20,14 @@ wasm backtrace:
 
 #[test]
 fn a_backtrace_has_lines_and_inlined_functions() {
-    for engine in engines() {
-        let module = Module::new(&engine, AVERAGE).unwrap();
+    for module in engines().iter().map(|engine| Module::new(engine, AVERAGE).unwrap()) {
         assert_eq!(trap(&module), TRAP);
     }
 }
 
 #[test]
 fn each_place_can_be_asked_for() {
-    let engine = Engine::default();
-    let (mut store, instance) = instantiate_in(&engine, AVERAGE);
+    let (mut store, instance) = instantiate_in(&Engine::default(), AVERAGE);
     let run = instance.get_typed_func::<i32, i32>(&mut store, "run").unwrap();
     assert_eq!(run.call(&mut store, 10).unwrap(), 13);
     let error = run.call(&mut store, 0).unwrap_err();
@@ -102,8 +100,7 @@ const OTHERS: [(&[u8], [&str; 2], &str); 2] = [
 fn rust_and_zig_have_lines_too() {
     let engine = Engine::default();
     for (bytes, parts, last) in OTHERS {
-        let module = Module::new(&engine, bytes).unwrap();
-        let trap = trap(&module);
+        let trap = trap(&Module::new(&engine, bytes).unwrap());
         assert!(trap.starts_with("wasm trap: unreachable"), "{trap}");
         assert!(parts.iter().all(|part| trap.contains(part)) && trap.ends_with(last), "{trap}");
     }

@@ -1,0 +1,35 @@
+;; A clone copies the whole of a grown stack, alone or in a chain.
+
+(module
+  (type $f (func (param i32) (result i32)))
+  (type $k (cont $f))
+  (tag $ask (param i32) (result i32))
+  (elem declare func $down $outer)
+  (func $down (param $n i32) (result i32)
+    (if (result i32) (local.get $n)
+      (then (i32.add (call $down (i32.sub (local.get $n) (i32.const 1))) (i32.const 1)))
+      (else (suspend $ask (i32.const 0)))))
+  (func $outer (param $n i32) (result i32)
+    (i32.mul (resume $k (local.get $n) (cont.new $k (ref.func $down))) (i32.const 2)))
+  (func $copies (param $k (ref null $k)) (param $n i32) (result i32)
+    (local $c (ref null $k)) (local $d (ref null $k))
+    (block $asked (result i32 (ref $k))
+      (return (resume $k (on $ask $asked) (local.get $n) (local.get $k))))
+    (local.set $k)
+    (drop)
+    (local.set $c (cont.clone $k (local.get $k)))
+    (local.set $d (cont.clone $k (local.get $c)))
+    (i32.add
+      (resume $k (i32.const 100000) (local.get $d))
+      (i32.add
+        (resume $k (i32.const 200000) (local.get $k))
+        (resume $k (i32.const 300000) (local.get $c)))))
+  (func (export "alone") (param $n i32) (result i32)
+    (call $copies (cont.new $k (ref.func $down)) (local.get $n)))
+  (func (export "in a chain") (param $n i32) (result i32)
+    (call $copies (cont.new $k (ref.func $outer)) (local.get $n))))
+
+(assert_return (invoke "alone" (i32.const 1000)) (i32.const 603000))
+(assert_return (invoke "alone" (i32.const 1500)) (i32.const 604500))
+(assert_return (invoke "in a chain" (i32.const 1500)) (i32.const 1209000))
+(assert_return (invoke "alone" (i32.const 10)) (i32.const 600030))
