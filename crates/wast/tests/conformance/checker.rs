@@ -1,16 +1,16 @@
 //! The check of all stacks finds bugs that programs do not notice. Each test reintroduces a bug, and
 //! runs a script that passes without the check.
 
+use crate::runner;
 use ropewalk::stress::LAST_GENERATION;
-use ropewalk::{Config, Engine, Mutation};
-use ropewalk_wast::{Report, WastRunner};
+use ropewalk::{Config, Mutation};
+use ropewalk_wast::Report;
 
 /// The prefix of every finding.
 const FOUND: &str = "the records of the stacks do not agree, which is a bug of the engine: ";
 
 fn run(config: &Config, script: &str) -> Report {
-    let engine = Engine::new(config).expect("the configuration is supported");
-    WastRunner::new(&engine).run_script("script.wast", script)
+    runner(config).run_script("script.wast", script)
 }
 
 /// Runs a script with a bug that only the check finds.

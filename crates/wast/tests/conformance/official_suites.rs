@@ -5,10 +5,11 @@
 //! it. In a stress mode, a script of several suites runs once. A full run has every suite in every
 //! mode.
 
+use crate::runner;
 use crate::sample::runs_all;
+use ropewalk::Config;
 use ropewalk::stress::{self, Mode};
-use ropewalk::{Config, Engine};
-use ropewalk_wast::{Failure, Report, WastRunner};
+use ropewalk_wast::{Failure, Report};
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::thread;
@@ -160,7 +161,7 @@ fn name(script: &TestFile) -> String {
 
 /// Runs the scripts on all hardware threads.
 fn run(scripts: Vec<TestFile<'static>>, config: &Config) -> Report {
-    let runner = WastRunner::new(&Engine::new(config).expect("the configuration is supported"));
+    let runner = runner(config);
     let scripts = Mutex::new(scripts.into_iter());
     let total = Mutex::new(Report::default());
     let next = || scripts.lock().expect("no thread has panicked").next();

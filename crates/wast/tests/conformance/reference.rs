@@ -3,11 +3,11 @@
 //! The `wast` blocks between two headings form one script. A line of a script has the number that
 //! it has in the page.
 
+use crate::{File, files, runner};
 use ropewalk::{Config, Engine, Error, Module, TrapCode};
 use ropewalk_text::{Script, Text, dialect_instructions};
 use ropewalk_wast::WastRunner;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use wast::parser::{self, ParseBuffer};
 use wast::{Wast, WastDirective};
@@ -45,15 +45,9 @@ const OTHER_TRAPS: [TrapCode; 22] = [
 /// `a_switch_does_not_cross_a_host_frame` of the API shows it.
 const NOT_IN_SCRIPTS: TrapCode = TrapCode::AcrossHostFrame;
 
-/// A page of the reference.
-struct Page {
-    name: String,
-    text: String,
-}
-
 /// The part of a page from a heading to the next.
 struct Section<'p> {
-    page: &'p Page,
+    page: &'p File,
     heading: &'p str,
     /// The lines outside of code blocks.
     prose: Vec<&'p str>,
@@ -61,20 +55,8 @@ struct Section<'p> {
     script: String,
 }
 
-impl Page {
-    fn all() -> Vec<Page> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
-        let entries = fs::read_dir(folder).expect("the folder exists");
-        let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-        let page = |path: &Path| Page {
-            name: path.file_name().expect("a page has a name").to_string_lossy().into_owned(),
-            text: fs::read_to_string(path).expect("a page is text"),
-        };
-        let mut pages: Vec<Page> = paths.map(|path| page(&path)).collect();
-        pages.sort_by(|a, b| a.name.cmp(&b.name));
-        pages
-    }
-
+/// A page of the reference.
+impl File {
     fn title(&self) -> &str {
         self.text.lines().next().unwrap_or_default().trim_start_matches("# ")
     }
@@ -141,8 +123,8 @@ impl Section<'_> {
 
 /// Checks every section. `check` returns what is wrong.
 fn check_sections(mut check: impl FnMut(&Section<'_>) -> Vec<String>) {
-    let pages = Page::all();
-    let sections = pages.iter().flat_map(Page::sections);
+    let pages = files(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference"), "md");
+    let sections = pages.iter().flat_map(File::sections);
     let found: Vec<String> = sections.flat_map(|section| check(&section)).collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
@@ -154,8 +136,7 @@ fn check_scripts(mut check: impl FnMut(&Section<'_>) -> Vec<String>) {
 
 #[test]
 fn its_examples_pass() {
-    let engine = Engine::new(Config::new().max_stacks(MAX_STACKS)).expect("a configuration");
-    let runner = WastRunner::new(&engine);
+    let runner = runner(Config::new().max_stacks(MAX_STACKS));
     let mut passed = 0;
     check_scripts(|section| {
         let report = runner.run_script(&section.page.name, &section.script);
@@ -251,7 +232,7 @@ fn a_line_of_a_script_has_its_number_in_the_page() {
     let text = "# Top\n\n```wast\n(module)\n```\n\n## `nop`\n\n| `unreachable` | x |\n```wast\n\
                 (module (func (export \"f\") nop unreachable))\n```\nand\n```wast\n(invoke \"f\")\n\
                 ```\n```text\n# no heading\n```\n";
-    let page = Page { name: "page.md".to_string(), text: text.to_string() };
+    let page = File { name: "page.md".to_string(), text: text.to_string() };
     let sections = page.sections();
     let [top, nop] = &sections[..] else { panic!("{} sections", sections.len()) };
     assert_eq!((top.heading, top.script.trim()), ("Top", "(module)"));

@@ -4,11 +4,11 @@
 //! default mode runs all scripts. A stress mode runs a [sample](crate::sample).
 
 use crate::sample::Pairs;
+use crate::{File, files, runner};
+use ropewalk::Config;
 use ropewalk::stress::{self, GENERATIONS_LEFT, Mode};
-use ropewalk::{Config, Engine};
 use ropewalk_wast::{Report, WastRunner};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{LazyLock, Mutex};
 
 /// Declares a test for each stress mode, and lists them.
@@ -177,10 +177,6 @@ impl StressMode {
     }
 }
 
-fn runner(config: &Config) -> WastRunner {
-    WastRunner::new(&Engine::new(config).expect("the configuration is supported"))
-}
-
 fn plain(config: Config) -> StressMode {
     StressMode::new([runner(&config)])
 }
@@ -230,26 +226,11 @@ fn saving(mut config: Config) -> WastRunner {
 
 // ---- scripts
 
-struct Script {
-    name: String,
-    text: String,
-}
+static SCRIPTS: LazyLock<Vec<File>> =
+    LazyLock::new(|| files(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts"), "wast"));
 
-static SCRIPTS: LazyLock<Vec<Script>> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
-    let entries = fs::read_dir(folder).expect("the folder exists");
-    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-    let script = |path: PathBuf| Script {
-        name: path.file_name().expect("a script has a name").to_string_lossy().into_owned(),
-        text: fs::read_to_string(&path).expect("a script is text"),
-    };
-    let mut scripts: Vec<Script> = paths.map(script).collect();
-    scripts.sort_by(|a, b| a.name.cmp(&b.name));
-    scripts
-});
-
-impl Script {
-    fn run(&self, runner: &WastRunner) -> Report {
+impl File {
+    pub(crate) fn run(&self, runner: &WastRunner) -> Report {
         runner.run_script(&self.name, &self.text)
     }
 }

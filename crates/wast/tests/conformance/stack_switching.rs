@@ -1,10 +1,9 @@
 //! Runs the official scripts of the stack-switching proposal if they exist beside the project, and
 //! prints whether they do. The scripts of this project cover the same behavior.
 
-use ropewalk::Engine;
+use crate::{File, files, runner};
 use ropewalk::stress::{self, Mode};
-use ropewalk_wast::{Report, WastRunner};
-use std::fs;
+use ropewalk_wast::WastRunner;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,33 +14,23 @@ fn folder() -> PathBuf {
     project.with_file_name("shared").join("spec/stack-switching")
 }
 
-fn scripts() -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder()) else { return Vec::new() };
-    let paths = entries.map(|entry| entry.expect("a readable folder").path());
-    paths.filter(|path| path.extension().is_some_and(|extension| extension == "wast")).collect()
-}
-
 fn check(mode: Mode) {
-    let scripts = scripts();
+    let scripts = files(folder(), "wast");
     if scripts.is_empty() {
         let folder = folder();
         return say(mode, &format!("skipped, there are no scripts in {}", folder.display()));
     }
-    let engine = Engine::new(&mode.config()).expect("the configuration is supported");
-    let runner = WastRunner::new(&engine);
-    let passed: usize = scripts.iter().map(|path| run(&runner, path).passed).sum();
+    let runner = runner(&mode.config());
+    let passed: usize = scripts.iter().map(|script| passes(&runner, script)).sum();
     say(mode, &format!("{} scripts ran, {passed} directives passed", scripts.len()));
 }
 
-/// Runs a script. Every assertion in it must pass.
-fn run(runner: &WastRunner, path: &Path) -> Report {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let text = fs::read_to_string(path).expect("a readable script");
-    let report = runner.run_script(&name, &text);
-    let failures: Vec<_> = report.failures.iter().map(ToString::to_string).collect();
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert!(report.passed > 0, "{name} asserts something");
-    report
+/// Runs a script, in which every assertion must pass, and counts them.
+fn passes(runner: &WastRunner, script: &File) -> usize {
+    let report = script.run(runner);
+    assert!(report.failures.is_empty(), "{report}");
+    assert!(report.passed > 0, "{} asserts something", script.name);
+    report.passed
 }
 
 /// Prints a line, also for tests that pass.

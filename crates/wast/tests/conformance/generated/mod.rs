@@ -8,9 +8,8 @@ mod pending;
 mod places;
 mod signatures;
 
-use ropewalk::Engine;
+use crate::runner;
 use ropewalk::stress::{self, Mode};
-use ropewalk_wast::WastRunner;
 
 /// Runs a script. Every assertion in it must pass.
 #[track_caller]
@@ -22,8 +21,7 @@ fn check(name: &str, script: &str) {
 #[track_caller]
 fn check_in(modes: &[Mode], name: &str, script: &str) {
     for mode in modes {
-        let engine = Engine::new(&mode.config()).expect("the configuration is supported");
-        let report = WastRunner::new(&engine).run_script(name, script);
+        let report = runner(&mode.config()).run_script(name, script);
         assert!(report.failures.is_empty(), "{report}, {}", mode.name);
     }
 }

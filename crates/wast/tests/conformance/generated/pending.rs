@@ -2,10 +2,9 @@
 //! fiber, or in flight in a switch. Each of them arrives, whatever their number, and the collector
 //! finds the references among them.
 
-use super::repeat;
+use super::{check_in, repeat};
 use ropewalk::stress::{self, Mode};
 use ropewalk::{Config, Engine, Instance, Module, Store, TrapCode, Val};
-use ropewalk_wast::WastRunner;
 
 /// Numbers of values that travel in registers, on the stack, and through the transfer area.
 const COUNTS: &[usize] = &[1, 2, 3, 4, 7, 64, 65, 300, 998];
@@ -158,14 +157,11 @@ const EXPORTS: [(&str, usize); 4] =
     [("continuations", 8), ("coroutines", 3), ("tasks", 3), ("fibers", 2)];
 
 fn check_count(mode: Mode, count: usize) {
-    let engine = Engine::new(&mode.config()).expect("the configuration is supported");
     let sum = format!("(i64.const {}) ", expected(count));
     let assertions = EXPORTS.map(|(name, results)| {
         format!("(assert_return (invoke \"{name}\") {})\n", sum.repeat(results))
     });
-    let script = module(count) + &assertions.concat();
-    let report = WastRunner::new(&engine).run_script(&format!("{count} pending"), &script);
-    assert!(report.failures.is_empty(), "{report}");
+    check_in(&[mode], &format!("{count} pending"), &(module(count) + &assertions.concat()));
 }
 
 #[test]
