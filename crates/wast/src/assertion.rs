@@ -1,7 +1,7 @@
 //! The directives that assert something.
 
 use anyhow::{anyhow, bail};
-use ropewalk::{Exception, LinkError, Result, Trap, TrapCode, Val};
+use ropewalk::{Exception, Instance, LinkError, Result, Trap, TrapCode, Val};
 use wast::{QuoteWat, WastExecute, WastInvoke, WastRet, Wat};
 
 use crate::message::{Rejection, found, is_trap, rejection};
@@ -64,11 +64,7 @@ impl Script<'_> {
     /// The module is valid, but does not link.
     pub(crate) fn assert_unlinkable(&mut self, module: Wat, message: &str) -> Result<()> {
         let module = self.compile(&mut QuoteWat::Wat(module))?;
-        match self.instantiate(&module) {
-            Ok(_) => bail!("expected link error: {message}, found an instance"),
-            Err(error) if error.is::<LinkError>() => Ok(()),
-            Err(error) => bail!("expected link error: {message}, {}", found(&error)),
-        }
+        expect_unlinkable(self.instantiate(&module), message)
     }
 
     /// The execution ends with an exception that nothing catches.
@@ -93,7 +89,15 @@ impl Script<'_> {
     }
 }
 
-fn expect_trap(outcome: Result<Vec<Val>>, message: &str) -> Result<()> {
+pub(crate) fn expect_unlinkable(outcome: Result<Instance>, message: &str) -> Result<()> {
+    match outcome {
+        Ok(_) => bail!("expected link error: {message}, found an instance"),
+        Err(error) if error.is::<LinkError>() => Ok(()),
+        Err(error) => bail!("expected link error: {message}, {}", found(&error)),
+    }
+}
+
+pub(crate) fn expect_trap(outcome: Result<Vec<Val>>, message: &str) -> Result<()> {
     let Err(error) = outcome else {
         bail!("expected trap: {message}, found a return");
     };
