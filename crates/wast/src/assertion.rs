@@ -1,10 +1,10 @@
 //! The directives that assert something.
 
 use anyhow::{anyhow, bail};
-use ropewalk::{Exception, Instance, LinkError, Result, Trap, TrapCode, Val};
+use ropewalk::{Exception, Result, Trap, TrapCode};
 use wast::{QuoteWat, WastExecute, WastInvoke, WastRet, Wat};
 
-use crate::message::{Rejection, found, is_trap, rejection};
+use crate::message::{Rejection, expect_trap, expect_unlinkable, found, rejection};
 use crate::pattern;
 use crate::script::Script;
 
@@ -86,23 +86,5 @@ impl Script<'_> {
             Some(trap) if trap.code() == TrapCode::UnhandledTag => Ok(()),
             _ => Err(anyhow!("expected suspension: {message}, {}", found(&error))),
         }
-    }
-}
-
-pub(crate) fn expect_unlinkable(outcome: Result<Instance>, message: &str) -> Result<()> {
-    match outcome {
-        Ok(_) => bail!("expected link error: {message}, found an instance"),
-        Err(error) if error.is::<LinkError>() => Ok(()),
-        Err(error) => bail!("expected link error: {message}, {}", found(&error)),
-    }
-}
-
-pub(crate) fn expect_trap(outcome: Result<Vec<Val>>, message: &str) -> Result<()> {
-    let Err(error) = outcome else {
-        bail!("expected trap: {message}, found a return");
-    };
-    match error.downcast_ref::<Trap>() {
-        Some(trap) if is_trap(message, trap.code().message()) => Ok(()),
-        _ => Err(anyhow!("expected trap: {message}, {}", found(&error))),
     }
 }

@@ -14,9 +14,8 @@ use wast::parser::{self, ParseBuffer};
 use wast::token::{Id, Span};
 use wast::{QuoteWat, WastDirective, WastExecute, WastInvoke};
 
-use crate::assertion;
 use crate::directive::{Directive, DirectiveKind, Directives};
-use crate::message::describe;
+use crate::message::{self, describe};
 use crate::registry::Registry;
 use crate::report::Report;
 use crate::snapshots::SnapshotDriver;
@@ -169,11 +168,11 @@ impl<'e> Script<'e> {
             K::Get(exec) => self.execute(exec).map(drop),
             K::AssertInstanceTraps { definition, message } => {
                 let outcome = self.instance_of(definition).map(|_| Vec::new());
-                assertion::expect_trap(outcome, message)
+                message::expect_trap(outcome, message)
             }
             K::AssertInstanceUnlinkable { definition, message } => {
                 let outcome = self.instance_of(definition);
-                assertion::expect_unlinkable(outcome, message)
+                message::expect_unlinkable(outcome, message)
             }
             K::Script { name, directives, text } => {
                 let text = self.source.source()[text].to_owned();
