@@ -133,10 +133,13 @@ fn is_short(name: &str) -> bool {
 
 // ---- stress modes
 
+/// Whether a runner runs the script with this name.
+type Includes = fn(&str) -> bool;
+
 /// How scripts run in a stress mode.
 struct StressMode {
     /// The runners, each with the scripts that it runs.
-    runners: Vec<(WastRunner, fn(&str) -> bool)>,
+    runners: Vec<(WastRunner, Includes)>,
     /// Whether no other such mode runs at the same time.
     is_alone: bool,
 }
@@ -144,12 +147,12 @@ struct StressMode {
 impl StressMode {
     /// Runs all scripts with each of these runners.
     fn new(runners: impl IntoIterator<Item = WastRunner>) -> StressMode {
-        let all: fn(&str) -> bool = |_| true;
+        let all: Includes = |_| true;
         let runners = runners.into_iter().map(|runner| (runner, all)).collect();
         StressMode { runners, is_alone: false }
     }
 
-    fn only(mut self, includes: fn(&str) -> bool) -> StressMode {
+    fn only(mut self, includes: Includes) -> StressMode {
         self.runners.iter_mut().for_each(|(_, included)| *included = includes);
         self
     }
