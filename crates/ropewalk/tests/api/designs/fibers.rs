@@ -1,4 +1,4 @@
-//! Fibers and the host: garbage, calls in both directions, activations, generations, limits, and
+//! Fibers and the host: garbage, calls in both directions, activations, generations, overflow, and
 //! all designs in one module.
 //!
 //! Also while stacks move and while every allocation collects.

@@ -157,8 +157,9 @@ block results, cases:
     (block (type $many) [k:(local.get 0)] (br_table [b|0] 0 (local.get 0))) [k:(drop)]
 casts, types:
   (type $t0 (sub (struct)))
-  [w:(type $t#_0 (sub $t0 (struct))) [59:(type $t@_#+1 (sub $t@_# (struct)))]] (func $f)
-  (func (export "run") (param i32) [b:(drop (ref.test (ref $t#%w_#%60) (global.get $r)))]
+  [w:(type $t#*60+1 (sub $t0 (struct)))
+    [59:(type $t@*60+#+2 (sub $t@*60+#+1 (struct)))]] (func $f)
+  (func (export "run") (param i32) [b:(drop (ref.test (ref $t#%a) (global.get $r)))]
 fields, objects:
   (type $wide (struct [f:(field i32)])) (func $f)
   (func (export "run") (param i32) [b:(drop (struct.new_default $wide))]
