@@ -28,6 +28,8 @@ pub enum Ty {
     Exn,
     /// The environment of an answer. Never null.
     Env,
+    /// What a call tag asks for, of one of two types.
+    Ask(u8),
 }
 
 use Ty::*;
@@ -55,6 +57,7 @@ impl Ty {
             Cont(n) => format!("k{n}"),
             Exn => "exn".into(),
             Env => "env".into(),
+            Ask(n) => format!("ask{n}"),
         }
     }
 
@@ -78,9 +81,14 @@ impl Ty {
     }
 }
 
+/// The text of each type.
+pub fn each(types: &[Ty]) -> Vec<String> {
+    types.iter().map(|ty| ty.text()).collect()
+}
+
 /// The texts of types.
 pub fn texts(types: &[Ty]) -> String {
-    types.iter().map(|ty| ty.text()).collect::<Vec<_>>().join(" ")
+    each(types).join(" ")
 }
 
 /// `(param t*)`, or nothing.
@@ -214,6 +222,10 @@ pub const THROWN: [Tag; 3] = [
     Tag { name: "$x2", values: &[I64, Obj, Bag(5)] },
 ];
 
+/// Call tags.
+pub const CALLS: [Tag; 2] =
+    [Tag { name: "$ct0", values: &[Ask(0)] }, Tag { name: "$ct1", values: &[Ask(1)] }];
+
 /// Every tag that can be thrown.
 pub fn thrown() -> Vec<Tag> {
     [&EVENTS[..], &STACK_EVENTS, &THROWN].concat()
@@ -247,15 +259,13 @@ fn items() -> Vec<(String, String, String)> {
         "(struct.new $bigbox (ref.null $stack) (ref.null $obj))",
     );
     item("funcs".into(), "table 16 funcref".into(), "");
-    for tag in thrown() {
+    for tag in thrown().iter().chain(&CALLS) {
         item(tag.name[1..].into(), format!("tag {}", params(tag.values)), "");
     }
     for (name, sent, back) in SUSPENSIONS {
         item(name[1..].into(), format!("tag {} {}", params(sent), results(back)), "");
     }
     item("z".into(), "tag".into(), "");
-    item("ct0".into(), "tag (param (ref null $ask0))".into(), "");
-    item("ct1".into(), "tag (param (ref null $ask1))".into(), "");
     items
 }
 

@@ -133,13 +133,13 @@ fn is_short(name: &str) -> bool {
 
 // ---- stress modes
 
-/// Whether a runner runs the script with this name.
-type Includes = fn(&str) -> bool;
+/// Whether a script with a name runs.
+type Selection = fn(&str) -> bool;
 
 /// How scripts run in a stress mode.
 struct StressMode {
     /// The runners, each with the scripts that it runs.
-    runners: Vec<(WastRunner, Includes)>,
+    runners: Vec<(WastRunner, Selection)>,
     /// Whether no other such mode runs at the same time.
     is_alone: bool,
 }
@@ -147,12 +147,12 @@ struct StressMode {
 impl StressMode {
     /// Runs all scripts with each of these runners.
     fn new(runners: impl IntoIterator<Item = WastRunner>) -> StressMode {
-        let all: Includes = |_| true;
+        let all: Selection = |_| true;
         let runners = runners.into_iter().map(|runner| (runner, all)).collect();
         StressMode { runners, is_alone: false }
     }
 
-    fn only(mut self, includes: Includes) -> StressMode {
+    fn only(mut self, includes: Selection) -> StressMode {
         self.runners.iter_mut().for_each(|(_, included)| *included = includes);
         self
     }
@@ -203,9 +203,8 @@ fn checked(modes: &[Mode]) -> StressMode {
 /// stack and moving it at each step is slow.
 fn moving(mut config: Config) -> StressMode {
     const DEEP: &str = "exceptions-through-many-frames.wast";
-    let small: (_, fn(&str) -> bool) = (runner(&config), |name| name != DEEP);
-    let large: (_, fn(&str) -> bool) =
-        (runner(config.max_wasm_stack(1 << 20)), |name| name == DEEP);
+    let small: (_, Selection) = (runner(&config), |name| name != DEEP);
+    let large: (_, Selection) = (runner(config.max_wasm_stack(1 << 20)), |name| name == DEEP);
     StressMode { runners: vec![small, large], is_alone: true }
 }
 

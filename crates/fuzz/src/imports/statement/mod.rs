@@ -9,7 +9,7 @@ mod new;
 mod task;
 
 use super::generate::{Generator, Role};
-use super::vocabulary::{self as v, STACK_EVENTS, Ty, results};
+use super::vocabulary::{self as v, STACK_EVENTS, Ty};
 use arbitrary::Result;
 
 use Ty::*;
@@ -134,7 +134,6 @@ impl<'a, 'b> Generator<'a, 'b> {
         let tags = self.some(&of, 3)?;
         let last = self.below(8)?;
         let with_refs = self.one_in(6)?;
-        let end = self.fresh("end");
         let mut labels = Vec::new();
         let mut catches = String::new();
         for tag in &tags {
@@ -145,30 +144,15 @@ impl<'a, 'b> Generator<'a, 'b> {
             values.extend(with_refs.then_some(Exn));
             labels.push((label, values));
         }
-        match last {
-            0 => {}
-            1 => {
-                let label = self.fresh("caught");
-                catches += &format!("(catch_all {label})");
-                labels.push((label, vec![]));
-            }
-            2 | 3 => {
-                let label = self.fresh("caught");
-                catches += &format!("(catch_all_ref {label})");
-                labels.push((label, vec![Exn]));
-            }
-            _ => {}
+        if let 1..4 = last {
+            let (word, values) =
+                if last == 1 { ("catch_all", vec![]) } else { ("catch_all_ref", vec![Exn]) };
+            let label = self.fresh("caught");
+            catches += &format!("({word} {label})");
+            labels.push((label, values));
         }
-        let mut text = format!("(try_table {catches}\n{})\n(br {end})", inner(self)?);
-        for (label, values) in labels {
-            let takes = self.takes(&values)?;
-            let more = self.statements(0..=1)?;
-            text = format!(
-                "(block {label} {}\n{text})\n{takes}\n{more}\n(br {end})",
-                results(&values)
-            );
-        }
-        Ok(format!("(block {end}\n{text})"))
+        let text = format!("(try_table {catches}\n{})", inner(self)?);
+        self.with_labels(text, labels.iter().map(|(label, values)| (&**label, values.clone())))
     }
 
     fn throw(&mut self) -> Result<String> {
