@@ -15,6 +15,8 @@ use pairs::PAIRS;
 
 #[path = "../../crates/ropewalk/tests/api/modules/bombs/pairs.rs"]
 mod pairs;
+#[path = "../../crates/ropewalk/tests/api/modules/bombs/template.rs"]
+mod template;
 
 /// Both counts.
 const COUNT: usize = 3000;
@@ -49,8 +51,9 @@ pub fn rows() -> Vec<Row> {
 }
 
 fn binary(family: &str) -> Result<Vec<u8>> {
-    let (_, source) = PAIRS.iter().find(|(name, _)| *name == family).context("no such family")?;
-    wat::parse_str(source(COUNT, COUNT)).map_err(|error| anyhow!(error))
+    let found = PAIRS.iter().find(|(name, _)| *name == family);
+    let (_, template) = found.context("no such family")?;
+    wat::parse_str(pairs::source(template, COUNT, COUNT)).map_err(|error| anyhow!(error))
 }
 
 impl Workload for Time {

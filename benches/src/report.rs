@@ -113,7 +113,7 @@ pub fn write(entries: &[Entry], rounds: usize) -> Result<bool> {
         .collect();
     let machine = format!("{}, {}, {rounds} rounds.", machine::description(), revision());
     text = replaced(&text, MACHINE, &[machine])?;
-    text = replaced(&text, SLOWER, &table(outcomes.iter().filter(|(_, o)| is_slower(o))))?;
+    text = replaced(&text, SLOWER, &table(outcomes.iter().filter(|outcome| is_slower(outcome))))?;
     for place in Table::ALL {
         let rows = outcomes.iter().filter(|(entry, _)| entry.table == place);
         let lines = match place {

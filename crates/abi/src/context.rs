@@ -384,7 +384,7 @@ pub struct HostContext {
     /// The store. It is first, as in [`InstanceHeader`], so that stubs find it.
     pub store: *mut StoreContext,
     /// The function to call on the host's stack: `extern "C" fn(&HostContext, *mut RawVal) ->
-    /// Outcome`. If [`in_registers`](crate::signature::in_registers), it takes four integers and
+    /// Outcome`. If [`in_registers`], it takes four integers and
     /// four floats after the context instead: parameters that are floats are among the floats, all
     /// others among the integers, each in order.
     pub function: *const c_void,

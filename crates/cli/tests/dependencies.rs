@@ -48,11 +48,10 @@ fn downloaded() -> Vec<PathBuf> {
 
 fn is_allowed(license: &str) -> bool {
     let license = license.replace(['(', ')'], "");
-    let all = license.split(" AND ").map(|part| {
+    license.split(" AND ").all(|part| {
         let part = part.replace(" / ", " OR ").replace('/', " OR ");
         part.split(" OR ").any(|one| LICENSES.contains(&one.trim()))
-    });
-    all.fold(true, |allowed, part| allowed && part)
+    })
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn failures_to_write_outputs_keep_the_exit_code_of_a_trap() {
         "cannot write the trace /dev/full: No space left",
     ];
     run("fail").fails(134, &says);
-    // Results are printed, but the exit code is that of an error.
+    // Results are printed, but the exit code reports an error.
     let outcome = run("run");
     assert_eq!((outcome.code, &*outcome.stdout), (Some(1), "7\n"), "{outcome:?}");
     assert!(outcome.stderr.contains("cannot write the trace /dev/full"), "{outcome:?}");

@@ -55,5 +55,7 @@ fn an_unreadable_script_exits_with_1_and_the_others_run() {
 #[test]
 fn an_empty_script_is_an_error() {
     let empty = file("empty.wast", "");
-    ropewalk(&["wast", &empty]).fails(1, &["empty.wast is empty"]);
+    let outcome = ropewalk(&["wast", &empty]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.stderr.contains("empty.wast is empty"), "{outcome:?}");
 }

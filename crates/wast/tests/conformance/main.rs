@@ -2,6 +2,7 @@
 //! stress modes.
 
 mod checker;
+mod directives;
 mod generated;
 mod official_suites;
 mod reference;

@@ -21,7 +21,7 @@ const MODULE: &str = r#"(module
   (global $task (mut (ref null $t)) (ref.null $t)) (global $fiber (mut fiberref) (ref.null fiber))
   (global $cont (mut (ref null $k)) (ref.null $k))
 
-  ;; What the host answers, and that the object is still there.
+  ;; Adds up the results of the host and the field of the object.
   (func $work (param $i i32) (result i32) (local $a (ref null $s))
     (local.set $a (struct.new $s (i32.const 7)))
     (i32.add

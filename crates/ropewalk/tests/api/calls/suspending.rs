@@ -28,7 +28,7 @@ const MODULE: &str = r#"(module
     (func (export "the host itself") (param i32) (result i32)
       (resume $k (local.get 0) (cont.new $k (ref.func $ask))))
 
-    ;; A scheduler of WebAssembly's own answers three times what it is asked.
+    ;; A scheduler in WebAssembly replies with three times the number.
     (func (export "scheduler") (param $x i32) (result i32) (local $k (ref null $k))
       (local.set $k (cont.new $k (ref.func $inside)))
       (loop $more
@@ -82,13 +82,13 @@ impl Setup {
 
     /// Resumes with ten times the payload until the function returns.
     fn run(&mut self, name: &str, argument: i32) -> i32 {
-        let (mut rest, mut answer) = (self.make(name), argument);
+        let (mut rest, mut reply) = (self.make(name), argument);
         loop {
             self.store.gc();
-            match rest.resume(&mut self.store, &[Val::I32(answer)]).unwrap() {
+            match rest.resume(&mut self.store, &[Val::I32(reply)]).unwrap() {
                 Resumed::Returned(values) => return values[0].i32().unwrap(),
                 Resumed::Suspended { values, continuation, .. } => {
-                    answer = values[0].i32().unwrap() * 10;
+                    reply = values[0].i32().unwrap() * 10;
                     rest = continuation;
                 }
             }
@@ -131,13 +131,13 @@ fn values_of_every_class_become_results() {
             Val::I32(5),
             Val::V128(u128::MAX - 7),
         ];
-        let answers =
+        let replies =
             [Val::I32(9), Val::I64(8), Val::F32(7), Val::F64(6), Val::I32(5), Val::V128(4)];
         let rest = setup.make("tells");
         let (_, found, continuation) = suspended(rest.resume(&mut setup.store, &values));
         assert_eq!(format!("{found:?}"), format!("{values:?}"));
-        let found = results(continuation.resume(&mut setup.store, &answers));
-        assert_eq!(format!("{found:?}"), format!("{answers:?}"));
+        let found = results(continuation.resume(&mut setup.store, &replies));
+        assert_eq!(format!("{found:?}"), format!("{replies:?}"));
         let rest = setup.make("does nothing");
         let (.., continuation) = suspended(rest.resume(&mut setup.store, &[]));
         let found = results(continuation.resume(&mut setup.store, &[]));

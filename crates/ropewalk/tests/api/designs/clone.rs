@@ -18,7 +18,7 @@ const MODULE: &str = r#"(module
     (tag $ask (export "ask") (param i32) (result i32)) (tag $error (export "error") (param i32))
     (elem declare func $asks $inside) (global $kept (mut (ref null $k)) (ref.null $k))
 
-    ;; Asks until the answer is zero; returns the sum of the answers.
+    ;; Asks until the reply is zero; returns the sum of the replies.
     (func $asks (export "asks") (param $x i32) (result i32) (local $sum (ref null $s))
       (local.set $sum (struct.new $s (i32.const 0)))
       (loop $more
@@ -93,10 +93,10 @@ fn begun(resumed: Result<Resumed>) -> Continuation {
     asked(resumed).1
 }
 
-/// Resumes with these answers, then with zero.
-fn finish(store: &mut Store<()>, mut rest: Continuation, answers: &[i32]) -> i32 {
-    for answer in answers {
-        rest = begun(rest.resume(&mut *store, &[Val::I32(*answer)]));
+/// Resumes with these replies, then with zero.
+fn finish(store: &mut Store<()>, mut rest: Continuation, replies: &[i32]) -> i32 {
+    for reply in replies {
+        rest = begun(rest.resume(&mut *store, &[Val::I32(*reply)]));
     }
     returned(rest.resume(store, &[Val::I32(0)]))
 }

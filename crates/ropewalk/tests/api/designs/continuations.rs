@@ -1,4 +1,4 @@
-//! Continuations and the host: calls in both directions, errors, limits, memory and garbage.
+//! Continuations and the host: calls in both directions, errors and garbage.
 //!
 //! Also while stacks move and while every allocation collects.
 

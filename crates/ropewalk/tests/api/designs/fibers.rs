@@ -1,4 +1,4 @@
-//! Fibers and the host: garbage, calls in both directions, activations, generations, limits, and
+//! Fibers and the host: garbage, calls in both directions, activations, generations, overflow, and
 //! all designs in one module.
 //!
 //! Also while stacks move and while every allocation collects.
@@ -47,7 +47,7 @@ const COUNTERS: &str = r#"
 "#;
 
 fn counters(engine: &Engine) -> (Store<()>, Instance) {
-    instantiate_in(engine, &format!("(module {COUNTERS})"))
+    instantiate_in(engine, format!("(module {COUNTERS})"))
 }
 
 // ---- garbage
@@ -446,7 +446,7 @@ fn each_design_leaves_and_returns_through_all_others() {
 #[test]
 fn all_designs_at_their_last_generations() {
     for engine in [0, 1, 2, 3].into_iter().flat_map(few_generations) {
-        let (mut store, instance) = instantiate_in(&engine, &all_designs());
+        let (mut store, instance) = instantiate_in(&engine, all_designs());
         for _ in 0..20 {
             assert_eq!(call_i32(&mut store, instance, "run"), 100);
             assert_eq!(call_i32(&mut store, instance, "log"), 1234);

@@ -18,7 +18,7 @@ const MODULE: &str = r#"(module
     (tag $error (export "error") (param i32)) (elem declare func $asks $inside $catches $two $host)
     (global $kept (mut (ref null $k)) (ref.null $k))
 
-    ;; Asks until the answer is zero; returns the sum of the answers.
+    ;; Asks until the reply is zero; returns the sum of the replies.
     (func $asks (export "asks") (param $x i32) (result i32) (local $sum i32)
       (loop $more
         (local.set $x (suspend $ask (local.get $x)))
@@ -95,11 +95,11 @@ fn the_host_resumes_a_continuation_until_it_returns() {
         for name in ["asks", "catches"] {
             let mut rest = continuation(&mut store, instance, name);
             let mut next = 100;
-            for answer in [7, 8, 9] {
+            for reply in [7, 8, 9] {
                 let (value, continuation) = asked(rest.resume(&mut store, &[Val::I32(next)]));
                 assert_eq!(value, next);
                 store.gc();
-                (rest, next) = (continuation, answer);
+                (rest, next) = (continuation, reply);
             }
             let (_, rest) = asked(rest.resume(&mut store, &[Val::I32(next)]));
             assert_eq!(returned(rest.resume(&mut store, &[Val::I32(0)])), 24);
@@ -118,15 +118,15 @@ fn values_of_every_class_travel_in_both_directions() {
             Val::F64(2.5f64.to_bits()),
             Val::I32(5),
         ];
-        let answers = [Val::I32(1), Val::I64(2), Val::F32(3), Val::F64(4), Val::I32(5)];
+        let replies = [Val::I32(1), Val::I64(2), Val::F32(3), Val::F64(4), Val::I32(5)];
         let rest = continuation(&mut store, instance, "tells");
         let (tag, found, continuation) = suspended(rest.resume(&mut store, &values));
         assert_eq!(Some(tag), instance.get_tag(&mut store, "tell"));
         assert_eq!(format!("{found:?}"), format!("{values:?}"));
         let ty = continuation.ty(&store).unwrap();
         assert_eq!(ty.to_string(), "[i32 i64 f32 f64 i32] -> [i32 i64 f32 f64 i32]");
-        let found = results(continuation.resume(&mut store, &answers));
-        assert_eq!(format!("{found:?}"), format!("{answers:?}"));
+        let found = results(continuation.resume(&mut store, &replies));
+        assert_eq!(format!("{found:?}"), format!("{replies:?}"));
         check_empty(store);
     }
 }

@@ -53,7 +53,7 @@ const TEXT: &str = r#"(module
       (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
     (struct.get $s 0 (local.get $list)))
 
-  ;; A little of everything; returns what it is called with.
+  ;; Does a bit of everything; returns its argument.
   (func (export "busy") (param $n i32) (result i32)
     (drop (call $objects (local.get $n)))
     (drop (memory.grow (i32.const 1)))

@@ -253,7 +253,7 @@ fn every_program_ends_when_its_fuel_is_used_up() {
     for mode in [DEFAULT, MOVE] {
         let engine = counting(mode);
         for (name, text) in ENDLESS {
-            let (mut store, instance) = instantiate_in(&engine, &format!("(module {text})"));
+            let (mut store, instance) = instantiate_in(&engine, format!("(module {text})"));
             let run = instance.get_typed_func::<(), ()>(&mut store, "run").unwrap();
             // Without fuel nothing runs.
             assert_eq!(code(run.call(&mut store, ())), TrapCode::OutOfFuel, "{name}");

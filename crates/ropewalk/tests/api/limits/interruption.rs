@@ -23,7 +23,7 @@ const TWO: &str = "(func (export \"two\") (result i32) (i32.const 2))";
 
 /// An instance with a function that never returns and one that does.
 fn endless(engine: &Engine, text: &str) -> (Store<()>, TypedFunc<(), ()>, TypedFunc<(), i32>) {
-    let (mut store, instance) = instantiate_in(engine, &format!("(module {text} {TWO})"));
+    let (mut store, instance) = instantiate_in(engine, format!("(module {text} {TWO})"));
     let run = instance.get_typed_func(&mut store, "run").unwrap();
     let two = instance.get_typed_func(&mut store, "two").unwrap();
     (store, run, two)

@@ -192,7 +192,7 @@ fn a_smaller_memory_in_the_place_of_a_larger_one_still_traps_at_its_end() {
         )
     };
     for pages in [3, 1, 2, 0, 3] {
-        let (mut store, instance) = instantiate_in(&engine, &text(pages));
+        let (mut store, instance) = instantiate_in(&engine, text(pages));
         let end = (pages * 65536) as i32;
         if pages > 0 {
             call(&mut store, instance, "load", &[Val::I32(end - 4)]).unwrap();
@@ -245,7 +245,7 @@ fn where_bound_values_find_no_room_nothing_is_bound() {
             .stack_size(16 << 10)
             .stress(|stress| stress.fail_to_grow = true)
             .stress(|stress| stress.check_stacks = checks);
-        let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), &binds(COUNT));
+        let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), binds(COUNT));
         let [last, all] = ["last", "all"]
             .map(|name| instance.get_typed_func::<(), i64>(&mut store, name).unwrap());
         let (mut found_room, mut was_full) = (0, 0);

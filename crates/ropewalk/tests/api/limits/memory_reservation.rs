@@ -68,7 +68,7 @@ fn accesses_are_the_same_with_any_reservation() {
 fn a_memory_that_moves_is_the_same_memory_for_all() {
     for reservation in RESERVATIONS {
         let engine = engine_with(reservation);
-        let (mut store, first) = instantiate_in(&engine, &accesses());
+        let (mut store, first) = instantiate_in(&engine, accesses());
         let memory = first.get_memory(&mut store, "memory").unwrap();
         let second = "(module (import \"\" \"\" (memory 1)) (func (export \"get\") (param i32)
           (result i32) (i32.load (local.get 0))))";

@@ -577,7 +577,7 @@ fn throwing_without_end_ends_with_the_stack_or_by_itself() {
           (block $h
             (try_table (catch_all $h) (call $inside)) (unreachable))
           (throw $e (i32.const 1)))
-        ;; A handler that throws what it has caught, again and again.
+        ;; A handler that throws the caught exception again, many times.
         (func (export "rethrow") (param $times i32) (result i32) (local $exception exnref)
           (local.set $exception
             (block $h (result exnref)

@@ -92,17 +92,17 @@ const DESIGNS: [&str; 6] = ["plain", "continuation", "bag", "task", "fiber", "fi
 /// Whether the host has replied.
 #[derive(Clone, Default)]
 struct Host {
-    answers: Arc<Mutex<bool>>,
+    replies: Arc<Mutex<bool>>,
 }
 
 impl Host {
     /// Waits until the host replies.
-    fn answer<R>(&self, value: R) -> Pin<Box<dyn Future<Output = R> + Send>>
+    fn reply<R>(&self, value: R) -> Pin<Box<dyn Future<Output = R> + Send>>
     where
         R: Copy + Send + 'static,
     {
-        let answers = self.answers.clone();
-        Box::pin(poll_fn(move |_| match *answers.lock().unwrap() {
+        let replies = self.replies.clone();
+        Box::pin(poll_fn(move |_| match *replies.lock().unwrap() {
             true => Poll::Ready(value),
             false => Poll::Pending,
         }))
@@ -112,30 +112,30 @@ impl Host {
 fn linker(engine: &Engine, host: &Host) -> Linker<()> {
     let mut linker = Linker::new(engine);
     let it = host.clone();
-    linker.host_concurrent("number", move |_: &Accessor<()>, (n,): (i32,)| it.answer(n + 1));
+    linker.host_concurrent("number", move |_: &Accessor<()>, (n,): (i32,)| it.reply(n + 1));
     let it = host.clone();
     linker.host_concurrent("long", move |_: &Accessor<()>, (n, m): (i64, i32)| {
-        it.answer(n * i64::from(m))
+        it.reply(n * i64::from(m))
     });
     let it = host.clone();
-    linker.host_concurrent("float", move |_: &Accessor<()>, (x,): (f64,)| it.answer(x / 2.0));
+    linker.host_concurrent("float", move |_: &Accessor<()>, (x,): (f64,)| it.reply(x / 2.0));
     let it = host.clone();
     linker.host_concurrent(
         "many",
         move |_: &Accessor<()>, (a, b, c, d, e, f): (i32, i64, f32, f64, i32, i64)| {
-            it.answer((b + f, f64::from(c) + d, a + e))
+            it.reply((b + f, f64::from(c) + d, a + e))
         },
     );
     let it = host.clone();
     linker.host("later", move |caller: Caller<'_, ()>, n: i32| -> Result<i32> {
-        let rest = it.answer(n * 7);
+        let rest = it.reply(n * 7);
         Err(caller.later(move |_| rest).into())
     });
     linker
 }
 
 /// The result of the host function that a call waits for.
-fn answer(call: &RestoredCall) -> Vec<Val> {
+fn reply_to(call: &RestoredCall) -> Vec<Val> {
     let arguments = call.arguments().expect("none is a reference");
     let i32_at = |at: usize| arguments[at].i32().unwrap();
     match call.import().unwrap() {
@@ -174,7 +174,7 @@ fn hundred_calls(module: &Module, between: impl FnOnce(&Accessor<()>)) -> (Snaps
         drop(lost);
         between(accessor);
         let snapshot = accessor.snapshot(&SnapshotOptions::new()).unwrap();
-        *host.answers.lock().unwrap() = true;
+        *host.replies.lock().unwrap() = true;
         let mut results = Vec::new();
         for call in calls {
             results.push(call.await.unwrap());
@@ -199,7 +199,7 @@ fn one_by_one(snapshot: &Snapshot, module: &Module) -> Vec<i32> {
     let mut results = Vec::new();
     // The calls end in another order than they began.
     for call in calls.into_iter().rev() {
-        let given = answer(&call);
+        let given = reply_to(&call);
         results.push(call.resume(&mut restored.store, &given).unwrap()[0].i32().unwrap());
     }
     check_live(&mut restored.store, 0);
@@ -250,11 +250,11 @@ fn a_hundred_restored_calls_continue_beside_new_ones() {
         assert!(poll_once(new.as_mut()).is_pending());
         let mut results = Vec::new();
         for call in calls {
-            let given = answer(&call);
+            let given = reply_to(&call);
             let ended = call.resume_concurrent(accessor, &given).await.unwrap();
             results.push(ended[0].i32().unwrap());
         }
-        *host.answers.lock().unwrap() = true;
+        *host.replies.lock().unwrap() = true;
         assert_eq!(new.await.unwrap(), 5 * 1000 + 6);
         results
     }));
@@ -294,7 +294,7 @@ fn a_cancelled_restored_call_frees_its_stacks_and_other_calls_continue() {
     for call in calls {
         call.cancel(&mut restored.store).unwrap();
     }
-    let given = answer(&last);
+    let given = reply_to(&last);
     last.resume(&mut restored.store, &given).unwrap();
     check_live(&mut restored.store, 0);
 }

@@ -69,7 +69,7 @@ fn a_stack_that_cannot_be_made_is_not_lost() {
         .stress(|stress| stress.fail_to_grow = true)
         .max_stacks(2)
         .stack_pool(1);
-    let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), &many_arguments());
+    let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), many_arguments());
     for name in ["task", "fiber"] {
         for _ in 0..10 {
             traps(invoke::<(), ()>(&mut store, instance, name, ()), TrapCode::CallStackExhausted);

@@ -10,7 +10,7 @@ const TASKS: &str = r#"(module
     (tag $wrong (export "wrong") (param i32)) (tag $ask) (elem declare func $deep)
     (global $task (mut (ref null $t)) (ref.null $t))
 
-    ;; Gives the sum of what it was resumed with, which lies in an object, until that is
+    ;; Gives the sum of the received numbers, which is in an object, until a number is
     ;; negative: -1 returns, -2 retires, -3 throws, -4 traps, -5 suspends with a tag, -6
     ;; resumes itself.
     (func $body (param $me (ref null $t)) (param $x i32) (result i32) (local $sum (ref null $s))

@@ -28,7 +28,10 @@ pub fn source(template: &str, a: usize, b: usize) -> String {
         ('r', 1 + b / a.max(1)),
         ('t', 1 + b / some),
         ('v', a.div_ceil(9)),
-        ('w', a.div_ceil(60)),
+        ('w', a / 60),
+        ('c', a / 60 * 60 + 1),
+        ('z', usize::from(!a.is_multiple_of(60))),
+        ('e', (a % 60).saturating_sub(1)),
         ('x', a.div_ceil(4)),
         ('y', b.div_ceil(4)),
     ];
@@ -157,8 +160,9 @@ block results, cases:
     (block (type $many) [k:(local.get 0)] (br_table [b|0] 0 (local.get 0))) [k:(drop)]
 casts, types:
   (type $t0 (sub (struct)))
-  [w:(type $t#_0 (sub $t0 (struct))) [59:(type $t@_#+1 (sub $t@_# (struct)))]] (func $f)
-  (func (export "run") (param i32) [b:(drop (ref.test (ref $t#%w_#%60) (global.get $r)))]
+  [w:(type $t#*60+1 (sub $t0 (struct))) [59:(type $t@*60+#+2 (sub $t@*60+#+1 (struct)))]]
+  [z:(type $t#+c (sub $t0 (struct)))] [e:(type $t#+1+c (sub $t#+c (struct)))] (func $f)
+  (func (export "run") (param i32) [b:(drop (ref.test (ref $t#%a) (global.get $r)))]
 fields, objects:
   (type $wide (struct [f:(field i32)])) (func $f)
   (func (export "run") (param i32) [b:(drop (struct.new_default $wide))]

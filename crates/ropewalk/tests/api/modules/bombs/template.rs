@@ -3,7 +3,7 @@
 //! `[...]` repeats a part `n` times. `[x:...]` repeats it as often as the count `x`, a number, or
 //! the index `#` says; with `|` for `:`, all are in one line. `#` is the index of the repetition,
 //! and `@` that of the repetition around it. Operations may follow, from left to right: `#+1%n` is
-//! the next index, modulo `n`, and `#~n` counts from the end. An operand is a number, a count or `@`.
+//! the next index, modulo `n`, and `#~n` counts from the end. An operand is a number, a count, `#` or `@`.
 
 /// Counts by their letters.
 pub type Counts<'a> = &'a [(char, usize)];
@@ -68,7 +68,11 @@ fn number<'t>(
         let operands = &rest[1..];
         let digits = operands.find(|c: char| !c.is_ascii_digit()).unwrap_or(operands.len());
         let (operand, after) = operands.split_at(digits.max(1));
-        let operand = if operand == "@" { outer() } else { count(operand, counts) };
+        let operand = match operand {
+            "#" => indices[indices.len() - 1],
+            "@" => outer(),
+            _ => count(operand, counts),
+        };
         value = match operation {
             '+' => value + operand,
             '*' => value * operand,
