@@ -59,11 +59,11 @@ pub fn check(target: &dyn Target, entropy: &[u8]) -> Result<(), String> {
     static PANIC: Mutex<String> = Mutex::new(String::new());
     HOOK.call_once(|| {
         std::panic::set_hook(Box::new(|info| {
-            *PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = info.to_string();
+            *crate::lock(&PANIC) = info.to_string();
         }));
     });
     catch_unwind(AssertUnwindSafe(|| target.check(entropy))).unwrap_or_else(|_| {
-        let panic = PANIC.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let panic = crate::lock(&PANIC);
         Err(panic.replace('\n', " "))
     })
 }
@@ -76,11 +76,11 @@ pub fn serve() -> io::Result<()> {
         let line = line?;
         let (name, hex) = line.split_once(' ').unwrap_or((&line, ""));
         let target = targets.iter().find(|target| target.name() == name);
-        let answer = match (target, seeds::from_hex(hex)) {
+        let outcome = match (target, seeds::from_hex(hex)) {
             (Some(target), Some(entropy)) => check(target.as_ref(), &entropy),
             _ => Err(format!("not a request: {line}")),
         };
-        match answer {
+        match outcome {
             Ok(()) => writeln!(output, "ok")?,
             Err(what) => writeln!(output, "bad {}", what.escape_default())?,
         }
@@ -98,7 +98,7 @@ pub struct Worker {
 struct Process {
     child: Child,
     requests: ChildStdin,
-    answers: Receiver<String>,
+    responses: Receiver<String>,
 }
 
 impl Worker {
@@ -116,10 +116,10 @@ impl Worker {
         // A dead child is noticed below, when it sends no verdict.
         let _ = writeln!(process.requests, "{target} {}", seeds::to_hex(entropy));
         let _ = process.requests.flush();
-        match process.answers.recv_timeout(self.timeout) {
-            Ok(answer) => {
+        match process.responses.recv_timeout(self.timeout) {
+            Ok(response) => {
                 self.process = Some(process);
-                Ok(match answer.strip_prefix("bad ") {
+                Ok(match response.strip_prefix("bad ") {
                     Some(what) => Verdict::Wrong(unescape(what)),
                     None => Verdict::Fine,
                 })
@@ -147,7 +147,7 @@ impl Process {
         let requests =
             child.stdin.take().ok_or_else(|| io::Error::other("no pipe to the child"))?;
         let output = child.stdout.take().ok_or_else(|| io::Error::other("no pipe to the child"))?;
-        let (sender, answers) = mpsc::channel();
+        let (sender, responses) = mpsc::channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
@@ -155,7 +155,7 @@ impl Process {
                 }
             }
         });
-        Ok(Process { child, requests, answers })
+        Ok(Process { child, requests, responses })
     }
 }
 

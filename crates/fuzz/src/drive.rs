@@ -92,7 +92,7 @@ fn found(
     progress.findings.fetch_add(1, Ordering::Relaxed);
     let class = verdict.class().unwrap_or_default();
     {
-        let mut classes = progress.classes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut classes = crate::lock(&progress.classes);
         let count = classes.entry(format!("{} {class}", target.name())).or_default();
         *count += 1;
         if *count > ENOUGH {
@@ -114,7 +114,7 @@ fn found(
 
 impl Progress {
     fn report_sometimes(&self) {
-        let mut reported = self.reported.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut reported = crate::lock(&self.reported);
         if reported.elapsed() > INTERVAL {
             *reported = Instant::now();
             drop(reported);

@@ -32,6 +32,7 @@ pub mod seeds;
 pub mod smith;
 
 use arbitrary::Unstructured;
+use std::sync::{Mutex, MutexGuard};
 
 /// A generator of cases, and the oracle for them.
 pub trait Target: Sync {
@@ -74,6 +75,11 @@ pub(crate) fn message(error: &ropewalk::Error) -> String {
         Some(error) => error.message().to_string(),
         None => error.root_cause().to_string(),
     }
+}
+
+/// Locks a mutex, even if a thread has panicked while it had the lock.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// All targets.

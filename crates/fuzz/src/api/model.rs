@@ -203,7 +203,7 @@ impl Model {
 
     /// Offers an item to other stores.
     pub fn lend(&self, thing: Item) {
-        let mut foreign = self.foreign.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut foreign = crate::lock(&self.foreign);
         if foreign.len() < 300 {
             foreign.push((self.number, thing));
         }
@@ -211,7 +211,7 @@ impl Model {
 
     /// An item of another store.
     pub fn borrowed(&self, choice: u8) -> Option<Item> {
-        let foreign = self.foreign.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let foreign = crate::lock(&self.foreign);
         let others: Vec<Item> =
             foreign.iter().filter(|(of, _)| *of != self.number).map(|(_, thing)| *thing).collect();
         let index = (choice as usize).checked_rem(others.len())?;

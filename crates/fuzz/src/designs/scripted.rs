@@ -23,7 +23,7 @@ pub fn program(number: usize) -> Program {
 pub fn compiled(number: usize, mode: &Mode) -> anyhow::Result<Arc<Compiled>> {
     type Programs = HashMap<(usize, String), Arc<Compiled>>;
     static COMPILED: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
-    let mut programs = COMPILED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut programs = crate::lock(&COMPILED);
     let key = (number, mode.name.clone());
     if let Some(compiled) = programs.get(&key) {
         return Ok(compiled.clone());

@@ -6,10 +6,11 @@ use super::handles::{Handle, KeptHandle};
 use super::host;
 use super::modes::Compiled;
 use super::site::{Site, WhenDropped};
+use crate::lock;
 use ropewalk::{Instance, InterruptHandle, Linker, SnapshotHandle, Store};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// The number of stores of a case.
 pub const STORES: usize = 3;
@@ -20,6 +21,7 @@ const DEPTH: usize = 6;
 /// The maximum number of kept handles.
 const HANDLES: usize = 64;
 
+/// No mutex is locked during a callback.
 pub struct World {
     pub compiled: [&'static Compiled; 2],
     /// The stores that are not in use. A store in use is taken out.
@@ -77,11 +79,6 @@ impl Tally {
     pub fn has_forgotten(&self) -> bool {
         self.forgot.load(Ordering::SeqCst)
     }
-}
-
-/// Locks a mutex that is never held during a callback.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl World {

@@ -39,7 +39,7 @@ impl OnceEach {
         engine: &Engine,
         source: impl AsRef<[u8]>,
     ) -> ropewalk::Result<Module> {
-        let mut modules = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut modules = crate::lock(&self.0);
         if let Some(module) = modules.iter().find(|module| Engine::same(module.engine(), engine)) {
             return Ok(module.clone());
         }
