@@ -26,7 +26,7 @@ pub enum Ty {
     /// A typed continuation, of one of three types.
     Cont(u8),
     Exn,
-    /// The environment of an answer. Never null.
+    /// The environment of an `answer`. Never null.
     Env,
     /// What a call tag asks for, of one of two types.
     Ask(u8),

@@ -154,7 +154,7 @@ fn check(suite: &str, scripts: Vec<TestFile<'static>>, features: WasmFeatures, m
     assert!(errors.is_empty(), "{}", errors.join("\n"));
 }
 
-/// The name of a script, with that of its suite.
+/// The names of the suite and the script.
 fn name(script: &TestFile) -> String {
     format!("{}/{}", script.parent(), script.name())
 }

@@ -121,7 +121,7 @@ impl Section<'_> {
     }
 }
 
-/// Checks every section. `check` returns what is wrong.
+/// Checks every section. `check` returns the problems.
 fn check_sections(mut check: impl FnMut(&Section<'_>) -> Vec<String>) {
     let pages = files(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference"), "md");
     let sections = pages.iter().flat_map(File::sections);
