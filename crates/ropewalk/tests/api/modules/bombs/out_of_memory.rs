@@ -36,6 +36,9 @@ fn compile_with(mebibytes: u64) {
     let engine = Engine::default();
     // This starts the compiler's threads, which have stacks and heaps of their own.
     Module::new(&engine, "(module (func) (func) (func) (func))").unwrap();
+    while running_threads() > 1 {
+        std::thread::yield_now();
+    }
     limit_address_space(mebibytes << 20);
     match Module::from_binary(&engine, &binary) {
         Ok(_) => println!("{COMPILED}"),
@@ -44,4 +47,12 @@ fn compile_with(mebibytes: u64) {
             println!("{FAILED}");
         }
     }
+}
+
+/// The number of threads of this process that do not sleep. One that has just started runs until it
+/// has allocated its stacks.
+fn running_threads() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let stats = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("stat")));
+    stats.filter(|stat| stat.as_ref().is_ok_and(|stat| stat.contains(") R "))).count()
 }
