@@ -1,7 +1,7 @@
 ;; Fibers and arenas made of bare stacks. A fiber is a structure that keeps its
-;; stack while it waits; an arena runs its fibers in turn. Each fiber adds up the
-;; elements of a part of the array 1, 2, .. 100, which it gets from a generator
-;; one at a time, and pauses after each.
+;; stack while it waits; an arena runs its fibers in turn. A generator passes each
+;; fiber the elements of a part of the array 1, 2, .. 100, one at a time. The fiber
+;; adds them up, and pauses after each.
 ;;
 ;; A race: fibers add up the first ten elements, the first twenty, and so on. The
 ;; arena ends when the first fiber ends, and cancels the others.

@@ -1,4 +1,4 @@
-;; The array generator of bag-generator.wat with `stack.bind`, which gives the
+;; The array generator of bag-generator.wat with `stack.bind`, which binds the
 ;; arguments to the new stack without a switch to it. The result is a stack of
 ;; the same type as any generator's.
 ;;

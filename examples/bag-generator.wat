@@ -18,7 +18,7 @@
 
 (module
   ;; The messages between a generator of numbers and its consumer. The
-  ;; consumer gets null instead of the generator when there are no more elements.
+  ;; consumer receives null instead of the generator after the last element.
   (rec
     (type $to-consumer (stack (param $value i32) (ref null $to-generator)))
     (type $to-generator (stack (ref $to-consumer))))
@@ -37,8 +37,8 @@
   (func $array-generator
     (param $from i32) (param $to i32) (param $elements i32) (param $starter (ref $initialised))
     (local $consumer (ref null $to-consumer))
-    ;; It has its arguments: switch back to the sender. The next stack that switches
-    ;; here is the consumer.
+    ;; The generator has its arguments. Switch back to the sender. The next stack that
+    ;; switches here is the consumer.
     (local.set $consumer (switch $initialised (local.get $starter)))
     (block $end
       (loop $next
@@ -50,7 +50,7 @@
             (local.get $consumer)))
         (local.set $from (i32.add (local.get $from) (i32.const 1)))
         (br $next)))
-    ;; The generator ends: the consumer gets null and an unused value.
+    ;; The generator ends. The consumer receives null and an unused value.
     (switch_retire $to-consumer (i32.const 0) (local.get $consumer)))
 
   (func $new (param $from i32) (param $to i32) (result (ref $to-generator))

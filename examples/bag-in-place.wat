@@ -1,11 +1,11 @@
 ;; Two state machines that communicate by switching stacks. A state is a function,
 ;; and `return_switch` enters the next state: it leaves the current function,
 ;; switches to the other stack, and runs another function in its place when
-;; control returns. So neither stack grows, however long they run.
+;; control returns. So neither stack ever grows.
 ;;
 ;; A lamp changes from red to green to yellow and back, one step for each
-;; request. A walker asks until the lamp has been green a number of times. The
-;; number of requests:
+;; request. A walker sends requests until the lamp has been green a number of
+;; times. The number of requests:
 ;;
 ;;   $ ropewalk run --invoke crossings examples/bag-in-place.wat 1
 ;;   2
@@ -13,7 +13,7 @@
 ;;   2999999
 
 (module
-  ;; The walker gets whether the lamp is green; the lamp gets nothing.
+  ;; The walker receives whether the lamp is green. The lamp receives no value.
   (rec
     (type $to-walker (stack (param $green i32) (ref null $to-lamp)))
     (type $to-lamp (stack (ref null $to-walker))))
@@ -27,7 +27,7 @@
   (func $yellow (param $walker (ref null $to-walker))
     (return_switch $to-walker $red (i32.const 0) (local.get $walker)))
 
-  ;; ---- the walker: one function, which is called for each answer
+  ;; ---- the walker: one function, which runs once for each reply
 
   (global $wanted (mut i32) (i32.const 0))
   (global $asked (mut i32) (i32.const 0))

@@ -1,7 +1,7 @@
 ;; A parser for an ambiguous grammar: `s = s s | 'a'` divides a row of letters into
-;; pairs in several ways. The parser is written for a single reading. It asks by
-;; `$divide` where to divide a row, and the handler resumes a copy for each place. The
-;; results are all readings.
+;; pairs in several ways. The parser is written for a single reading. It suspends with
+;; `$divide` to ask where to divide a row, and the handler resumes a copy for each place.
+;; The results are all readings.
 ;;
 ;; A row of 2, 4 and 8 letters (the Catalan numbers):
 ;;
@@ -56,10 +56,10 @@
       ;; The last place needs no copy.
       (if (local.get $places)
         (then
-          (call $go-on (local.get $places) (cont.clone $rest (local.get $rest)))
+          (call $continue (local.get $places) (cont.clone $rest (local.get $rest)))
           (br $next))))
-    (call $go-on (i32.const 0) (local.get $rest)))
-  (func $go-on (param $place i32) (param $rest (ref null $rest))
+    (call $continue (i32.const 0) (local.get $rest)))
+  (func $continue (param $place i32) (param $rest (ref null $rest))
     (block $divide (result i32 (ref $rest))
       (call $read
         (resume $rest (on $divide $divide) (local.get $place) (local.get $rest)))

@@ -22,8 +22,8 @@
 (module
   (type $model (func (result i32)))
   (type $run (cont $model))
-  (type $answer (func (param i32) (result i32)))
-  (type $flipped (cont $answer))
+  (type $after-flip (func (param i32) (result i32)))
+  (type $flipped (cont $after-flip))
   (tag $flip (result i32))
   (tag $observe (param i32))
   (elem declare func $coins)

@@ -1,7 +1,7 @@
 ;; The n queens, by choice points. `$place` is written as if it knew the column of each
-;; queen: it asks for a column by `$choose`, and gives up by `$fail` if the queen would
-;; be attacked. The handler resumes a copy of the computation for each column, so all
-;; choices are tried.
+;; queen. It suspends with `$choose` to request a column, and with `$fail` if the queen
+;; would be attacked. The handler resumes a copy of the computation for each column, so
+;; all choices are tried.
 ;;
 ;; The number of ways to place six and eight queens:
 ;;

@@ -71,13 +71,13 @@
     (loop $again
       (block $failed
         (local.set $rest (cont.new $rest (ref.func $work)))
-        (loop $go-on
+        (loop $continue
           (block $checkpoint (result (ref $rest))
             (try_table (catch $failed $failed)
               (return (resume $rest (on $checkpoint $checkpoint) (local.get $rest))))
             (unreachable))
           (local.set $rest)
-          (br $go-on)))
+          (br $continue)))
       (br $again))
     (unreachable))
   (func (export "without") (result i32) (drop (call $begin-anew)) (global.get $steps)))

@@ -1,8 +1,8 @@
 ;; A search as in logic programs. The facts are the edges of a graph; the rule says that
 ;; a path is an edge, or an edge followed by a path. If several facts match, the query
-;; asks by `$or` which to take. The handler keeps a copy of the computation for each
-;; other alternative on a list, and continues with the first. After a failure it takes
-;; the newest copy: depth first, left to right, as Prolog does.
+;; suspends with `$or` to ask which one to take. The handler stores a copy of the
+;; computation for each other alternative in a list, and continues with the first. After
+;; a failure it resumes the newest copy: depth first, left to right, as in Prolog.
 ;;
 ;; The nodes that can be reached from node 1 in a number of steps, in the order in which
 ;; they are found, as the digits of a number:

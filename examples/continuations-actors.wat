@@ -1,7 +1,7 @@
 ;; Actors: each has a mailbox, and waits in `receive` until there is a message.
-;; Here they form a ring. The first one gets a number. An actor that gets a number
-;; other than zero sends one less to its neighbor; zero stops all actors. The
-;; number of messages:
+;; Here they form a ring. The first one receives a number. An actor that receives a
+;; number other than zero sends one less to its neighbor. Zero stops all actors.
+;; The number of messages:
 ;;
 ;;   $ ropewalk run --invoke ring examples/continuations-actors.wat 3 10
 ;;   11

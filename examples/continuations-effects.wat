@@ -1,6 +1,6 @@
-;; Resumable exceptions: a computation that cannot continue asks its handler,
-;; which provides the missing value, or gives up and throws a real exception in
-;; the computation.
+;; Resumable exceptions: a computation that cannot continue suspends to its
+;; handler. The handler provides the missing value, or gives up and throws a real
+;; exception into the computation.
 ;;
 ;; The sum of 100 / d for d from n down to -n, where the handler decides the value
 ;; of 100 / 0:
@@ -50,7 +50,7 @@
         (return (resume $rest (on $divided-by-zero $asked) (local.get $n) (local.get $rest))))
       (local.set $rest)
       (drop)
-      ;; The computation is resumed with the answer.
+      ;; The computation is resumed with this value.
       (local.set $n (local.get $instead))
       (br $next))
     (unreachable))

@@ -1,6 +1,6 @@
-;; A pipeline of generators: the first yields 2, 3, 4 and so on. For each prime
-;; that comes out at the end, a filter is added that drops its multiples. The
-;; n-th prime has passed n - 1 filters, each on its own stack.
+;; A pipeline of generators: the first yields 2, 3, 4 and so on. For each prime at
+;; the end of the pipeline, a filter is added that drops its multiples. The n-th
+;; prime has passed n - 1 filters, each on its own stack.
 ;;
 ;;   $ ropewalk run --invoke prime examples/continuations-primes.wat 1
 ;;   2

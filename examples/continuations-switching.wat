@@ -1,6 +1,6 @@
 ;; Threads that switch to each other directly, without a scheduler; they share a
 ;; queue. `switch` suspends the running thread and resumes another in one step.
-;; The other thread gets the continuation of the first, and puts it into the
+;; The other thread receives the continuation of the first, and adds it to the
 ;; queue.
 ;;
 ;; Thread number n writes the digit n as many times.
@@ -14,8 +14,8 @@
 ;;   2000000
 
 (module
-  ;; A resumed thread gets the thread that switched to it, or null if that has
-  ;; ended.
+  ;; A resumed thread receives the thread that switched to it, or null if that
+  ;; thread has ended.
   (rec
     (type $body (func (param (ref null $thread))))
     (type $thread (cont $body)))

@@ -7,8 +7,8 @@
 ;;   -3
 ;;   -2
 ;;
-;; A block can have several results as well, and parameters: the greatest
-;; common divisor, by a loop that takes two numbers and leaves two.
+;; A block can have parameters and several results as well: the greatest common
+;; divisor, by a loop with two of each.
 ;;
 ;;   $ ropewalk run --invoke gcd examples/divide.wat 1071 462
 ;;   21

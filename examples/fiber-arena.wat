@@ -1,7 +1,6 @@
 ;; Green threads in an arena: each thread is a fiber that adds up the values of a
 ;; generator, which is another fiber, and pauses after each value. The arena runs
-;; the threads in turn. When the first has ended, it cancels all
-;; others.
+;; the threads in turn. When the first has ended, it cancels all others.
 ;;
 ;; Three threads add up the numbers from 1 to their limit. The total of the first
 ;; that ends, the number of canceled threads, and the number of generators that
@@ -51,7 +50,7 @@
     (fiber.release (local.get $generator))
     (global.set $released (i32.add (global.get $released) (i32.const 1))))
 
-  ;; A new thread is suspended: the first event that it gets selects the
+  ;; A new thread is suspended. The first event that it receives selects the
   ;; function that it runs.
   (func $new-thread (param $generator fiberref) (result (ref fiber))
     (fiber.new $finish (on $go-ahead $adder) (on $cancel $cancelled-early)

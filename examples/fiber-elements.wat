@@ -9,8 +9,8 @@
 ;;   $ ropewalk run --invoke sum examples/fiber-elements.wat 0
 ;;   0
 ;;
-;; The sum until it exceeds a limit. The generator is then told to stop, so that
-;; it can clean up, and returns the number of remaining elements.
+;; The sum until it exceeds a limit. The generator then receives an event to stop,
+;; so that it can clean up, and returns the number of remaining elements.
 ;;
 ;;   $ ropewalk run --invoke sum-to examples/fiber-elements.wat 10 100
 ;;   140
@@ -22,7 +22,7 @@
   ;; The events of the generator; it returns after the last element.
   (tag $yield (param i32))
   (tag $end)
-  ;; The events that it is mounted with.
+  ;; The events of the consumer.
   (tag $next)
   (tag $stop)
 
@@ -33,13 +33,13 @@
     (block $stopped
       (loop $more
         (br_if $stopped (i32.ge_u (local.get $from) (local.get $to)))
-        (block $go-on
-          (fiber.dismount $yield (on $next $go-on) (on $stop $stopped)
+        (block $continue
+          (fiber.dismount $yield (on $next $continue) (on $stop $stopped)
             (array.get $array (local.get $array) (local.get $from)) (local.get $this))
           (unreachable))
         (local.set $from (i32.add (local.get $from) (i32.const 1)))
         (br $more)))
-    ;; Here it would clean up.
+    ;; Here the generator would clean up.
     (if (i32.lt_u (local.get $from) (local.get $to))
       (then
         (global.set $left

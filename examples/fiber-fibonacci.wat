@@ -22,7 +22,7 @@
 (module
   (type $object (struct (field $value i32)))
 
-  ;; The event of the consumer: give the next number to this fiber.
+  ;; The event of the consumer: send the next number to this fiber.
   (tag $next (param fiberref))
   ;; The events of the generator. This one never ends, but others may.
   (tag $yield-int (param i32))
@@ -39,7 +39,7 @@
 
   ;; ---- the generator
 
-  ;; It never returns, so it needs no return event.
+  ;; The generator never returns, so it needs no return event.
   (func $fibonacci (result (ref fiber)) (fiber.new (on $next $generate)))
 
   (func $generate (param $this fiberref) (param $other fiberref)

@@ -1,7 +1,6 @@
 ;; Asynchronous calls for a program with a single stack. The stack that runs the
 ;; program and the stack of the program are global variables, so waiting needs no
-;; search. The stack of the program always redirects to the stack in
-;; `$host`.
+;; search. The stack of the program always redirects to the stack in `$host`.
 ;;
 ;; The program adds the squares that it fetches. Fetching 13 fails, which the
 ;; program counts as zero. The sum, and the number of waits:

@@ -1,8 +1,8 @@
 ;; Asynchronous calls on first-class stacks. A program that is written as if all
 ;; data were available runs on its own stack. When it waits for a promise, its
-;; stack is put aside and its caller continues. When the promise is settled, the
-;; event loop switches back. While the program runs, its stack redirects to the
-;; stack that runs it, so an error arrives there.
+;; stack is stored and its caller continues. When the promise is settled, the event
+;; loop switches back. While the program runs, its stack redirects to the stack
+;; that runs it, so an error arrives there.
 ;;
 ;; The program adds what it fetches: the squares of the numbers up to a limit.
 ;; The sum, and the number of waits:
@@ -127,7 +127,7 @@
       (unreachable))
     (call $fail (local.get $program)))
 
-  ;; ---- the world outside: promises, and the loop that settles them
+  ;; ---- the host: promises, and the event loop that settles them
 
   (memory 1)
   (table $waiting 1000 stackref)

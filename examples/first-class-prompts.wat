@@ -1,22 +1,22 @@
 ;; Delimited control with several prompts, built from first-class stacks. A
 ;; prompt runs its body on a new stack that redirects to its parent. To capture
-;; up to a prompt, the running stack asks outwards by `call_stack`. Each other
-;; prompt asks the next one, and the requested prompt switches to its own parent.
-;; It passes the innermost stack with all redirections behind it, which is the
-;; captured continuation: it can be resumed once.
+;; up to a prompt, the running stack calls outwards by `call_stack`. Each other
+;; prompt forwards the call, and the requested prompt switches to its own parent.
+;; It passes the innermost stack with all redirections behind it. This stack is
+;; the captured continuation, which can be resumed once.
 ;;
-;; The body yields to an outer prompt, through an inner one; the handler adds up
-;; the values, and continues.
+;; The body yields to an outer prompt, through an inner one. The handler adds up
+;; the values, and resumes the body.
 ;;
 ;;   $ ropewalk run --invoke sum examples/first-class-prompts.wat 100
 ;;   5050
 ;;
-;; The inner prompt answers a question, the outer one takes the products:
+;; The inner prompt provides a factor, and the outer one adds up the products:
 ;;
 ;;   $ ropewalk run --invoke products examples/first-class-prompts.wat 10
 ;;   550
 ;;
-;; A handler that does not continue: the first number whose square is larger.
+;; A handler that does not resume: the first number whose square is larger.
 ;;
 ;;   $ ropewalk run --invoke first-square-above examples/first-class-prompts.wat 50
 ;;   8
@@ -25,7 +25,7 @@
   (import "host" "new_stack" (func $new-stack (result stackref)))
 
   (type $body (func (param i32) (result i32)))
-  ;; Gets the captured continuation, and returns for the prompt.
+  ;; Receives the captured continuation. Its result is the prompt's result.
   (type $handler (func (param stackref) (result i32)))
 
   (event $returned (param i32))

@@ -1,7 +1,7 @@
 ;; Lightweight threads on first-class stacks. A manager switches to the threads in
-;; turn; a thread yields by switching back to the manager, spawns others, and
+;; turn. A thread yields by switching back to the manager, spawns other threads, and
 ;; waits for their results. When the first thread has completed, the others are
-;; aborted, and unwind.
+;; aborted, and their stacks unwind.
 ;;
 ;; Divide and conquer: each call of the Fibonacci function splits its work
 ;; between two new threads. The result, and the number of threads:

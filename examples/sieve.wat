@@ -1,6 +1,5 @@
-;; The sieve of Eratosthenes: the number of primes below a number. Each number
-;; is a byte of memory, which becomes 1 when the number is known to be
-;; composite.
+;; The sieve of Eratosthenes: the number of primes below a number. Each number is a
+;; byte of memory, which becomes 1 when the number is known to be composite.
 ;;
 ;;   $ ropewalk run --invoke primes examples/sieve.wat 100
 ;;   25

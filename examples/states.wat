@@ -1,7 +1,7 @@
 ;; A state machine whose states are functions and whose transitions are tail
 ;; calls, which use no stack. It reads the digits of a number from the last to
-;; the first, and returns whether the number is divisible by 3
-;; (1) or not (0). The states are the remainders of the digits read so far.
+;; the first, and returns whether the number is divisible by 3 (1) or not (0). The
+;; states are the remainders of the digits read so far.
 ;;
 ;;   $ ropewalk run --invoke divisible examples/states.wat 111111
 ;;   1

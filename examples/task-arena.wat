@@ -1,7 +1,7 @@
-;; Fibers as tasks: each adds up the numbers that it gets from a generator, which
-;; is a task itself, and suspends itself after each. An arena resumes its fibers
-;; in turn, ends when the first fiber ends, and cancels the
-;; others. A canceled fiber releases its generator.
+;; Fibers as tasks: each adds up the numbers of a generator, which is a task itself,
+;; and suspends itself after each number. An arena resumes its fibers in turn, ends
+;; when the first fiber ends, and cancels the others. A canceled fiber releases its
+;; generator.
 ;;
 ;; Fibers add up 1, 2, .. up to 10, to 20, and so on. The total of the first that
 ;; ends, the number of canceled fibers, the sum of their totals, and the number
@@ -51,7 +51,7 @@
   (type $fiber (task (param i32) (result i32 i32)))
   (global $released (mut i32) (i32.const 0))
 
-  ;; It manages a generator, and an arena manages it.
+  ;; A fiber manages a generator, and an arena manages the fiber.
   (func $adder (param $me (ref null $fiber)) (param $first i32)
     (param $generator (ref null $generator))
     (result i32 i32)

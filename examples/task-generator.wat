@@ -28,15 +28,15 @@
     "\03\00\00\00" "\01\00\00\00" "\04\00\00\00" "\01\00\00\00" "\05\00\00\00"
     "\09\00\00\00" "\02\00\00\00" "\06\00\00\00" "\05\00\00\00" "\03\00\00\00")
 
-  ;; A task gets a reference to itself, then the values of its first resumption,
-  ;; then those that it was created with.
+  ;; A task receives a reference to itself, then the values of its first resumption,
+  ;; then the arguments of `task.new`.
   (func $array-generator (param $me (ref null $generator)) (param $first i32)
     (param $count i32) (param $elements i32)
     (result i32 i32)
     (local $i i32)
     (block $over
       (block $cancelled
-        ;; The first event is handled like all others.
+        ;; The first event is handled like every other event.
         (br_if $cancelled (i32.eq (local.get $first) (global.get $cancel)))
         (loop $more
           (br_if $over (i32.ge_u (local.get $i) (local.get $count)))

@@ -1,4 +1,4 @@
-;; Copying one array of i32 to another, after a change, and reading the last one back.
+;; Copies one array of i32 to another after a change, and reads the last element.
 ;; One operation is one array.copy of the whole array.
 (module
   (type $words (array (mut i32)))

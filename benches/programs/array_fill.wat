@@ -1,4 +1,4 @@
-;; Filling arrays of i32 with a value that changes, and reading the last one back.
+;; Fills arrays of i32 with a changing value, and reads the last element.
 ;; One operation is one array.fill of the whole array.
 (module
   (type $words (array (mut i32)))

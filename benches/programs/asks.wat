@@ -1,5 +1,4 @@
-;; One operation is a resume by whoever runs `body`, the host or `guest`, and a
-;; suspension back with a number.
+;; One operation is a resume of `body`, by the host or by `guest`, and a suspension with a number.
 (module
   (type $f (func))
   (type $k (cont $f))

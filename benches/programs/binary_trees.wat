@@ -1,7 +1,6 @@
-;; Binary trees: run(n) makes one tree of depth 15 that lives until the end, and n
-;; more, one after the other, that are walked once and dropped.
-;; One operation is one node: its allocation, its share of the walk and of the
-;; collections.
+;; Binary trees: run(n) creates one long-lived tree of depth 15 and n short-lived trees, one after
+;; another, each walked once.
+;; One operation is one node: its allocation, and its share of the walk and of the collections.
 (module
   (type $node (struct (field $left (ref null $node)) (field $right (ref null $node))))
 

@@ -1,7 +1,7 @@
-;; Binding arguments: each pair of exports does the same work, once with a
-;; `cont.bind` before each `resume` and once without.
-;; One operation is one continuation that is made, maybe bound, and returns; for
-;; `partly`, `resumed`, one resume and one suspend.
+;; Binding arguments: each pair of exports does the same work with and without a `cont.bind` before
+;; each `resume`.
+;; One operation is one continuation that is created, maybe bound, and returns. For `partly` and
+;; `resumed`, it is one resume and one suspend.
 (module
   (type $box (struct (field i64)))
   (type $unary (func (param i64) (result i64)))

@@ -1,10 +1,10 @@
-;; Vectors of bytes: run(n) goes n times over 16 KiB of text-like bytes, changes
-;; the case of the letters, and counts the spaces that it saw.
+;; Vectors of bytes: run(n) passes n times over 16 KiB of pseudorandom text, changes the case of the
+;; letters, and counts the spaces.
 ;; One operation is one step of sixteen bytes; there are n * 1,024.
 (module
   (memory 1)
 
-  ;; Pseudo-random bytes between 32 and 127.
+  ;; Pseudorandom bytes between 32 and 127.
   (func $fill
     (local $i i32)
     (local $seed i32)
@@ -27,7 +27,7 @@
         (i32.add (local.get $spaces)
           (i32.popcnt
             (i8x16.bitmask (i8x16.eq (local.get $text) (i8x16.splat (i32.const 32)))))))
-      ;; Flip bit 0x20 of the lanes that hold a letter.
+      ;; Flip bit 0x20 of the lanes that contain a letter.
       (v128.store (local.get $i)
         (v128.xor (local.get $text)
           (v128.and
@@ -41,7 +41,7 @@
       (br_if $next (i32.lt_u (local.get $i) (i32.const 16384))))
     (local.get $spaces))
 
-  ;; A sum over all bytes that depends on their places.
+  ;; A checksum that depends on the positions of the bytes.
   (func $digest (result i64)
     (local $i i32)
     (local $sum i64)

@@ -1,4 +1,4 @@
-;; Direct calls: run(n) threads a value through n calls of one small function.
+;; Direct calls: run(n) passes a value through n calls of one small function.
 ;; One operation is one call, its body and the loop around it.
 (module
   (func $step (param $x i64) (param $i i64) (result i64)

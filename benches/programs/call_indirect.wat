@@ -1,6 +1,6 @@
-;; Indirect calls: run(n) threads a value through n calls by way of a table of
-;; eight functions, taken in turn, so that the branch predictor can learn them
-;; and what is left is the cost of the bounds, null and signature checks.
+;; Indirect calls: run(n) passes a value through n calls through a table of eight functions.
+;; The calls take the functions in turn, so the branch predictor learns them. The remaining cost is
+;; that of the bounds, null and signature checks.
 ;; One operation is one call.
 (module
   (type $unary (func (param i64) (result i64)))

@@ -1,5 +1,5 @@
-;; Calls through typed references: run(n) threads a value through n calls of two
-;; functions that change places after each call.
+;; Calls through typed references: run(n) passes a value through n calls of two functions that swap
+;; after each call.
 ;; One operation is one call.
 (module
   (type $unary (func (param i64) (result i64)))

@@ -1,6 +1,5 @@
-;; Calls up the stack: n numbers go one after another to a function that adds
-;; something. `answered` finds it as the answer of the function that asks, and
-;; `indirect` in a table.
+;; Calls up the stack: a function adds a constant to n numbers, one after another.
+;; `answered` finds it as an answer on the stack, and `indirect` in a table.
 ;; One operation is one call_stack or one call_indirect.
 (module
   (type $unary (func (param i64) (result i64)))

@@ -1,5 +1,5 @@
-;; A function that calls others and suspends in the end, and the same without the suspension.
-;; One operation is a step: a call of itself, and four others.
+;; A function that calls others and suspends at its end, and the same without the suspension.
+;; One operation is a step: a recursive call and four other calls.
 (module
   (type $start (func (param i64)))
   (type $walks (cont $start))

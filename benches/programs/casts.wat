@@ -1,8 +1,6 @@
-;; Casts: objects of eight types, four generations of a family that forks at each,
-;; are taken in turn from an array that says nothing of their types.
-;; One operation is one object: `chain` casts it down four generations, `tests`
-;; asks it for four types of which it has some, and `branches` finds out its type
-;; with br_on_cast and reads the field that only that type has.
+;; Casts: objects of eight types, in four levels of subtyping, come in turn from an array of anyref.
+;; One operation is one object. `chain` casts it down four levels. `tests` tests it for four types.
+;; `branches` finds its type with br_on_cast, and reads the field that only that type has.
 (module
   (type $one (sub (struct (field $a i64))))
   (type $two (sub $one (struct (field $a i64) (field $b i64))))
@@ -50,7 +48,7 @@
       (struct.get $one $a (local.get $one))
       (struct.get $four $d (ref.cast (ref $four) (local.get $three)))))
 
-  (func $answers (param $object anyref) (result i64)
+  (func $test_bits (param $object anyref) (result i64)
     (i64.extend_i32_u
       (i32.or
         (i32.or
@@ -97,7 +95,7 @@
       (local.set $sum
         (i64.add
           (i64.rotl (local.get $sum) (i64.const 1))
-          (call $answers (call $pick (local.get $objects) (local.get $n)))))
+          (call $test_bits (call $pick (local.get $objects) (local.get $n)))))
       (br_if $next (i64.ne (local.get $n) (i64.const 0))))
     (local.get $sum))
 

@@ -1,6 +1,7 @@
-;; Copies of continuations, each run to its end: `new` of one that has not begun,
-;; `suspended` of one that waits in its first frame. `made` makes a continuation each time
-;; instead, and `begun` makes one and resumes it up to where the other waits.
+;; Clones of continuations, each run to its end: `new` clones a continuation that has not started,
+;; and `suspended` one that is suspended in its first frame.
+;; For comparison, `made` creates a continuation each time, and `begun` creates one and resumes it
+;; to the same suspension.
 ;; One operation is one continuation.
 (module
   (type $unary (func (param i64) (result i64)))

@@ -1,6 +1,6 @@
-;; Copies of a first-class stack that waits in DEPTH frames and a few more, each dropped at
-;; once.
-;; One operation is one copy.
+;; Clones of a first-class stack that is suspended in DEPTH frames and a few more; each clone is
+;; dropped at once.
+;; One operation is one clone.
 (module
   (import "host" "new_stack" (func $new-stack (result stackref)))
   (event $go (param stackref))

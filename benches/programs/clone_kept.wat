@@ -1,4 +1,4 @@
-;; `body` calls itself as often as it is told, and suspends at the end.
+;; `body` recurs to the depth of its argument, and suspends there.
 (module
   (tag $wait)
   (func $body (export "body") (param $depth i32) (result i32)

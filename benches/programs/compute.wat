@@ -1,4 +1,4 @@
-;; The Fibonacci numbers by recursion: `inside` of a continuation, and `outside`.
+;; The Fibonacci numbers by recursion, `inside` and `outside` of a continuation.
 ;; One operation is one call.
 (module
   (type $unary (func (param i64) (result i64)))

@@ -1,5 +1,5 @@
-;; Lives of continuations: `finish` makes n continuations that return at once, and
-;; `abandon` makes n that suspend and are then forgotten.
+;; Lives of continuations: `finish` creates n continuations that return at once, and `abandon`
+;; creates n that suspend and are abandoned.
 ;; One operation is one continuation.
 (module
   (type $unary (func (param i64) (result i64)))

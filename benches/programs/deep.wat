@@ -1,4 +1,4 @@
-;; A recursion as deep as the argument says: on the `root`, and in a `continuation`.
+;; A recursion to the depth of its argument, on the `root` and in a `continuation`.
 ;; One operation is one call.
 (module
   (type $unary (func (param i64) (result i64)))

@@ -1,5 +1,5 @@
-;; Vectors of floats, reduced: run(n) takes the scalar product of two vectors of
-;; 4,096 numbers n times, with four sums under way at once, and adds them up.
+;; Vectors of floats, reduced: run(n) computes the scalar product of two vectors of 4,096 numbers n
+;; times, with four parallel sums, and adds up the products.
 ;; One operation is one step of sixteen numbers; there are n * 256.
 (module
   ;; x at 0, y at 16 KiB.

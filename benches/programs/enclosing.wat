@@ -1,5 +1,5 @@
-;; Distant handlers: a generator suspends to the handler that is so many resumes
-;; away; the ones in between handle something else.
+;; Distant handlers: a generator suspends to a handler several resumes away; the resumes in between
+;; have handlers for another tag.
 ;; One operation is one suspend and one resume.
 (module
   (type $generator (func (param i32)))

@@ -1,6 +1,6 @@
-;; Lives of fibers: makes n fibers that return at once. `entered` makes and mounts
-;; each with what stands for fiber.mount_new, `mounted` with fiber.new and
-;; fiber.mount, which sends the number, and `called` only calls the function.
+;; Lives of fibers: creates n fibers that return at once.
+;; `entered` creates and mounts each by the lowered form of fiber.mount_new. `mounted` uses
+;; fiber.new and fiber.mount, which sends the number. `called` only calls the function.
 ;; One operation is one fiber.
 (module
   (rec

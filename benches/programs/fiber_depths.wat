@@ -1,6 +1,6 @@
-;; Two fibers, each suspended inside of so many nested resumes, which switch to each other.
-;; One operation is a switch there and one back. In `between`, one fiber is dismounted
-;; from there, and a generator is resumed each time before that.
+;; Two fibers, each suspended inside of nested resumes, switch to each other.
+;; One operation is a switch there and one back. In `between`, one fiber is dismounted from inside
+;; the resumes, after it has resumed a generator.
 (module
   (type $body (func (param i32)))
   (type $nested (cont $body))

@@ -1,5 +1,5 @@
-;; Makes n fibers of the same function and argument, which return at once: `mount_new`
-;; by one instruction, `new_mount` by two.
+;; Creates n fibers with the same function and argument, which return at once: `mount_new` by one
+;; instruction, `new_mount` by two.
 ;; One operation is one fiber.
 (module
   (tag $start)

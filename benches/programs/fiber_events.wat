@@ -1,9 +1,8 @@
 ;; Mounting and dismounting a fiber: the generator of round_trip.wat.
-;; In `one`, either side waits for one event, in `first` and `fourth` for four, of
-;; which the first or the fourth comes. In `refused`, the fiber waits for one, and
-;; is sent another, which it does not take.
-;; One operation is one mount and one dismount that carries an i64; in `refused` one
-;; mount that falls through.
+;; In `one`, each side has one clause. In `first` and `fourth`, each has four clauses, and the first
+;; or the fourth matches. In `refused`, the fiber has no clause for the event.
+;; One operation is one mount and one dismount that carries an i64, and in `refused` one mount that
+;; falls through.
 (module
   (rec
     (type $fiber (cont $fiber.func))
@@ -23,12 +22,12 @@
   (func $one (type $body) (param $self (ref null $fiber))
     (local $i i64)
     (loop $next
-      (block $go_on
+      (block $continue
         (local.get $i)
         (local.get $self)
         (block $sent (param i64 (ref null $fiber)) (result i64)
           (try_table (param i64 (ref null $fiber))
-            (catch $yield $sent) (catch $next $go_on)
+            (catch $yield $sent) (catch $next $continue)
             (call $dismount))
           (unreachable))
         (unreachable))
@@ -39,13 +38,13 @@
     (local $i i64)
     (block $never
       (loop $next
-        (block $go_on
+        (block $continue
           (local.get $i)
           (local.get $self)
           (block $sent (param i64 (ref null $fiber)) (result i64)
             (try_table (param i64 (ref null $fiber))
               (catch $yield $sent)
-              (catch $next $go_on) (catch $a $never) (catch $b $never) (catch $c $never)
+              (catch $next $continue) (catch $a $never) (catch $b $never) (catch $c $never)
               (call $dismount))
             (unreachable))
           (unreachable))
@@ -57,13 +56,13 @@
     (local $i i64)
     (block $never
       (loop $next
-        (block $go_on
+        (block $continue
           (local.get $i)
           (local.get $self)
           (block $sent (param i64 (ref null $fiber)) (result i64)
             (try_table (param i64 (ref null $fiber))
               (catch $yield $sent)
-              (catch $a $never) (catch $b $never) (catch $c $never) (catch $next $go_on)
+              (catch $a $never) (catch $b $never) (catch $c $never) (catch $next $continue)
               (call $dismount))
             (unreachable))
           (unreachable))

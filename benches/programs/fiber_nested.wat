@@ -1,5 +1,5 @@
-;; Dismounting a fiber from inside nested resumes, and mounting it: everything up to the fiber
-;; is suspended as one.
+;; Dismounts a fiber from inside nested resumes, and mounts it: the chain up to the fiber is
+;; suspended as one.
 ;; One operation is one mount and one dismount that carries an i64.
 (module
   (rec
@@ -16,7 +16,7 @@
   (global $self (mut (ref null $fiber)) (ref.null $fiber))
   (elem declare func $inside $count)
 
-  ;; Does the work inside of so many resumes.
+  ;; Does the work inside of nested resumes.
   (func $inside (type $body) (param $depth i32)
     (if (i32.eqz (local.get $depth)) (then (return_call $work)))
     (resume $nested
@@ -33,12 +33,12 @@
     (local $self (ref null $fiber))
     (local.set $self (global.get $self))
     (loop $next
-      (block $go_on
+      (block $continue
         (local.get $i)
         (local.get $self)
         (block $sent (param i64 (ref null $fiber)) (result i64)
           (try_table (param i64 (ref null $fiber))
-            (catch $yield $sent) (catch $next $go_on)
+            (catch $yield $sent) (catch $next $continue)
             (call $dismount))
           (unreachable))
         (unreachable))

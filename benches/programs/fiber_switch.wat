@@ -1,5 +1,5 @@
-;; Switching between fibers: the players of symmetric.wat. Both know each other
-;; from the beginning; who has zero returns.
+;; Switching between fibers: the players of symmetric.wat. Each has the other's reference from the
+;; start, and the one that reaches zero returns.
 ;; One operation is one fiber.switch.
 (module
   (rec

@@ -1,5 +1,6 @@
-;; Switches of first-class stacks between a stack inside of so many nested resumes and one
-;; outside, in all ways but the plain one, which is in first_class_nested.wat.
+;; Switches between a first-class stack inside of nested resumes and one outside, by every
+;; instruction.
+;; The basic switch is in first_class_nested.wat.
 ;; One operation is a switch there and one back.
 (module
   (type $nested_body (func (param i32)))
@@ -35,7 +36,7 @@
     (call $inside (i32.const DEPTH))
     (global.get $sum))
 
-  ;; switch
+  ;; stack.switch.
   (func $count (param $from stackref)
     (local $i i64)
     (loop $next
@@ -71,7 +72,7 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "switch") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 0)))
 
-  ;; switch_call, both ways
+  ;; stack.switch_call in both directions.
   (func $pass (param $from stackref) (result stackref) (local.get_clear $from))
   (func $tell (param $i i64) (param $from stackref) (result i64 stackref) (local.get $i) (local.get_clear $from))
   (func $count_calling (param $from stackref)
@@ -106,7 +107,7 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "switch_call") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 1)))
 
-  ;; a new stack that is dropped as it switches back
+  ;; stack.switch_drop from a new stack.
   (func $once (param $from stackref)
     (stack.switch_drop $value (i64.const 1) (local.get_clear $from)))
   (func $drops
@@ -121,7 +122,7 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "switch_drop") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 2)))
 
-  ;; extends the other stack from inside
+  ;; stack.extend of the outer stack, from inside.
   (rout $r (result stackref)
     (block $asked (result stackref)
       (try
@@ -144,7 +145,7 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "extend") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 3)))
 
-  ;; extends what is inside
+  ;; stack.extend of the inner stack.
   (rout $r2 (result i64 stackref)
     (block $told (result i64 stackref)
       (try
@@ -184,7 +185,7 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "extended") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 4)))
 
-  ;; what comes back is caught in the caller of the function that has switched
+  ;; The caller of the switching function catches the event.
   (func $ask (param $counter stackref) (stack.switch $asked (local.get_clear $counter)))
   (func $catches
     (local $counter stackref)
@@ -201,7 +202,7 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "thrown") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 5)))
 
-  ;; a new stack whose exception is redirected to what is inside
+  ;; A new stack whose exception is redirected to the inner stack.
   (func $fails (param $from stackref)
     (stack.redirect $from (throw $value (i64.const 1)))
     (unreachable))

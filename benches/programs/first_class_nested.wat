@@ -1,6 +1,6 @@
-;; Switching from inside nested resumes to a first-class stack, and back: everything up to
-;; the root is suspended as one.
-;; One operation is one stack.switch and one back with a number.
+;; Switches from inside nested resumes to a first-class stack and back: the chain up to the root is
+;; suspended as one.
+;; One operation is one stack.switch, and one back with a number.
 (module
   (rec
     (type $stack (cont $stack.func))
@@ -8,19 +8,19 @@
   (type $begin (func (param (ref null $stack))))
   (type $body (func (param i32)))
   (type $nested (cont $body))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "check_cleared" (func $check_cleared (param (ref null $stack))))
   (import "ropewalk:first-class" "switch" (func $ask (param (ref null $stack))))
-  (import "ropewalk:first-class" "switch" (func $answer (param i64 (ref null $stack))))
+  (import "ropewalk:first-class" "switch" (func $reply (param i64 (ref null $stack))))
   (import "ropewalk:first-class" "switch_call_trap"
     (func $begin (param (ref null $stack) (ref $begin))))
   (tag $asked (param (ref null $stack)))
-  (tag $answered (param i64 (ref null $stack)))
+  (tag $replied (param i64 (ref null $stack)))
   (global $n (mut i64) (i64.const 0))
   (global $sum (mut i64) (i64.const 0))
   (elem declare func $inside $count)
 
-  ;; Does the work inside of so many resumes.
+  ;; Does the work inside of nested resumes.
   (func $inside (type $body) (param $depth i32)
     (if (i32.eqz (local.get $depth)) (then (return_call $work)))
     (resume $nested
@@ -30,13 +30,13 @@
   (func $count (type $begin) (param $from (ref null $stack))
     (local $i i64)
     (loop $next
-      (block $go_on (result (ref null $stack))
-        (try_table (catch $asked $go_on)
+      (block $continue (result (ref null $stack))
+        (try_table (catch $asked $continue)
           (local.get $i)
           (local.get $from)
           (local.set $from (ref.null $stack))
           (block $sent (param i64 (ref null $stack)) (result i64 (ref null $stack))
-            (try_table (param i64 (ref null $stack)) (catch $answered $sent) (call $answer))
+            (try_table (param i64 (ref null $stack)) (catch $replied $sent) (call $reply))
             (unreachable))
           (unreachable))
         (unreachable))
@@ -48,7 +48,7 @@
   (func $work
     (local $counter (ref null $stack))
     (block $begun (result i64 (ref null $stack))
-      (try_table (catch $answered $begun)
+      (try_table (catch $replied $begun)
         (call $begin (call $new_stack) (ref.func $count)))
       (unreachable))
     (local.set $counter)
@@ -56,8 +56,8 @@
     (block $done
       (loop $next
         (br_if $done (i64.eqz (global.get $n)))
-        (block $answered (result i64 (ref null $stack))
-          (try_table (catch $answered $answered)
+        (block $replied (result i64 (ref null $stack))
+          (try_table (catch $replied $replied)
             (local.get $counter)
             (local.set $counter (ref.null $stack))
             (block $sent (param (ref null $stack)) (result (ref null $stack))

@@ -1,8 +1,8 @@
-;; Switching between first-class stacks: the players of symmetric.wat. Who has zero
-;; goes back to where all began. In `caught` every event is caught by a try around
-;; the switch, in `called` it is made of the results of a function that runs on the
-;; other stack, and in `thrown` it is caught in the caller of the function that
-;; switches.
+;; Switching between first-class stacks: the players of symmetric.wat. The one that reaches zero
+;; switches to the initial stack.
+;; In `caught`, a try around the switch catches the event. In `called`, the event carries the
+;; results of a function that runs on the other stack. In `thrown`, the caller of the switching
+;; function catches it.
 ;; One operation is one stack.switch or stack.switch_call.
 (module
   (rec
@@ -10,7 +10,7 @@
     (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $player (func (param i64 i64 (ref null $stack))))
   (type $step (func (param i64 i64 (ref null $stack)) (result i64 i64 (ref null $stack))))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "check_cleared"
     (func $check_cleared (param (ref null $stack))))
   (import "ropewalk:first-class" "switch" (func $switch (param i64 i64 (ref null $stack))))
@@ -47,7 +47,7 @@
           (local.get $n) (i64.const 1) (call $new_stack) (ref.func $begin_thrown)))
       (unreachable)))
 
-  ;; The first player makes the stack of the second, and starts it with the number.
+  ;; The first player creates the stack of the second, and starts it with the number.
 
   (func $begin_caught (type $player)
     (param $n i64) (param $mixed i64) (param $home (ref null $stack))
@@ -91,7 +91,7 @@
       (unreachable))
     (return_call $play_thrown))
 
-  ;; What local.get_clear and local.set_cleared stand for is part of every loop.
+  ;; Every loop contains the lowered forms of local.get_clear and local.set_cleared.
 
   (func $play_caught (type $player)
     (param $n i64) (param $mixed i64) (param $other (ref null $stack))

@@ -1,11 +1,11 @@
-;; Freeing first-class stacks: as a chain, each in a local of a frame of the next, which is
-;; freed at the end; as chains of a hundred; or one by one.
-;; One operation is a stack that is made, holds another and is freed.
+;; Freeing first-class stacks: as one chain, as chains of a hundred, or one by one.
+;; In a chain, each stack is in a local of the next.
+;; One operation is a stack that is created, holds another and is freed.
 (module
   (import "host" "new_stack" (func $new_stack (result stackref)))
   (event $parked (param stackref))
 
-  ;; Keeps a stack for ever.
+  ;; Keeps a stack forever.
   (func $hold (param $held stackref) (param $from stackref)
     (stack.switch $parked (local.get_clear $from)))
 

@@ -1,6 +1,6 @@
-;; A small module with all that instantiation has to set up: an import, a
-;; memory, a table, globals, and segments for the memory and the table.
-;; Instantiating it is one operation; it is never called.
+;; A small module with everything that instantiation must initialize: an import, a memory, a table,
+;; globals, and segments.
+;; One operation is one instantiation; the module is never called.
 (module
   (import "host" "inc" (func $inc (param i64) (result i64)))
   (memory (export "memory") 2)

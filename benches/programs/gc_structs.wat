@@ -1,5 +1,5 @@
-;; Short-lived structs: run(n) allocates n pairs, each made from the fields of the
-;; one before it, which nothing else refers to.
+;; Short-lived structs: run(n) allocates n pairs, each from the fields of its predecessor, which is
+;; then garbage.
 ;; One operation is one allocation and two reads.
 (module
   (type $pair (struct (field $a i64) (field $b i64)))

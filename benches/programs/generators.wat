@@ -1,7 +1,6 @@
-;; A sieve of chained generators: a generator counts up from two, and behind it
-;; stands a filter for each prime found so far. A filter takes numbers from the one
-;; before it and passes on those that its prime does not divide. run(n) adds up the
-;; first n primes.
+;; A sieve of chained generators: a generator counts up from two, followed by a filter for each
+;; prime. A filter passes on the numbers that its prime does not divide. run(n) adds up the first n
+;; primes.
 ;; One operation is one prime.
 (module
   (type $rest (func))

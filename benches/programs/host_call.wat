@@ -1,5 +1,5 @@
-;; Calls out of WebAssembly: run(n) counts to n with a function of the host.
-;; One operation is one call of a typed Rust closure and the return from it.
+;; Calls of the host: run(n) counts to n with a host function.
+;; One operation is one call of a typed Rust closure and its return.
 (module
   (import "host" "inc" (func $inc (param i64) (result i64)))
 

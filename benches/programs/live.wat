@@ -1,5 +1,5 @@
-;; Many continuations at once: `keep` makes n, lets each suspend and keeps them all
-;; in a table; `finish` does the same and then resumes each of them to its end.
+;; Many continuations at once: `keep` creates n that suspend, and keeps them in a table. `finish`
+;; does the same, and resumes each to its end.
 ;; One operation is one continuation.
 (module
   (type $task (func (param i64)))

@@ -1,9 +1,9 @@
-;; Floating point in memory: run(n) multiplies two 64 by 64 matrices of f64 n
-;; times, each time starting from the product before (scaled to stay finite).
-;; One operation is one multiply-add; there are n * 64^3. The result is the bit
-;; pattern of the trace.
+;; Floating point in memory: run(n) multiplies two 64 by 64 matrices of f64 n times, starting each
+;; time from the previous product (scaled to stay finite).
+;; One operation is one multiply-add; there are n * 64^3. The result is the bit pattern of the
+;; trace.
 (module
-  ;; A at 0, B at 32 KiB, C at 64 KiB, 32 KiB each, rows one after the other.
+  ;; A at 0, B at 32 KiB, C at 64 KiB, each 32 KiB in row-major order.
   (memory 2)
 
   (func $fill

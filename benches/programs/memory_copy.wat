@@ -1,12 +1,11 @@
-;; memory.copy: each export runs n copies of one size, between places that move
-;; through the memory; `mixed` takes sizes from 16 to 256 bytes in no order that
-;; a branch predictor could learn. One operation is one copy.
-;; The size is read from a global, so that no compiler sees a constant.
+;; memory.copy: each export runs n copies of one size between moving addresses. `mixed` uses sizes
+;; from 16 to 256 bytes in an unpredictable order.
+;; One operation is one copy. The size is in a global, so that it is not a constant to the compiler.
 (module
   (memory 40)
   (global $size (mut i32) (i32.const 0))
 
-  ;; Something to copy: the first 64 KiB count upwards.
+  ;; Initial contents: the first 64 KiB count upwards.
   (func $fill
     (local $i i32)
     (loop $next
@@ -50,7 +49,7 @@
         (br $next)))
     (call $digest))
 
-  ;; A sum over the place copied to that depends on the order of its words.
+  ;; A checksum of the destination that depends on the order of its words.
   (func $digest (result i64)
     (local $i i32)
     (local $sum i64)

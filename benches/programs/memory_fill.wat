@@ -1,7 +1,6 @@
-;; memory.fill: each export runs n fills of one size, at places that move
-;; through the memory; `mixed` takes sizes from 16 to 256 bytes in no order that
-;; a branch predictor could learn. One operation is one fill.
-;; The size is read from a global, so that no compiler sees a constant.
+;; memory.fill: each export runs n fills of one size at moving addresses. `mixed` uses sizes from 16
+;; to 256 bytes in an unpredictable order.
+;; One operation is one fill. The size is in a global, so that it is not a constant to the compiler.
 (module
   (memory 20)
   (global $size (mut i32) (i32.const 0))
@@ -37,7 +36,7 @@
         (br $next)))
     (call $digest))
 
-  ;; A sum over the place filled that depends on the order of its words.
+  ;; A checksum of the filled memory that depends on the order of its words.
   (func $digest (result i64)
     (local $i i32)
     (local $sum i64)

@@ -1,6 +1,6 @@
-;; Integer mixing over memory: run(n) puts n blocks of 64 bytes through a
-;; compression function of the shape of SHA-256 (a schedule of 64 words, 64
-;; rounds on eight variables), with round constants of its own.
+;; Integer mixing over memory: run(n) passes n blocks of 64 bytes through a compression function
+;; with the structure of SHA-256 (a schedule of 64 words, 64 rounds on eight variables) and other
+;; round constants.
 ;; One operation is one block.
 (module
   ;; Constants at 0, the schedule at 256, the chaining state at 512: 64, 64 and 8 words.
@@ -15,13 +15,13 @@
       (local.set $seed (i32.xor (local.get $seed) (i32.shr_u (local.get $seed) (i32.const 17))))
       (local.set $seed (i32.xor (local.get $seed) (i32.shl (local.get $seed) (i32.const 5))))
       (i32.store (local.get $i) (local.get $seed))
-      ;; Also the first block and the initial state.
+      ;; This also fills the first block and the initial state.
       (i32.store offset=256 (local.get $i) (i32.mul (local.get $seed) (i32.const 5)))
       (local.set $i (i32.add (local.get $i) (i32.const 4)))
       (br_if $next (i32.lt_u (local.get $i) (i32.const 256))))
     (memory.copy (i32.const 512) (i32.const 64) (i32.const 32)))
 
-  ;; The words 16 to 63 of the schedule, out of the block in words 0 to 15.
+  ;; Words 16 to 63 of the schedule, from the block in words 0 to 15.
   (func $expand
     (local $i i32)
     (local $early i32)

@@ -1,5 +1,5 @@
-;; Loops of switches, plain and after one uncommon event: nothing that happened once may make
-;; the switches after it slow.
+;; Loops of switches, with and without one uncommon event before them. A past event must not slow
+;; down later switches.
 ;; One operation is a round trip.
 (module
   (type $body (func))
@@ -16,8 +16,8 @@
   (global $sum (mut i64) (i64.const 0))
   (global $once (mut i32) (i32.const 0))
 
-  ;; Yields for ever; if it is told to, after it was suspended together with the one that
-  ;; resumes it, or after an exception.
+  ;; Yields forever. Depending on $once, it is first suspended together with its parent, or resumed
+  ;; with an exception.
   (func $gen (param $once i32)
     (local $i i64)
     (if (i32.eq (local.get $once) (i32.const 1)) (then (suspend $far)))
@@ -31,7 +31,7 @@
       (local.set $i (i64.add (local.get $i) (i64.const 1)))
       (br $next)))
 
-  ;; Pulls from a generator.
+  ;; Resumes a generator repeatedly.
   (func $outer
     (local $k (ref null $k))
     (local $n i64)

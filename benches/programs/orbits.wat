@@ -1,8 +1,9 @@
-;; Floating point with divisions and roots: run(n) lets five bodies pull at each
-;; other for n steps of time. One operation is one step, which looks at ten
-;; pairs. The result is the bit pattern of the sum of all coordinates.
+;; Floating point with divisions and roots: run(n) lets five bodies attract each other for n time
+;; steps.
+;; One operation is one step over ten pairs. The result is the bit pattern of the sum of all
+;; coordinates.
 (module
-  ;; A body is seven f64: place (0, 8, 16), speed (24, 32, 40), mass (48).
+  ;; A body is seven f64: position (0, 8, 16), velocity (24, 32, 40), mass (48).
   (memory 1)
 
   (func $place_body (param $body i32) (param $k f64)
@@ -23,7 +24,7 @@
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (br_if $next (i32.lt_u (local.get $i) (i32.const 5)))))
 
-  ;; Adds $factor times the distance to the body's speed.
+  ;; Adds $factor times the distance to the body's velocity.
   (func $push (param $body i32) (param $dx f64) (param $dy f64) (param $dz f64) (param $factor f64)
     (f64.store offset=24 (local.get $body)
       (f64.add (f64.load offset=24 (local.get $body)) (f64.mul (local.get $dx) (local.get $factor))))
@@ -39,7 +40,7 @@
     (local.set $dx (f64.sub (f64.load (local.get $a)) (f64.load (local.get $b))))
     (local.set $dy (f64.sub (f64.load offset=8 (local.get $a)) (f64.load offset=8 (local.get $b))))
     (local.set $dz (f64.sub (f64.load offset=16 (local.get $a)) (f64.load offset=16 (local.get $b))))
-    ;; The 0.01 keeps a near miss from becoming a division by zero.
+    ;; The 0.01 prevents a division by zero in a near miss.
     (local.set $square
       (f64.add
         (f64.add (f64.mul (local.get $dx) (local.get $dx)) (f64.mul (local.get $dy) (local.get $dy)))

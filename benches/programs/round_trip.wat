@@ -1,5 +1,4 @@
-;; Suspending and resuming: run(n) takes n numbers from a generator that counts
-;; up without end, and adds them up.
+;; Suspending and resuming: run(n) adds up n numbers from a generator that counts upwards.
 ;; One operation is one resume and one suspend that carries an i64.
 (module
   (type $generator (func))

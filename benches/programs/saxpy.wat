@@ -1,5 +1,5 @@
-;; Vectors of floats: run(n) does y := a * x + y on 4,096 numbers n times and
-;; returns the bits of the scalar product of x and y.
+;; Vectors of floats: run(n) computes y := a * x + y on 4,096 numbers n times, and returns the bits
+;; of the scalar product of x and y.
 ;; One operation is one step of four numbers; there are n * 1,024.
 (module
   ;; x at 0, y at 16 KiB.

@@ -1,5 +1,4 @@
-;; A scheduler: so many tasks wait in a table and are resumed in turn; each yields
-;; n times and then returns.
+;; A scheduler: it resumes the tasks in a table in turn; each yields n times and returns.
 ;; One operation is one yield of one task.
 (module
   (type $task (func (param i64)))
@@ -23,7 +22,7 @@
       (local.get $task)
       (cont.bind $fresh $paused (local.get $n) (cont.new $fresh (ref.func $task)))))
 
-  ;; Whether the task is still there after its turn.
+  ;; Whether the task is still suspended after its turn.
   (func $turn (param $task i32) (result i32)
     (local $paused (ref $paused))
     (block $yielded (result (ref $paused))

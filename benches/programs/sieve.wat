@@ -1,6 +1,6 @@
-;; Byte accesses with strides: run(n) counts the primes below 2^18 with the
-;; sieve of Eratosthenes, n times over, and adds the counts up.
-;; One operation is one whole sieve.
+;; Byte accesses with strides: run(n) counts the primes below 2^18 with the sieve of Eratosthenes n
+;; times, and adds up the counts.
+;; One operation is one sieve.
 (module
   (memory 4)
 

@@ -1,5 +1,5 @@
-;; Skynet: run(n) grows a tree of continuations of n levels, ten below each. A leaf
-;; yields its number, a node the sum of what is below it; then they are finished.
+;; Skynet: run(n) creates a tree of continuations with n levels and ten children per node. A leaf
+;; yields its number, and a node the sum of its children. Then they return.
 ;; One operation is one leaf.
 (module
   (type $node (func (param i64 i64)))
@@ -9,9 +9,9 @@
   (tag $yield (param i64))
   (elem declare func $node)
 
-  ;; What a new node below this one yields.
+  ;; Creates a child node, and returns the number that it yields.
   (func $ask (param $levels i64) (param $number i64) (result i64)
-    (local $answer i64)
+    (local $result i64)
     (local $paused (ref $paused))
     (block $yielded (result i64 (ref $paused))
       (resume $fresh (on $yield $yielded)
@@ -20,9 +20,9 @@
         (cont.new $fresh (ref.func $node)))
       (unreachable))
     (local.set $paused)
-    (local.set $answer)
+    (local.set $result)
     (resume $paused (local.get $paused))
-    (local.get $answer))
+    (local.get $result))
 
   (func $node (type $node) (param $levels i64) (param $number i64)
     (local $child i64)

@@ -1,6 +1,6 @@
-;; Giving a new stack of a bag one value ahead of the other: `bound` by
-;; `stack.bind`, `switched` by switching to it, which switches back at once.
-;; One operation is one stack, which retires when it has both.
+;; Passing a value to a new stack of the bag before another value: `bound` by `stack.bind`,
+;; `switched` by a switch to the stack, which switches back at once.
+;; One operation is one stack, which retires when it has both values.
 (module
   (rec
     (type $pair (func (param i64 i64 (ref null $back))))

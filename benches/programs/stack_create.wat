@@ -1,4 +1,4 @@
-;; Lives of the stacks of a bag: makes n stacks that retire at once.
+;; Lives of stacks of the bag: creates n stacks that retire at once.
 ;; One operation is one stack.
 (module
   (rec

@@ -1,13 +1,14 @@
-;; Switches of the bag between a stack inside of so many nested resumes and one outside, in
-;; all ways but the plain one, which is in stack_nested.wat.
+;; Switches between a stack of the bag inside of nested resumes and one outside, by every
+;; instruction.
+;; The basic switch is in stack_nested.wat.
 ;; One operation is a switch there and one back.
 (module
   (rec
-    (type $asks (stack (ref null $answered)))
-    (type $answered (stack (param i64) (ref null $asks))))
+    (type $asks (stack (ref null $replied)))
+    (type $replied (stack (param i64) (ref null $asks))))
   (type $nested_body (func (param i32)))
   (type $nested (cont $nested_body))
-  (tag $asked (param (ref null $answered)))
+  (tag $asked (param (ref null $replied)))
   (tag $told (param i64 (ref null $asks)))
   (global $n (mut i64) (i64.const 0))
   (global $sum (mut i64) (i64.const 0))
@@ -33,11 +34,11 @@
     (global.get $sum))
 
 
-  ;; switch
-  (func $count (param $from (ref null $answered))
+  ;; switch.
+  (func $count (param $from (ref null $replied))
     (local $i i64)
     (loop $next
-      (local.set $from (switch $answered (local.get $i) (local.get $from)))
+      (local.set $from (switch $replied (local.get $i) (local.get $from)))
       (local.set $i (i64.add (local.get $i) (i64.const 1)))
       (br $next)))
   (func $switches
@@ -51,13 +52,13 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "switch") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 0)))
 
-  ;; switch_throw, both ways
-  (func $count_thrown (param $from (ref null $answered))
+  ;; switch_throw in both directions.
+  (func $count_thrown (param $from (ref null $replied))
     (local $i i64)
     (loop $next
-      (block $asked (result (ref null $answered))
+      (block $asked (result (ref null $replied))
         (try_table (catch $asked $asked)
-          (switch_throw $answered $told (local.get $i) (local.get $from))
+          (switch_throw $replied $told (local.get $i) (local.get $from))
           (unreachable))
         (unreachable))
       (local.set $from)
@@ -84,9 +85,9 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "switch_throw") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 1)))
 
-  ;; a new stack that retires
-  (func $once (param $from (ref null $answered))
-    (switch_retire $answered (i64.const 1) (local.get $from)))
+  ;; switch_retire from a new stack.
+  (func $once (param $from (ref null $replied))
+    (switch_retire $replied (i64.const 1) (local.get $from)))
   (func $retires
     (loop $next
       (switch $asks (stack.new $asks $once))
@@ -96,11 +97,11 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "switch_retire") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 2)))
 
-  ;; bind a value to what is inside
-  (func $bound (param $from (ref null $answered))
+  ;; stack.bind of a value to the inner stack.
+  (func $bound (param $from (ref null $replied))
     (local $i i64)
     (loop $next
-      (switch $asks2b (stack.bind $answered $asks2b (local.get $i) (local.get $from)))
+      (switch $asks2b (stack.bind $replied $asks2b (local.get $i) (local.get $from)))
       (local.set $from)
       (local.set $i (i64.add (local.get $i) (i64.const 1)))
       (br $next)))
@@ -116,11 +117,11 @@
       (br_if $next (i64.ne (global.get $n) (i64.const 0)))))
   (func (export "bind") (param $n i64) (result i64) (call $times (local.get $n) (i32.const 3)))
 
-  ;; return_switch
+  ;; return_switch.
   (global $counter (mut (ref null $asks)) (ref.null $asks))
   (func $ask (result i64)
-    (return_switch $asks $answer (global.get $counter)))
-  (func $answer (param $i i64) (param $from (ref null $asks)) (result i64)
+    (return_switch $asks $receive (global.get $counter)))
+  (func $receive (param $i i64) (param $from (ref null $asks)) (result i64)
     (global.set $counter (local.get $from))
     (local.get $i))
   (func $returns

@@ -1,11 +1,11 @@
-;; Switching from inside nested resumes to a stack of the bag, and back: everything up to
-;; the root is suspended as one.
-;; One operation is one switch and one switch back with a number.
+;; Switches from inside nested resumes to a stack of the bag and back: the chain up to the root is
+;; suspended as one.
+;; One operation is one switch, and one back with a number.
 (module
   (rec
-    (type $asked (func (param (ref null $answered))))
-    (type $answered (cont $answer))
-    (type $answer (func (param i64 (ref null $asks))))
+    (type $asked (func (param (ref null $replied))))
+    (type $replied (cont $reply))
+    (type $reply (func (param i64 (ref null $asks))))
     (type $asks (cont $asked)))
   (type $body (func (param i32)))
   (type $nested (cont $body))
@@ -13,22 +13,22 @@
   (import "ropewalk:stack" "switch"
     (func $ask (param (ref null $asks)) (result i64 (ref null $asks))))
   (import "ropewalk:stack" "switch"
-    (func $answer (param i64 (ref null $answered)) (result (ref null $answered))))
+    (func $reply (param i64 (ref null $replied)) (result (ref null $replied))))
   (global $n (mut i64) (i64.const 0))
   (global $sum (mut i64) (i64.const 0))
   (elem declare func $inside $count)
 
-  ;; Does the work inside of so many resumes.
+  ;; Does the work inside of nested resumes.
   (func $inside (type $body) (param $depth i32)
     (if (i32.eqz (local.get $depth)) (then (return_call $work)))
     (resume $nested
       (i32.sub (local.get $depth) (i32.const 1))
       (cont.new $nested (ref.func $inside))))
 
-  (func $count (type $asked) (param $from (ref null $answered))
+  (func $count (type $asked) (param $from (ref null $replied))
     (local $i i64)
     (loop $next
-      (local.set $from (call $answer (local.get $i) (local.get $from)))
+      (local.set $from (call $reply (local.get $i) (local.get $from)))
       (local.set $i (i64.add (local.get $i) (i64.const 1)))
       (br $next)))
 

@@ -1,5 +1,5 @@
-;; Switching to a stack of a bag and back: the generator of round_trip.wat. It is
-;; the root stack that takes the numbers.
+;; Switching to a stack of the bag and back: the generator of round_trip.wat. The root stack takes
+;; the numbers.
 ;; One operation is one switch there, and one back that carries an i64.
 (module
   (rec

@@ -1,5 +1,5 @@
-;; Switching between bags of stacks: the players of symmetric.wat on stacks that
-;; know no parent. Who has zero goes back to where all began.
+;; Switching between stacks of the bag: the players of symmetric.wat, on stacks without parents. The
+;; one that reaches zero switches to the initial stack.
 ;; One operation is one switch.
 (module
   (rec

@@ -1,9 +1,10 @@
-;; Branches and globals: run(n) feeds n bytes of made-up program text to a
-;; scanner that counts words, numbers, comments, lines and the rest. Its state
-;; and its counters are globals; a br_table dispatches on the class of each byte
-;; and another on the state. One operation is one byte.
+;; Branches and globals: run(n) feeds n bytes of generated program text to a scanner that counts
+;; words, numbers, comments, lines and other bytes.
+;; Its state and counters are globals. One br_table dispatches on the class of each byte, and
+;; another on the state.
+;; One operation is one byte.
 (module
-  ;; The class of each byte at 0, the text, 512 bytes of it, at 4 KiB.
+  ;; The class of each byte at 0, and 512 bytes of text at 4 KiB.
   (memory 1)
   (global $state (mut i32) (i32.const 0))
   (global $words (mut i64) (i64.const 0))
@@ -28,7 +29,7 @@
 
   (data (i32.const 32768) "the rope 42 is 7 walked; # twist\0apull 1999 (strands) and 64 turn\0a lay = 3\0a")
 
-  ;; Text: snippets of the sentence above, from pseudo-random places in it.
+  ;; Text: parts of the sentence above, from pseudorandom positions.
   (func $write_text
     (local $at i32)
     (local $seed i32)
@@ -50,7 +51,7 @@
       (return))
       ;; word: one more letter
       (return))
-      ;; number: a letter makes it an odd kind of word
+      ;; number: a letter makes it a malformed word
       (global.set $others (i64.add (global.get $others) (i64.const 1)))
       (global.set $state (i32.const 1))
       (return)))
@@ -61,7 +62,7 @@
       (global.set $numbers (i64.add (global.get $numbers) (i64.const 1)))
       (global.set $state (i32.const 2))
       (return))
-      ;; word: digits may be part of one
+      ;; word: digits may be part of it
       (return))
       (return)))
 

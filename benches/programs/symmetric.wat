@@ -1,5 +1,5 @@
-;; Switching: two players pass a number back and forth, and count it down; who has
-;; zero returns what the number has been mixed into.
+;; Switching: two players pass a number back and forth and count it down. The one that reaches zero
+;; returns a mix of all numbers.
 ;; One operation is one switch.
 (module
   (rec

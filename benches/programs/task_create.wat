@@ -1,4 +1,4 @@
-;; Lives of tasks: makes n tasks that return at once.
+;; Lives of tasks: creates n tasks that return at once.
 ;; One operation is one task.
 (module
   (type $unary (func (param i64) (result i64)))

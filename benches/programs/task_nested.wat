@@ -1,5 +1,5 @@
-;; Suspending a task from inside nested resumes, and resuming it: everything up to the task
-;; is suspended as one.
+;; Suspends a task from inside nested resumes, and resumes it: the chain up to the task is suspended
+;; as one.
 ;; One operation is one resume and one suspend that carries an i64.
 (module
   (type $generator (func (result i64)))
@@ -13,7 +13,7 @@
   (global $self (mut (ref null $task)) (ref.null $task))
   (elem declare func $inside $count)
 
-  ;; Does the work inside of so many resumes.
+  ;; Does the work inside of nested resumes.
   (func $inside (type $body) (param $depth i32)
     (if (i32.eqz (local.get $depth)) (then (return_call $work)))
     (resume $nested

@@ -1,6 +1,6 @@
-;; Throwing: each of n times, an exception with a payload is thrown so many calls
-;; below the try_table that catches it.
-;; One operation is one call of the first of the frames, the throw and the catch.
+;; Throwing: n times, an exception with a payload is thrown several calls below the try_table that
+;; catches it.
+;; One operation is one call of the outermost frame, the throw and the catch.
 (module
   (tag $thrown (param i64))
 

@@ -1,5 +1,5 @@
-;; What a try_table costs that catches nothing: `with` makes each call inside of
-;; one, `without` makes the same calls.
+;; The cost of a try_table that catches nothing: `with` makes each call inside of one, and `without`
+;; makes the same calls.
 ;; One operation is one call.
 (module
   (tag $thrown (param i64))

@@ -1,6 +1,5 @@
-;; One operation is a call of a host function: `sync`, which is no future, `ready`,
-;; whose future is ready at once, or `waits`, whose future is ready when it is polled
-;; again. `ask` suspends with its number, and one operation is a resume and a suspension.
+;; One operation is a call of a host function: `sync` is synchronous, the future of `ready` is ready
+;; at once, and that of `waits` on its second poll.
 (module
   (import "host" "sync" (func $sync (param i64) (result i64)))
   (import "host" "ready" (func $ready (param i64) (result i64)))

@@ -1,5 +1,5 @@
-//! Runs in a process of their own: the command starts itself again with a hidden
-//! option, and a run that crashes is an error like any other.
+//! Runs in separate processes. The command starts itself with a hidden option, and a crash is an
+//! error like any other.
 
 use std::process::{Command, ExitStatus, Output};
 
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::Entry;
 use crate::row::{Run, Side};
 
-/// The option, followed by what [`request`] makes and [`answer`] takes.
+/// The option. [`request`] makes its argument, and [`answer`] parses it.
 pub const OPTION: &str = "--apart";
 
 /// Which side of a row.
@@ -18,8 +18,8 @@ pub enum Which {
     Theirs,
 }
 
-/// A side whose every run is a process. The row is known by its place in the list
-/// of all rows.
+/// A side that runs each run in a process. The index of a row in the list of all rows identifies
+/// it.
 pub fn side(row: usize, which: Which) -> Side {
     Box::new(move |round, size| {
         let mut command = Command::new(std::env::current_exe()?);
@@ -41,13 +41,13 @@ fn parse(output: &str) -> Option<Run> {
     Some(Run { cost: cost.parse().ok()?, result: result.parse().ok()? })
 }
 
-/// Does what a request asks and prints the figures.
+/// Executes a request and prints the figures.
 pub fn answer(entries: &[Entry], request: &str) -> Result<()> {
     let words = request.split(' ').map(str::parse).collect::<Result<Vec<i64>, _>>()?;
     let &[row, theirs, round, size] = words.as_slice() else { bail!("not a request: {request}") };
     let row = &entries.get(usize::try_from(row)?).context("no such row")?.row;
-    let prepare = match &row.rival {
-        Some(rival) if theirs == 1 => &rival.prepare,
+    let prepare = match &row.peer {
+        Some(peer) if theirs == 1 => &peer.prepare,
         _ => &row.ours,
     };
     let run = prepare()?(usize::try_from(round)?, size)?;
@@ -55,7 +55,7 @@ pub fn answer(entries: &[Entry], request: &str) -> Result<()> {
     Ok(())
 }
 
-/// Why a process failed, in few words: what it said last, or the signal.
+/// Why a process failed: its last line of output, or the signal.
 fn reason(output: &Output) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr);
     let said = stderr.lines().rfind(|line| !line.trim().is_empty());

@@ -1,14 +1,14 @@
-//! The rows about `cont.bind` and `stack.bind`, each against the same work without.
+//! Rows about `cont.bind` and `stack.bind`, each against the same work without it.
 
 use crate::programs::{Program, program};
 use crate::ropewalk::Ropewalk;
 use crate::row::{Row, Size, ours};
 
-/// Numbers of parameters; the last is the most that a function may have.
+/// Numbers of parameters. A function may have at most the last.
 const MANY: [(usize, &str); 4] =
     [(4, "bind 4"), (16, "bind 16"), (64, "bind 64"), (1000, "bind 1,000")];
 
-/// All of them, in the order of the table.
+/// The rows, in the order of the table.
 #[rustfmt::skip]
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
@@ -29,12 +29,12 @@ fn compared(
     operation: &'static str,
     operations: i64,
     program: Program,
-    (rival, other): (&'static str, Program),
+    (peer, other): (&'static str, Program),
 ) -> Row {
-    ours(name, operation, Size::of(operations), program).against_engine::<Ropewalk>(rival, other)
+    ours(name, operation, Size::of(operations), program).against_engine::<Ropewalk>(peer, other)
 }
 
-/// A program as `bind.wat`, with so many arguments.
+/// A program like `bind.wat` with this many arguments.
 fn many(count: usize) -> &'static str {
     let params = "i64 ".repeat(count);
     let arguments = "(local.get $n) ".repeat(count);
@@ -63,6 +63,6 @@ fn many(count: usize) -> &'static str {
   (func $sum (type $all) (local.get 0) {sum})
 {plain}{bound})"#
     );
-    // One for the life of the process.
+    // It is made once, for the life of the process.
     source.leak()
 }

@@ -1,15 +1,14 @@
-//! The rows about lists of clauses of different lengths: the first, the middle and the
-//! last clause against the only one. The programs differ in nothing but the list, and are
-//! written here, since a list of 256 clauses is nothing to read.
+//! Rows about clause lists of different lengths: the first, middle and last clause against a list
+//! of one. The programs differ only in the list, and are generated here.
 
 use crate::programs::Program;
 use crate::ropewalk::Ropewalk;
 use crate::row::{Row, Size, ours};
 
-/// How many clauses there are.
+/// Numbers of clauses.
 const LENGTHS: [usize; 3] = [4, 64, 256];
 
-/// All of them, in the order of the table.
+/// The rows, in the order of the table.
 pub fn rows() -> Vec<Row> {
     let kinds: [(&str, &str, Source); 3] = [
         ("resume", "a suspend, a resume", resume),
@@ -22,7 +21,7 @@ pub fn rows() -> Vec<Row> {
         .collect()
 }
 
-/// The text of a program with this many clauses, of which one comes.
+/// The text of a program with this many clauses, one of which is taken.
 type Source = fn(usize, usize) -> String;
 
 fn of_kind(name: &str, operation: &'static str, source: Source) -> Vec<Row> {
@@ -45,12 +44,12 @@ fn nth(number: usize) -> String {
     format!("{number}{ending}")
 }
 
-/// A program lives as long as the command runs.
+/// A program whose text lives as long as the process.
 fn program(source: Source, length: usize, index: usize) -> Program {
     Program { source: String::leak(source(length, index)), export: "run" }
 }
 
-/// Clauses for so many tags, of which one goes to a label, and the others to `$never`.
+/// Clauses for this many tags. One branches to a label, the others to `$never`.
 fn clauses(word: &str, length: usize, index: usize, label: &str) -> String {
     let target = |i| if i == index { label } else { "$never" };
     (0..length).map(|i| format!("({word} $t{i} {}) ", target(i))).collect()
@@ -96,7 +95,7 @@ fn resume(length: usize, index: usize) -> String {
     )
 }
 
-/// That of `fiber_events.wat`: either side waits for all events, and one is sent both ways.
+/// Like `fiber_events.wat`: both sides wait for all events, and one event is sent in both directions.
 fn fiber(length: usize, index: usize) -> String {
     format!(
         r#"(module
@@ -163,7 +162,7 @@ fn first_class(length: usize, index: usize) -> String {
     (type $stack (cont $stack.func))
     (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $begin (func (param (ref null $stack))))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "check_cleared" (func $check_cleared (param (ref null $stack))))
   (import "ropewalk:first-class" "switch" (func $switch (param i64 (ref null $stack))))
   (import "ropewalk:first-class" "switch_call_trap"

@@ -1,4 +1,4 @@
-//! The clocks that runs are timed with.
+//! The clocks that time runs.
 
 use std::time::Duration;
 
@@ -7,13 +7,12 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::row::Run;
 
-/// What time is taken from.
+/// A clock.
 #[derive(Clone, Copy)]
 pub enum Clock {
-    /// The time that this thread was on a processor: what other programs on the
-    /// machine take does not count.
+    /// The processor time of this thread, which excludes other programs.
     Thread,
-    /// For work that several threads share.
+    /// Wall-clock time, for work in several threads.
     Wall,
 }
 
@@ -27,7 +26,7 @@ impl Clock {
         Duration::new(now.tv_sec.cast_unsigned(), now.tv_nsec as u32)
     }
 
-    /// Runs `work`, whose result is to be compared, against this clock.
+    /// Times `work` with this clock. Both sides must return the same result.
     pub fn time(self, work: impl FnOnce() -> Result<i64>) -> Result<Run> {
         let start = self.now();
         let result = work()?;

@@ -1,5 +1,4 @@
-//! The rows about continuations: against Wasmtime, against a library of native
-//! coroutines, and against ourselves.
+//! Rows about continuations, against Wasmtime, a library of native coroutines, and Ropewalk itself.
 
 use ::ropewalk as rw;
 use anyhow::Result;
@@ -12,22 +11,22 @@ use crate::ropewalk::Ropewalk;
 use crate::row::{Row, Side, Size, Workload, ours};
 use crate::wasmtime::{StackSwitching, Wasmtime};
 
-/// Wasmtime gives up after some 32,000 continuations in one store.
+/// Wasmtime fails after about 32,000 continuations in one store.
 const FEW: i64 = 20_000;
 
-/// If memory is bounded, what four million leave is what one million leave.
+/// If memory is bounded, four million continuations leave as much behind as one million.
 const MILLIONS: Size = Size { tiny: 1_000_000, large: 4_000_000, operations: 3 };
 
-/// All of them, in the order of the table.
+/// The rows, in the order of the table.
 pub fn rows() -> Vec<Row> {
     let mut rows = switching();
     rows.extend(creating());
     rows.extend(together());
-    rows.extend(by_ourselves());
+    rows.extend(against_itself());
     rows
 }
 
-/// Going back and forth.
+/// Round trips.
 #[rustfmt::skip]
 fn switching() -> Vec<Row> {
     let round_trip = ours("round trip", "a suspend, a resume", Size::of(20_000_000), ROUND_TRIP);
@@ -38,12 +37,12 @@ fn switching() -> Vec<Row> {
     ]
 }
 
-/// Making continuations, and leaving them.
+/// Creating continuations, and abandoning them.
 #[rustfmt::skip]
 fn creating() -> Vec<Row> {
     let finish = || ours("create, finish", "a cont.new, a resume", Size::of(10_000_000), FINISH);
     vec![
-        finish().against_engine::<Switching>("wasmtime, 20,000", FINISH).apart().with_rival_size(Size::of(FEW)),
+        finish().against_engine::<Switching>("wasmtime, 20,000", FINISH).apart().with_peer_size(Size::of(FEW)),
         finish().against("corosensei", native::native(native::finish)),
         ours("create, abandon", "a cont.new, a suspend", Size::of(3_000_000), ABANDON),
         ours("abandon, resident", "growth for a further million", MILLIONS, Resident(ABANDON)).apart(),
@@ -78,14 +77,14 @@ fn collect() -> Result<Side> {
     }))
 }
 
-/// Programs that are made of many continuations.
+/// Programs with many continuations.
 #[rustfmt::skip]
 fn together() -> Vec<Row> {
     let tasks_10 = || ours("scheduler, 10", "a turn of a task", Size::steps(1_000_000, 10), TASKS_10);
     let tasks_10_000 = || ours("scheduler, 10,000", "a turn of a task", Size::steps(500, 10_000), TASKS_10_000);
     vec![
         ours("skynet, 10^6", "a leaf", skynet(6), SKYNET)
-            .against_engine::<Switching>("wasmtime, 10^4", SKYNET).apart().with_rival_size(skynet(4)),
+            .against_engine::<Switching>("wasmtime, 10^4", SKYNET).apart().with_peer_size(skynet(4)),
         wasmtime("skynet, 10^6", "a leaf", skynet(6), SKYNET),
         wasmtime("generators", "a prime", Size::of(2_000), program!("generators")),
         tasks_10().against_engine::<Switching>("wasmtime", TASKS_10).apart(),
@@ -95,9 +94,9 @@ fn together() -> Vec<Row> {
     ]
 }
 
-/// What only the ratio to ourselves says something about.
+/// Rows that compare Ropewalk with itself.
 #[rustfmt::skip]
-fn by_ourselves() -> Vec<Row> {
+fn against_itself() -> Vec<Row> {
     let first = program!("enclosing", "the_1st");
     let tenth = program!("enclosing", "the_10th");
     let hundredth = program!("enclosing", "the_100th");
@@ -113,10 +112,10 @@ fn by_ourselves() -> Vec<Row> {
         ours("to the 1st handler", "a suspend, a resume", Size::of(20_000_000), first),
         ours("to the 10th handler", "a suspend, a resume", Size::of(5_000_000), tenth)
             .against_engine::<Ropewalk>("to the 1st", first)
-                .with_rival_size(Size::of(10_000_000)),
+                .with_peer_size(Size::of(10_000_000)),
         ours("to the 100th handler", "a suspend, a resume", Size::of(1_000_000), hundredth)
             .against_engine::<Ropewalk>("to the 1st", first)
-                .with_rival_size(Size::of(10_000_000)),
+                .with_peer_size(Size::of(10_000_000)),
     ]
 }
 
@@ -131,7 +130,7 @@ const KEEP: Program = program!("live", "keep");
 const TASKS_10: Program = program!("scheduler", "of_10");
 const TASKS_10_000: Program = program!("scheduler", "of_10_000");
 
-/// A row against Wasmtime, apart, because that can crash.
+/// A row against Wasmtime in processes of its own, because Wasmtime can crash.
 fn wasmtime(
     name: &'static str,
     operation: &'static str,

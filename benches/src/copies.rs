@@ -1,5 +1,5 @@
-//! The rows about copies of continuations: what one costs, by the bytes of its frames, and
-//! programs that are written with copies against the same without.
+//! Rows about copies of continuations: the cost of a copy by the size of its frames, and programs
+//! with copies against the same programs without.
 
 use ::ropewalk as rw;
 use anyhow::{Context as _, Result};
@@ -9,7 +9,7 @@ use crate::resident::resident;
 use crate::ropewalk::Ropewalk;
 use crate::row::{Prepare, Row, Run, Size, Unit, ours};
 
-/// All of them, in the order of the table.
+/// The rows, in the order of the table.
 #[rustfmt::skip]
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
@@ -18,7 +18,7 @@ pub fn rows() -> Vec<Row> {
         compared("clone: suspended", "a cont.clone, a resume", 10_000_000, program!("clone", "suspended"), ("run there again", program!("clone", "begun"))),
     ];
     rows.extend(DEPTHS.map(|(depth, name, operations)| {
-        compared(name, "a stack.clone, a drop", operations, deep(depth), ("no frames more", deep("0"))).with_rival_size(Size::of(3_000_000))
+        compared(name, "a stack.clone, a drop", operations, deep(depth), ("no frames more", deep("0"))).with_peer_size(Size::of(3_000_000))
     }));
     rows.extend(PROGRAMS.map(|Written { name, operation, example, copies, without, operations }| {
         let [copies, without] = [copies, without].map(|call| repeated(example, call));
@@ -29,11 +29,11 @@ pub fn rows() -> Vec<Row> {
     rows
 }
 
-/// How much memory a copy takes that is parked, of a continuation with so many frames more.
+/// The memory of a parked copy of a continuation with this many more frames.
 fn kept(name: &'static str, operation: &'static str, depth: usize) -> Row {
     let size = Size::of(100_000);
     let ours = keeps(depth);
-    Row { name, operation, unit: Unit::Bytes, size, ours, rival: None, apart: true }
+    Row { name, operation, unit: Unit::Bytes, size, ours, peer: None, apart: true }
 }
 
 fn keeps(depth: usize) -> Prepare {
@@ -58,7 +58,7 @@ fn keeps(depth: usize) -> Prepare {
     })
 }
 
-/// How many frames wait, and how often they are copied.
+/// The number of suspended frames, and of copies.
 const DEPTHS: [(&str, &str, i64); 4] = [
     ("10", "clone: 10 frames more", 2_000_000),
     ("100", "clone: 100 frames more", 500_000),
@@ -71,7 +71,7 @@ fn deep(depth: &str) -> Program {
     Program { source: String::leak(source), export: "run" }
 }
 
-/// A program of the examples: what it does with copies, and without.
+/// An example program, with and without copies.
 struct Written {
     name: &'static str,
     operation: &'static str,
@@ -130,7 +130,7 @@ const PROGRAMS: [Written; 5] = [
     },
 ];
 
-/// A program that makes a call of an example again and again, and adds up what it returns.
+/// A program that repeats a call of an example, and adds up the results.
 fn repeated(example: &str, call: &str) -> Program {
     let module = example.trim_end().strip_suffix(')').expect("a module ends with a parenthesis");
     let source = format!(
@@ -154,7 +154,7 @@ fn compared(
     operation: &'static str,
     operations: i64,
     program: Program,
-    (rival, other): (&'static str, Program),
+    (peer, other): (&'static str, Program),
 ) -> Row {
-    ours(name, operation, Size::of(operations), program).against_engine::<Ropewalk>(rival, other)
+    ours(name, operation, Size::of(operations), program).against_engine::<Ropewalk>(peer, other)
 }

@@ -1,22 +1,21 @@
-//! The rows about deep recursions: a stack that grows against one that was large from the
-//! start.
+//! Rows about deep recursion: a stack that grows against one that was large from the start.
 
 use crate::programs::{Program, program};
 use crate::ropewalk::{LargeStacks, Ropewalk};
 use crate::row::{Row, Size, ours};
 use crate::wasmtime::{self, Wasmtime};
 
-/// How many bytes are enough.
+/// A sufficient stack size in bytes.
 pub const STACK: usize = 128 << 20;
 
-/// Every run has a process of its own, so that all pages are touched for the first time:
-/// an engine keeps the memory of roots for later stores.
+/// Every run has a process of its own, so that all pages are touched for the first time: an engine
+/// reuses the memory of roots for later stores.
 const MILLION: Size = Size { tiny: 1, large: 1_000_000, operations: 999_999 };
 
 const ROOT: Program = program!("deep", "root");
 const CONTINUATION: Program = program!("deep", "continuation");
 
-/// All of them, in the order of the table.
+/// The rows, in the order of the table.
 #[rustfmt::skip]
 pub fn rows() -> Vec<Row> {
     let deep = || ours("deep in a continuation", "a call, a million deep", MILLION, CONTINUATION);

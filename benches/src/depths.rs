@@ -1,11 +1,11 @@
-//! The rows about switches from inside nested resumes, and to there, against the same
-//! switches without: neither side may search for anything.
+//! Rows about switches out of and into nested resumes, against the same switches without nesting.
+//! Neither side should need a search.
 
 use crate::programs::Program;
 use crate::ropewalk::Ropewalk;
 use crate::row::{Row, Size, ours};
 
-/// How many resumes the stacks are suspended inside of.
+/// The number of nested resumes around each suspended stack.
 const DEPTHS: [(&str, &str); 4] = [("1", "1"), ("10", "10"), ("100", "100"), ("1000", "1,000")];
 
 /// A program in which `DEPTH` stands for the depth.
@@ -20,7 +20,7 @@ const FIRST_CLASS: &str = deep!("first_class_depths");
 const TASK: &str = deep!("task_depths");
 const FIBER: &str = deep!("fiber_depths");
 
-/// All of them, in the order of the table.
+/// The rows, in the order of the table.
 #[rustfmt::skip]
 pub fn rows() -> Vec<Row> {
     [
@@ -57,7 +57,7 @@ fn by_depth(
     DEPTHS.into_iter().map(row).collect()
 }
 
-/// A program lives as long as the command runs.
+/// A program whose text lives as long as the process.
 fn program(source: &str, depth: &str, export: &'static str) -> Program {
     Program { source: String::leak(source.replace("DEPTH", depth)), export }
 }

@@ -1,11 +1,10 @@
-//! The rows about the other designs of stack switching, each against what it is
-//! judged by: mostly the same work done with continuations.
+//! Rows about the other designs, mostly against the same work with continuations.
 
 use crate::programs::{Program, program};
 use crate::ropewalk::Ropewalk;
 use crate::row::{Row, Size, ours};
 
-/// All of them, in the order of the table.
+/// The rows, in the order of the table.
 pub fn rows() -> Vec<Row> {
     let mut rows = bags_of_stacks();
     rows.extend(tasks());
@@ -43,8 +42,8 @@ fn fibers() -> Vec<Row> {
         compared("fiber: switch", "a fiber.switch", 20_000_000, program!("fiber_switch"), CONT_SWITCH),
         compared("fiber: round trip", "a mount, a dismount", 20_000_000, ONE, CONT_ROUND_TRIP),
         compared("fiber: 1st of 4 events", "a mount, a dismount", 20_000_000, FIRST, CONT_ROUND_TRIP),
-        compared("fiber: 4th of 4 events", "a mount, a dismount", 20_000_000, FOURTH, Rival("the 1st of 4", FIRST)),
-        compared("fiber: refused event", "a mount that falls through", 30_000_000, REFUSED, Rival("round trip", ONE)),
+        compared("fiber: 4th of 4 events", "a mount, a dismount", 20_000_000, FOURTH, Peer("the 1st of 4", FIRST)),
+        compared("fiber: refused event", "a mount that falls through", 30_000_000, REFUSED, Peer("round trip", ONE)),
     ]
 }
 
@@ -55,9 +54,9 @@ fn lives_of_fibers() -> Vec<Row> {
     const CALLED: Program = program!("fiber_create", "called");
     vec![
         compared("fiber: create, finish", "a fiber.new, a mount", 10_000_000, MOUNTED, CONT_FINISH),
-        compared("fiber: mount_new", "a fiber.mount_new", 10_000_000, program!("fiber_enter", "mount_new"), Rival("new, mount", program!("fiber_enter", "new_mount"))),
-        compared("fiber: mount_new", "a fiber.mount_new", 10_000_000, ENTERED, Rival("the argument sent", MOUNTED)),
-        compared("fiber: mount_new", "a fiber.mount_new", 10_000_000, ENTERED, Rival("a call", CALLED)).with_rival_size(Size::of(60_000_000)),
+        compared("fiber: mount_new", "a fiber.mount_new", 10_000_000, program!("fiber_enter", "mount_new"), Peer("new, mount", program!("fiber_enter", "new_mount"))),
+        compared("fiber: mount_new", "a fiber.mount_new", 10_000_000, ENTERED, Peer("the argument sent", MOUNTED)),
+        compared("fiber: mount_new", "a fiber.mount_new", 10_000_000, ENTERED, Peer("a call", CALLED)).with_peer_size(Size::of(60_000_000)),
     ]
 }
 
@@ -71,23 +70,23 @@ fn first_class_stacks() -> Vec<Row> {
     vec![
         compared("first-class: switch", "a stack.switch", 20_000_000, CAUGHT, CONT_SWITCH),
         compared("first-class: switch_call", "a stack.switch_call", 20_000_000, CALLED, CONT_SWITCH),
-        compared("first-class: thrown", "a stack.switch, an exception", 1_000_000, THROWN, Rival("caught in place", CAUGHT)).with_rival_size(Size::of(10_000_000)),
-        compared("first-class: free chains of 100", "a stack that holds another", 1_000_000, program!("freeing", "hundreds"), Rival("one by one", program!("freeing", "each"))),
-        compared("first-class: free a chain of 20,000", "a stack that holds another", 20_000, program!("freeing", "chain"), Rival("live, 20,000", program!("live", "finish"))),
-        compared("first-class: call_stack", "a call_stack", 3_000_000, ANSWERED, Rival("call_indirect", INDIRECT)).with_rival_size(Size::of(30_000_000)),
+        compared("first-class: thrown", "a stack.switch, an exception", 1_000_000, THROWN, Peer("caught in place", CAUGHT)).with_peer_size(Size::of(10_000_000)),
+        compared("first-class: free chains of 100", "a stack that holds another", 1_000_000, program!("freeing", "hundreds"), Peer("one by one", program!("freeing", "each"))),
+        compared("first-class: free a chain of 20,000", "a stack that holds another", 20_000, program!("freeing", "chain"), Peer("live, 20,000", program!("live", "finish"))),
+        compared("first-class: call_stack", "a call_stack", 3_000_000, ANSWERED, Peer("call_indirect", INDIRECT)).with_peer_size(Size::of(30_000_000)),
     ]
 }
 
-/// Leaving and continuing stacks that are suspended together with others.
+/// Suspending and continuing stacks together with others.
 #[rustfmt::skip]
 fn nested() -> Vec<Row> {
     macro_rules! depths {
         ($name:literal, $operation:literal, $file:literal) => {
             [
-                compared(concat!($name, " at depth 1"), $operation, 20_000_000, program!($file, "depth_1"), Rival("depth 0", program!($file, "depth_0"))),
-                compared(concat!($name, " at depth 10"), $operation, 20_000_000, program!($file, "depth_10"), Rival("depth 0", program!($file, "depth_0"))),
-                compared(concat!($name, " at depth 100"), $operation, 20_000_000, program!($file, "depth_100"), Rival("depth 0", program!($file, "depth_0"))),
-                compared(concat!($name, " at depth 1,000"), $operation, 20_000_000, program!($file, "depth_1000"), Rival("depth 0", program!($file, "depth_0"))),
+                compared(concat!($name, " at depth 1"), $operation, 20_000_000, program!($file, "depth_1"), Peer("depth 0", program!($file, "depth_0"))),
+                compared(concat!($name, " at depth 10"), $operation, 20_000_000, program!($file, "depth_10"), Peer("depth 0", program!($file, "depth_0"))),
+                compared(concat!($name, " at depth 100"), $operation, 20_000_000, program!($file, "depth_100"), Peer("depth 0", program!($file, "depth_0"))),
+                compared(concat!($name, " at depth 1,000"), $operation, 20_000_000, program!($file, "depth_1000"), Peer("depth 0", program!($file, "depth_0"))),
             ]
         };
     }
@@ -99,20 +98,20 @@ fn nested() -> Vec<Row> {
     ].into_iter().flatten().collect()
 }
 
-/// What else we can do, and what it is called in the table.
-struct Rival(&'static str, Program);
+/// What Ropewalk does on the other side, and its name in the table.
+struct Peer(&'static str, Program);
 
-const CONT_SWITCH: Rival = Rival("continuations", program!("symmetric"));
-const CONT_ROUND_TRIP: Rival = Rival("continuations", program!("round_trip"));
-const CONT_FINISH: Rival = Rival("continuations", program!("create", "finish"));
+const CONT_SWITCH: Peer = Peer("continuations", program!("symmetric"));
+const CONT_ROUND_TRIP: Peer = Peer("continuations", program!("round_trip"));
+const CONT_FINISH: Peer = Peer("continuations", program!("create", "finish"));
 
-/// A row of so many operations, against ourselves.
+/// A row of this many operations, against Ropewalk itself.
 fn compared(
     name: &'static str,
     operation: &'static str,
     operations: i64,
     program: Program,
-    Rival(rival, other): Rival,
+    Peer(peer, other): Peer,
 ) -> Row {
-    ours(name, operation, Size::of(operations), program).against_engine::<Ropewalk>(rival, other)
+    ours(name, operation, Size::of(operations), program).against_engine::<Ropewalk>(peer, other)
 }

@@ -1,4 +1,4 @@
-//! The rows that are measured from Rust: compiling, loading, instantiating, entering.
+//! Rows about the embedding API: compiling, loading, instantiating, entering.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,40 +11,40 @@ use crate::engine::Engine;
 use crate::generate::big_module;
 use crate::row::{Row, Run, Side, Size, Workload, row};
 
-/// A memory, a table, globals and segments: what a small real module has.
+/// A module like a small real one: with a memory, a table, globals and segments.
 const FURNISHED: &str = include_str!("../programs/furnished.wat");
-/// Nothing but two functions.
+/// A module with two functions and nothing else.
 const BARE: &str = include_str!("../programs/bare.wat");
 
-/// Compiles the big generated module.
+/// Compiles the large generated module.
 #[derive(Clone, Copy)]
 struct Compile {
-    /// How many threads may share the work.
+    /// The number of compiling threads.
     threads: usize,
 }
 
-/// Loads a module that was compiled to a file, and drops it.
+/// Loads a compiled file and drops the module.
 #[derive(Clone, Copy)]
 enum Load {
-    /// A small one.
+    /// The small module.
     Furnished,
-    /// The big generated one.
+    /// The large generated module.
     Big,
 }
 
-/// Makes a store and an instance of a program in it, and drops both.
+/// Creates a store and an instance, and drops both.
 #[derive(Clone, Copy)]
 struct Instantiate(&'static str);
 
-/// The same, and calls a function in between.
+/// Like [`Instantiate`], with a call of a function.
 #[derive(Clone, Copy)]
 struct StoreForCall;
 
-/// As [`Instantiate`], of a module with so many bytes of data.
+/// Like [`Instantiate`], for a module with this many bytes of data.
 #[derive(Clone, Copy)]
 struct InstantiateWithData(usize);
 
-/// Makes a linker with 45 functions, and drops it.
+/// Creates a linker with 45 functions, and drops it.
 #[derive(Clone, Copy)]
 struct Link;
 
@@ -56,7 +56,7 @@ struct EnterEmpty;
 #[derive(Clone, Copy)]
 struct EnterIdentity;
 
-/// All of them, in the order of the table.
+/// The rows, in the order of the table.
 #[rustfmt::skip]
 pub fn rows() -> Vec<Row> {
     let all = std::thread::available_parallelism().map_or(1, usize::from);
@@ -77,8 +77,8 @@ pub fn rows() -> Vec<Row> {
 }
 
 impl Workload for Compile {
-    /// Both engines share their work out with rayon, so the pool that they run in
-    /// decides how many threads they have. A size of 0 compiles nothing.
+    /// Both engines compile in the current rayon pool, which sets the number of threads. A size of
+    /// 0 compiles nothing.
     fn prepare<E: Engine>(&self) -> Result<Side> {
         let pool = ThreadPoolBuilder::new().num_threads(self.threads).build()?;
         let engine = E::new()?;
@@ -90,7 +90,7 @@ impl Workload for Compile {
     }
 }
 
-/// The result is what the compiled code computes, so that it is known to work.
+/// Runs the compiled code. Its result shows that it works.
 fn compile<E: Engine>(pool: &ThreadPool, engine: &E, wasm: &[u8]) -> Result<Run> {
     let clock = if pool.current_num_threads() == 1 { Clock::Thread } else { Clock::Wall };
     let mut module = None;
@@ -107,8 +107,8 @@ fn compile<E: Engine>(pool: &ThreadPool, engine: &E, wasm: &[u8]) -> Result<Run>
 }
 
 impl Workload for Load {
-    /// What was compiled is in the caches of the system, but not of this process: another
-    /// engine loads it.
+    /// Another engine compiled the module, so the file is in the caches of the system but not of
+    /// this process.
     fn prepare<E: Engine>(&self) -> Result<Side> {
         static FILES: AtomicUsize = AtomicUsize::new(0);
         let wasm = match self {
@@ -132,7 +132,7 @@ impl Workload for Load {
     }
 }
 
-/// A file that is removed at the end.
+/// A file that is removed when dropped.
 struct Removed(PathBuf);
 
 impl Drop for Removed {
@@ -187,7 +187,7 @@ impl Workload for Link {
     }
 }
 
-/// Instantiates a module again and again.
+/// Instantiates a module repeatedly.
 fn instantiate_often<E: Engine>(wasm: &[u8]) -> Result<Side> {
     let engine = E::new()?;
     let module = engine.compile(wasm)?;

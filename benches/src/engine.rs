@@ -1,12 +1,12 @@
-//! The verbs that every engine under measurement has.
+//! The interface to an engine that is measured.
 //!
-//! Workloads are written once against this trait. What it calls is inlined into
-//! each workload, so that the trait itself costs nothing.
+//! Workloads use only this trait. Its methods are inlined into each workload, so the trait costs
+//! nothing.
 
 use anyhow::Result;
 use std::path::Path;
 
-/// A WebAssembly engine, set to optimise for speed, otherwise as it comes.
+/// A WebAssembly engine that optimizes for speed, otherwise with its default settings.
 ///
 /// Instances can import `host.inc : [i64] -> [i64]`, which adds one.
 pub trait Engine: Sized + Sync + 'static {
@@ -19,7 +19,7 @@ pub trait Engine: Sized + Sync + 'static {
     /// An exported function of type `[] -> []`.
     type Empty;
 
-    /// An engine with nothing compiled yet.
+    /// A new engine.
     fn new() -> Result<Self>;
 
     /// Compiles a binary module.
@@ -33,10 +33,10 @@ pub trait Engine: Sized + Sync + 'static {
     /// A compiled module as the bytes of a file.
     fn serialize(&self, module: &Self::Module) -> Result<Vec<u8>>;
 
-    /// The module in such a file, which nobody changes.
+    /// The module in such a file. Nothing may change the file.
     fn load(&self, file: &Path) -> Result<Self::Module>;
 
-    /// Makes a store and an instance in it.
+    /// Creates a store with an instance.
     fn instantiate(&self, module: &Self::Module) -> Result<Self::Instance>;
 
     /// Looks up an export of type `[i64] -> [i64]`.
@@ -56,11 +56,11 @@ pub trait Engine: Sized + Sync + 'static {
     /// Calls it.
     fn enter(&self, instance: &mut Self::Instance, function: &Self::Empty) -> Result<()>;
 
-    /// Makes a linker with [45 functions](define_functions) of the host, and drops it.
+    /// Creates a linker with [45 host functions](define_functions), and drops it.
     fn link(&self) -> Result<()>;
 }
 
-/// Defines 45 functions of nine types in a linker of any engine, as many as WASI has.
+/// Defines 45 functions of nine types, as WASI has, in a linker of any engine.
 macro_rules! define_functions {
     ($linker:expr) => {
         for name in ["a", "b", "c", "d", "e"] {

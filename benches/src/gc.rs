@@ -1,12 +1,12 @@
-//! The rows about typed references and garbage, against each of Wasmtime's
-//! collectors. The copying one is its default. The null one never collects, so it
-//! is no collector, but the limit of what a better one could reach.
+//! Rows about typed references and garbage, against each of Wasmtime's collectors. The copying
+//! collector is its default. The null collector never collects, so it shows the limit of what a
+//! better collector could reach.
 
 use crate::programs::{Program, program};
 use crate::row::{Row, Size, ours};
 use crate::wasmtime::{Copying, Null, ReferenceCounting, Wasmtime};
 
-/// All of them, in the order of the table.
+/// The rows, in the order of the table.
 #[rustfmt::skip]
 pub fn rows() -> Vec<Row> {
     [

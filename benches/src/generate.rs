@@ -1,10 +1,9 @@
-//! A big module of made-up functions, to measure the compiler with.
+//! A large generated module, to measure the compiler.
 //!
-//! The functions are of the kind that compilers emit: arithmetic on locals,
-//! accesses relative to pointers, counted loops, early exits, switches, calls.
-//! The module is the same each time. It is also a test: `run` calls every
-//! function and folds all results into one, no function traps or runs for long,
-//! and nothing depends on what a NaN looks like.
+//! Its functions resemble the output of compilers: arithmetic on locals, accesses relative to
+//! pointers, counted loops, early exits, switches, calls. The module is the same each time. It is
+//! also a test: `run` calls every function and folds all results into one. No function traps or
+//! runs for long, and no result depends on the bits of a NaN.
 
 mod body;
 mod expression;
@@ -20,11 +19,11 @@ use wasm_encoder::{
 use body::{Callee, write_function};
 use random::Random;
 
-/// Code is added until there is this much.
+/// The minimum size of the code in bytes.
 const BYTES_OF_CODE: usize = 1_050_000;
-/// The first functions are leaves of one signature, and make up the table.
+/// The first functions are leaves of one signature. They fill the table.
 const IN_TABLE: u32 = 16;
-/// How many functions one driver calls.
+/// The number of functions that a driver calls.
 const PER_DRIVER: usize = 16;
 /// The type of the drivers and of `run`.
 const DRIVER: u32 = SIGNATURES.len() as u32;
@@ -35,7 +34,7 @@ pub struct Signature {
     pub result: ValType,
 }
 
-/// The signatures of the made-up functions; a function's type is an index here.
+/// The signatures of the functions. A function's type is an index here.
 pub const SIGNATURES: [Signature; 4] = [
     Signature { parameters: &[ValType::I64, ValType::I32], result: ValType::I64 },
     Signature { parameters: &[ValType::I32, ValType::I32], result: ValType::I32 },
@@ -46,9 +45,9 @@ pub const SIGNATURES: [Signature; 4] = [
 /// The functions so far.
 struct Program {
     random: Random,
-    /// All functions that `run` has to reach.
+    /// All functions that `run` must reach.
     functions: Vec<Callee>,
-    /// Those of them that call nothing, and so can be called anywhere.
+    /// The functions among them that call nothing.
     leaves: Vec<Callee>,
     types: FunctionSection,
     code: CodeSection,
@@ -75,7 +74,7 @@ impl Program {
         }
     }
 
-    /// Adds a leaf, or, one time in three, a function that calls leaves.
+    /// Adds a leaf or, with probability 1/3, a function that calls leaves.
     fn add_function(&mut self) {
         let index = self.types.len();
         let in_table = index < IN_TABLE;
@@ -98,7 +97,7 @@ impl Program {
         index
     }
 
-    /// Adds the drivers, and `run`, which is the driver of the drivers.
+    /// Adds the drivers, and `run`, which calls the drivers.
     fn add_run(&mut self) {
         let functions = std::mem::take(&mut self.functions);
         let mut drivers = Vec::new();
@@ -123,8 +122,8 @@ impl Program {
     }
 }
 
-/// A function `[i64] -> [i64]` that calls each of the others with arguments made
-/// of what it has so far, and mixes what they return into that.
+/// A function `[i64] -> [i64]` that calls the others with arguments from its state, and mixes their
+/// results into the state.
 fn driver(callees: &[Callee]) -> Function {
     let mut function = Function::new([]);
     for callee in callees {
@@ -198,8 +197,8 @@ fn memory() -> MemorySection {
     section
 }
 
-/// Global 0 is the pointer to the end of the stack frames in memory; the other
-/// two are for anyone to change.
+/// Global 0 points to the end of the stack frames in memory. Every function may change the other
+/// two.
 fn globals() -> GlobalSection {
     let global = |val_type, mutable| GlobalType { val_type, mutable, shared: false };
     let mut section = GlobalSection::new();

@@ -1,5 +1,4 @@
-//! What it costs that functions can be interrupted, or that what they execute is counted:
-//! each engine against itself without.
+//! The cost of interruption and fuel: each engine against itself without them.
 
 use crate::programs::{Program, fib, program};
 use crate::ropewalk::{self, Counting, Interruptible, Ropewalk};

@@ -1,11 +1,11 @@
-//! What a measurement depends on: the day, the processor, the versions.
+//! The conditions of a measurement: date, processor, versions.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// All packages of the workspace, with their versions.
 const LOCK: &str = include_str!("../../Cargo.lock");
 
-/// One line that says when, where and what was measured.
+/// One line with date, processor and versions.
 pub fn description() -> String {
     format!(
         "{}, {} ({} threads), ropewalk {}, wasmtime {}",
@@ -23,7 +23,7 @@ fn processor() -> String {
     model.map_or("unknown processor", |model| model.trim_start_matches([' ', '\t', ':'])).to_owned()
 }
 
-/// The version of a package as the lock file has it.
+/// The version of a package in the lock file.
 fn version(package: &str) -> &'static str {
     let name = format!("name = \"{package}\"\nversion = \"");
     let found = LOCK.split_once(&name).and_then(|(_, rest)| rest.split_once('"'));
@@ -37,7 +37,7 @@ fn date() -> String {
     format!("{year}-{month:02}-{day:02}")
 }
 
-/// The date that is so many days after 1970-01-01.
+/// The date this many days after 1970-01-01.
 fn civil(mut days: u64) -> (u64, usize, u64) {
     let mut year = 1970;
     while days >= days_of_year(year) {

@@ -1,14 +1,13 @@
-//! Runs the same modules on Ropewalk and on its rivals and prints how they compare.
+//! Runs the same modules on Ropewalk and on its peers, and compares them.
 //!
 //! ```text
 //! cargo run --release -p ropewalk-bench [-- FILTER..] [--rounds N] [--markdown]
 //! cargo run --release -p ropewalk-bench -- --report
 //! ```
 //!
-//! Each row is a kind of operation. Its time is (time of a large run − time of a
-//! tiny run) / operations, from the fastest of several rounds that alternate
-//! between the engines. The engines must agree on every result; a row on which
-//! they do not has no figures and makes the command fail.
+//! Each row is a kind of operation. Its cost is (time of a large run − time of a tiny run) /
+//! operations, from the fastest of several rounds that alternate between the engines. Both sides
+//! must return the same results. Otherwise the row has no figures, and the command fails.
 
 mod apart;
 mod binding;
@@ -51,7 +50,7 @@ use report::Table;
 use row::Row;
 use table::Style;
 
-/// Compares the speed of Ropewalk with that of Wasmtime
+/// Compares the speed of Ropewalk and its peers
 #[derive(Parser)]
 struct Arguments {
     /// Only rows whose name contains one of these
@@ -69,7 +68,7 @@ struct Arguments {
     #[arg(long, conflicts_with_all = ["filters", "markdown"])]
     report: bool,
 
-    /// Do one run, as the process that asks for it wants it
+    /// Do one run for a parent process
     #[arg(long, hide = true)]
     apart: Option<String>,
 }
@@ -109,7 +108,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the rows that are asked for. Returns whether all of them have figures.
+/// Prints the selected rows. Returns whether all of them have figures.
 fn print_rows(entries: &[Entry], arguments: &Arguments) -> Result<bool> {
     let style = arguments.style();
     let mut good = true;
@@ -125,7 +124,7 @@ fn print_rows(entries: &[Entry], arguments: &Arguments) -> Result<bool> {
     Ok(good)
 }
 
-/// Measures a row, known by its place among all entries.
+/// Measures a row. `index` is its index among all entries.
 fn measured(index: usize, row: &Row, rounds: usize) -> Result<Measured> {
     progress(row.name);
     let outcome = sides(index, row).and_then(|sides| measure::measure(row, sides, rounds));
@@ -138,9 +137,9 @@ fn sides(index: usize, row: &Row) -> Result<Sides> {
         let [ours, theirs] = [Which::Ours, Which::Theirs].map(|which| apart::side(index, which));
         return Ok(Sides { ours, theirs: Ok(theirs) });
     }
-    let theirs = match &row.rival {
-        None => Err(anyhow!("nobody")),
-        Some(rival) => (rival.prepare)(),
+    let theirs = match &row.peer {
+        None => Err(anyhow!("the row has no peer")),
+        Some(peer) => (peer.prepare)(),
     };
     Ok(Sides { ours: (row.ours)()?, theirs })
 }
@@ -167,7 +166,7 @@ fn entries() -> Vec<Entry> {
     groups.into_iter().flat_map(|(group, rows)| rows.into_iter().map(entry(group))).collect()
 }
 
-/// Shows what is under way, on a terminal only; the next call replaces it.
+/// Shows the current row on a terminal, in place of the previous one.
 fn progress(name: &str) {
     let mut stderr = stderr();
     if stderr.is_terminal() {
@@ -183,8 +182,8 @@ mod tests {
     fn engines_agree_on_tiny_runs() -> Result<()> {
         for Entry { row, .. } in entries() {
             let ours = (row.ours)()?(0, row.size.tiny)?;
-            if let Some(rival) = &row.rival {
-                let theirs = (rival.prepare)()?(0, rival.size.tiny)?;
+            if let Some(peer) = &row.peer {
+                let theirs = (peer.prepare)()?(0, peer.size.tiny)?;
                 assert_eq!(ours.result, theirs.result, "{}", row.name);
             }
         }

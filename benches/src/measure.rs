@@ -1,40 +1,39 @@
-//! Times both sides of a row in turns, and makes ratios of the times.
+//! Measures both sides of a row in turns, and computes their ratios.
 //!
-//! The machine is never quiet, and noise only ever adds time. So the figure of a
-//! side is its cheapest run; the two sides alternate, so that a slow spell meets
-//! both; and the ratios of single rounds show how far to trust the figure.
+//! Noise only adds time, so the figure of a side is its fastest run. The two sides alternate, so a
+//! slow spell affects both. The ratios of single rounds show how reliable the figure is.
 
 use anyhow::{Error, Result, ensure};
 
-use crate::row::{Rival, Row, Run, Side, Size};
+use crate::row::{Peer, Row, Run, Side, Size};
 
-/// A large run that takes fewer seconds than this says little.
+/// A large run of fewer seconds is not reliable.
 pub const LONG_ENOUGH: f64 = 0.05;
 
-/// What one row came to.
+/// The result of a row.
 pub struct Measured {
     /// The cost of an operation, in the unit of the row.
     pub ours: f64,
     pub theirs: Theirs,
-    /// The cheapest of all large runs.
+    /// The fastest large run.
     pub shortest: f64,
 }
 
-/// What the other side of a row came to.
+/// The result of the peer.
 pub enum Theirs {
-    Nobody,
-    /// The rival cannot do this.
+    None,
+    /// The peer fails.
     Fails(Error),
     Compared(Comparison),
 }
 
-/// How the sides compare.
+/// A comparison with the peer.
 pub struct Comparison {
-    /// The cost of an operation of theirs.
+    /// The peer's cost of an operation.
     pub theirs: f64,
-    /// The cheapest of ours to the cheapest of theirs.
+    /// The ratio of the fastest runs.
     pub ratio: f64,
-    /// The ratios of the rounds, each by itself: least, middle, most.
+    /// The ratios of single rounds: minimum, median, maximum.
     pub rounds: [f64; 3],
 }
 
@@ -44,21 +43,21 @@ pub struct Sides {
     pub theirs: Result<Side>,
 }
 
-/// What one side did in one round.
+/// The runs of one side in one round.
 struct Round {
     tiny: Run,
     large: Run,
 }
 
-/// Measures a row for so many rounds.
+/// Measures a row for this many rounds.
 pub fn measure(row: &Row, mut sides: Sides, rounds: usize) -> Result<Measured> {
     let mut ours = Vec::with_capacity(rounds);
     let mut theirs = Vec::with_capacity(rounds);
     let mut failure = None;
     for number in 0..rounds {
         ours.push(round(&mut sides.ours, number, row.size)?);
-        if let (Some(rival), None) = (&row.rival, &failure) {
-            match rival_round(&mut sides.theirs, number, rival.size) {
+        if let (Some(peer), None) = (&row.peer, &failure) {
+            match peer_round(&mut sides.theirs, number, peer.size) {
                 Ok(round) => theirs.push(round),
                 Err(error) => failure = Some(error),
             }
@@ -68,12 +67,12 @@ pub fn measure(row: &Row, mut sides: Sides, rounds: usize) -> Result<Measured> {
     Ok(Measured {
         ours: cheapest(&ours, row.size),
         shortest: shortest.fold(f64::INFINITY, f64::min),
-        theirs: match (&row.rival, failure) {
-            (None, _) => Theirs::Nobody,
+        theirs: match (&row.peer, failure) {
+            (None, _) => Theirs::None,
             (_, Some(error)) => Theirs::Fails(error),
-            (Some(rival), None) => {
-                ensure_agreement(&mut sides.ours, &ours, &theirs, rival.size)?;
-                Theirs::Compared(compare(&ours, row.size, &theirs, rival))
+            (Some(peer), None) => {
+                ensure_agreement(&mut sides.ours, &ours, &theirs, peer.size)?;
+                Theirs::Compared(compare(&ours, row.size, &theirs, peer))
             }
         },
     })
@@ -83,15 +82,15 @@ fn round(side: &mut Side, number: usize, size: Size) -> Result<Round> {
     Ok(Round { tiny: side(number, size.tiny)?, large: side(number, size.large)? })
 }
 
-fn rival_round(side: &mut Result<Side>, number: usize, size: Size) -> Result<Round> {
+fn peer_round(side: &mut Result<Side>, number: usize, size: Size) -> Result<Round> {
     match side {
         Ok(side) => round(side, number, size),
         Err(error) => Err(Error::msg(format!("{error:#}"))),
     }
 }
 
-/// Every round computes the same. If the sides had different amounts to do, ours
-/// does theirs once more.
+/// Checks that all rounds have the same result. If the peer has a smaller size, Ropewalk runs that
+/// size too.
 fn ensure_agreement(side: &mut Side, ours: &[Round], theirs: &[Round], size: Size) -> Result<()> {
     let again = round(side, 0, size)?;
     for round in theirs {
@@ -110,9 +109,9 @@ fn ensure_equal(a: &Run, b: &Run) -> Result<()> {
     Ok(())
 }
 
-fn compare(ours: &[Round], size: Size, theirs: &[Round], rival: &Rival) -> Comparison {
-    let ratio = |(a, b)| per_operation(a, size) / per_operation(b, rival.size);
-    let cheapest_of_theirs = cheapest(theirs, rival.size);
+fn compare(ours: &[Round], size: Size, theirs: &[Round], peer: &Peer) -> Comparison {
+    let ratio = |(a, b)| per_operation(a, size) / per_operation(b, peer.size);
+    let cheapest_of_theirs = cheapest(theirs, peer.size);
     Comparison {
         theirs: cheapest_of_theirs,
         ratio: cheapest(ours, size) / cheapest_of_theirs,

@@ -1,5 +1,4 @@
-//! What the programs of `continuations.rs` do, in Rust with corosensei, which
-//! switches stacks as fast as a library can.
+//! The programs of `continuations.rs` in Rust with corosensei, a fast library of native coroutines.
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, ScopedCoroutine, Yielder};
@@ -7,12 +6,12 @@ use corosensei::{Coroutine, CoroutineResult, ScopedCoroutine, Yielder};
 use crate::clock::Clock;
 use crate::row::Prepare;
 
-/// A side that runs a function of Rust.
+/// A side that runs a Rust function.
 pub fn native(function: fn(i64) -> i64) -> Prepare {
     Box::new(move || Ok(Box::new(move |_, size| Clock::Thread.time(|| Ok(function(size))))))
 }
 
-/// As `round_trip.wat`.
+/// Like `round_trip.wat`.
 pub fn round_trip(n: i64) -> i64 {
     let mut generator = Coroutine::new(|yielder: &Yielder<(), i64>, ()| {
         for i in 0.. {
@@ -31,7 +30,7 @@ pub fn round_trip(n: i64) -> i64 {
     sum
 }
 
-/// As `create.wat`, `finish`: all coroutines use one stack, one after the other.
+/// Like `finish` of `create.wat`. All coroutines use one stack, one after the other.
 pub fn finish(n: i64) -> i64 {
     let mut stack = DefaultStack::default();
     let mut sum = 0;
@@ -45,12 +44,12 @@ pub fn finish(n: i64) -> i64 {
     sum
 }
 
-/// As `scheduler.wat`, with ten tasks.
+/// Like `scheduler.wat` with ten tasks.
 pub fn schedule_10(n: i64) -> i64 {
     schedule(n, 10)
 }
 
-/// As `scheduler.wat`, with ten thousand tasks.
+/// Like `scheduler.wat` with ten thousand tasks.
 pub fn schedule_10_000(n: i64) -> i64 {
     schedule(n, 10_000)
 }

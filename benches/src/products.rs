@@ -1,8 +1,7 @@
-//! The rows about modules that ask for much more than they are long: what compiling costs for
-//! each byte of them.
+//! Rows about modules that take much work for their size: the cost of compiling per byte.
 //!
-//! The modules are those with which a test of the engine scales pairs of counts. That test
-//! counts; these rows say what the counts are in seconds and bytes.
+//! The modules are from a test of the engine, which scales pairs of counts and limits the counted
+//! work. These rows measure that work in seconds and bytes.
 
 use std::fs;
 
@@ -16,19 +15,21 @@ use pairs::PAIRS;
 
 #[path = "../../crates/ropewalk/tests/api/modules/bombs/pairs.rs"]
 mod pairs;
+#[path = "../../crates/ropewalk/tests/api/modules/bombs/template.rs"]
+mod template;
 
-/// How large both counts are.
+/// Both counts.
 const COUNT: usize = 3000;
 
 /// Compiles a module of a family.
 #[derive(Clone, Copy)]
 struct Time(&'static str);
 
-/// The same, and measures how much memory it takes.
+/// Compiles such a module and measures memory.
 #[derive(Clone, Copy)]
 struct Memory(&'static str);
 
-/// Families of modules. Each is costly for another reason.
+/// Families of modules. Each is expensive for another reason.
 const FAMILIES: [(&str, &str, &str); 5] = [
     ("compile: locals, ifs", "compile: locals, ifs, memory", "locals, ifs"),
     ("compile: locals, loops", "compile: locals, loops, memory", "locals, nested loops"),
@@ -37,7 +38,7 @@ const FAMILIES: [(&str, &str, &str); 5] = [
     ("compile: resumes", "compile: resumes, memory", "locals, resumes"),
 ];
 
-/// All of them, in the order of the table.
+/// The rows, in the order of the table.
 pub fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for (time, memory, family) in FAMILIES {
@@ -50,8 +51,9 @@ pub fn rows() -> Vec<Row> {
 }
 
 fn binary(family: &str) -> Result<Vec<u8>> {
-    let (_, source) = PAIRS.iter().find(|(name, _)| *name == family).context("no such family")?;
-    wat::parse_str(source(COUNT, COUNT)).map_err(|error| anyhow!(error))
+    let found = PAIRS.iter().find(|(name, _)| *name == family);
+    let (_, template) = found.context("no such family")?;
+    wat::parse_str(pairs::source(template, COUNT, COUNT)).map_err(|error| anyhow!(error))
 }
 
 impl Workload for Time {
@@ -73,7 +75,7 @@ impl Workload for Memory {
             if size == 0 {
                 return Ok(Run { cost: 0.0, result: 0 });
             }
-            // From now on the kernel notes the most that is in memory.
+            // This resets the kernel's record of peak memory.
             fs::write("/proc/self/clear_refs", "5")?;
             let before = resident()?;
             engine.compile(&binary)?;
@@ -82,7 +84,7 @@ impl Workload for Memory {
     }
 }
 
-/// The most bytes of this process that were in memory.
+/// The peak resident memory of this process in bytes.
 fn most_resident() -> Result<f64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).context("no VmHWM")?;

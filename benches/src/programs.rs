@@ -1,8 +1,7 @@
-//! The rows that are WebAssembly programs, with their sizes.
+//! Rows that are plain WebAssembly programs, with their sizes.
 //!
-//! A program is a file in `programs/` whose head says what one operation is. To
-//! add a row, add a line to the table in [`rows`], with a size that takes some
-//! 100 ms.
+//! A program is a file in `programs/`. Its head defines one operation. To add a row, add a line to
+//! the table in [`rows`], with a size that takes about 100 ms.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,20 +12,20 @@ use crate::clock::Clock;
 use crate::engine::Engine;
 use crate::row::{Row, Side, Size, Workload, row};
 
-/// A program and the export of type `[i64] -> [i64]` to call in it.
+/// A program, and its export of type `[i64] -> [i64]` to call.
 #[derive(Clone, Copy)]
 pub struct Program {
     pub source: &'static str,
     pub export: &'static str,
 }
 
-/// In how many ways the code of a program is placed.
+/// The number of placements of a program's code.
 const PLACEMENTS: usize = 16;
 
 impl Workload for Program {
-    /// Where a loop lies in its cache lines can cost it a third of its speed, so
-    /// each round places the code in another way. Every run has a fresh instance,
-    /// so that none is lucky with its memory for all rounds.
+    /// The position of a loop in its cache lines can cost a third of its speed, so each round
+    /// places the code differently. Every run has a new instance, so that no placement of its
+    /// memory favors one side in all rounds.
     fn prepare<E: Engine>(&self) -> Result<Side> {
         let Self { source, export } = *self;
         let engine = E::new()?;
@@ -46,8 +45,8 @@ impl Workload for Program {
     }
 }
 
-/// The program with some empty functions between its own. Engines align functions
-/// to less than a cache line, so this moves each within its lines.
+/// The program with empty functions between its own. Engines align functions to less than a cache
+/// line, so this moves each function within its lines.
 fn placed(source: &str, placement: usize) -> String {
     let mut pieces = source.split("\n  (func");
     let mut placed = pieces.next().unwrap_or_default().to_owned();
@@ -60,8 +59,8 @@ fn placed(source: &str, placement: usize) -> String {
     placed
 }
 
-/// How many functions to put before one: none in the first placement, and in the
-/// others up to three, in no order, so that functions move independently.
+/// The number of empty functions to insert before a function: none in the first placement, up to
+/// three pseudorandomly in the others, so that functions move independently.
 fn shift(placement: usize, function: usize) -> usize {
     if placement == 0 {
         return 0;
@@ -88,7 +87,7 @@ macro_rules! program {
 
 pub(crate) use program;
 
-/// Those of numbers and memory, in the order of the table.
+/// The rows, in the order of the table.
 #[rustfmt::skip]
 pub fn rows() -> Vec<Row> {
     vec![
@@ -115,7 +114,7 @@ pub fn rows() -> Vec<Row> {
     ]
 }
 
-/// The size is the argument of `fib`, an operation is a call.
+/// The size is the argument of `fib`. An operation is a call.
 pub fn fib(n: i64) -> Size {
     Size { tiny: 1, large: n, operations: calls_of_fib(n) - calls_of_fib(1) }
 }

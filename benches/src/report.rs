@@ -1,6 +1,6 @@
 //! Writes the measured tables into the document that shows them.
 //!
-//! The document has a place for each table:
+//! The document has markers for each table:
 //!
 //! ```text
 //! <!-- figures: continuations -->
@@ -8,7 +8,7 @@
 //! <!-- end -->
 //! ```
 //!
-//! One run replaces all tables, so all figures of the document are of one revision.
+//! A run replaces all tables, so all figures are of one revision.
 
 use std::fs;
 use std::path::Path;
@@ -27,13 +27,13 @@ const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/BENCHMARKS.
 const BEGIN: &str = "<!-- figures: ";
 const END: &str = "<!-- end -->";
 
-/// The place of the line that says when and where the tables were measured.
+/// The name of the line with the conditions of the measurement.
 const MACHINE: &str = "machine";
 
-/// The place of the rows in which a peer is faster.
+/// The name of the table of rows in which a peer is faster.
 const SLOWER: &str = "slower";
 
-/// A ratio that is no noise.
+/// A ratio above noise.
 const CLEARLY_SLOWER: f64 = 1.05;
 
 /// A table of the document.
@@ -113,7 +113,7 @@ pub fn write(entries: &[Entry], rounds: usize) -> Result<bool> {
         .collect();
     let machine = format!("{}, {}, {rounds} rounds.", machine::description(), revision());
     text = replaced(&text, MACHINE, &[machine])?;
-    text = replaced(&text, SLOWER, &table(outcomes.iter().filter(|(_, o)| is_slower(o))))?;
+    text = replaced(&text, SLOWER, &table(outcomes.iter().filter(|outcome| is_slower(outcome))))?;
     for place in Table::ALL {
         let rows = outcomes.iter().filter(|(entry, _)| entry.table == place);
         let lines = match place {
@@ -133,16 +133,16 @@ fn table<'a>(outcomes: impl Iterator<Item = &'a Outcome<'a>>) -> Vec<String> {
     Style::Markdown.head().into_iter().chain(outcomes.map(row)).collect()
 }
 
-/// Whether a peer is faster in a row, not we ourselves in another way.
+/// Whether a row's peer is another engine or library, and faster.
 fn is_slower((entry, outcome): &Outcome<'_>) -> bool {
     let Ok(Measured { theirs: Theirs::Compared(found), .. }) = outcome else { return false };
-    let rival = entry.row.rival.as_ref().map_or("", |rival| rival.name);
-    let is_peer = rival.starts_with("wasmtime") && !rival.ends_with("without");
+    let peer = entry.row.peer.as_ref().map_or("", |peer| peer.name);
+    let is_peer = peer.starts_with("wasmtime") && !peer.ends_with("without");
     let [_, median, _] = found.rounds;
-    (is_peer || rival == "corosensei") && found.ratio.min(median) > CLEARLY_SLOWER
+    (is_peer || peer == "corosensei") && found.ratio.min(median) > CLEARLY_SLOWER
 }
 
-/// One line for each program: four rows become the cells of one.
+/// One line per program, whose cells are four rows.
 fn interruption(outcomes: &[&Outcome<'_>]) -> Vec<String> {
     let mut lines = vec![
         "| program | interruption | Wasmtime's epochs | fuel | Wasmtime's fuel |".to_owned(),
@@ -163,7 +163,7 @@ fn median_and_spread((entry, outcome): &Outcome<'_>) -> String {
                 let [least, median, most] = rounds.map(ratio);
                 format!("{median}{} ({least}..{most})", doubt(&entry.row, measured))
             }
-            Theirs::Nobody | Theirs::Fails(_) => "?".to_owned(),
+            Theirs::None | Theirs::Fails(_) => "?".to_owned(),
         },
         Err(error) => format!("**failed**: {error}"),
     }
@@ -184,7 +184,7 @@ fn revision() -> String {
     }
 }
 
-/// The document. Fails if a table has no place, or a place no table.
+/// The document. Fails if a table has no markers, or markers have no table.
 fn read() -> Result<String> {
     let text = fs::read_to_string(DOCUMENT).with_context(|| format!("cannot read {DOCUMENT}"))?;
     let tables: Vec<_> = Table::ALL.map(Table::name).into_iter().chain([MACHINE, SLOWER]).collect();
@@ -192,7 +192,7 @@ fn read() -> Result<String> {
     Ok(text)
 }
 
-/// The names of the places of a document.
+/// The names of all markers of a document.
 fn places(text: &str) -> impl Iterator<Item = &str> {
     text.split(BEGIN).skip(1).filter_map(|rest| rest.split_once(" -->")).map(|(name, _)| name)
 }

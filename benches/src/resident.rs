@@ -1,4 +1,4 @@
-//! Memory: how much more of it is resident after a program has run than before.
+//! The growth of resident memory by running a program.
 
 use anyhow::{Context, Result};
 
@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::programs::Program;
 use crate::row::{Run, Side, Unit, Workload};
 
-/// Runs a program and counts bytes, while what it made is still there.
+/// Runs a program and counts bytes before its instance is dropped.
 #[derive(Clone, Copy)]
 pub struct Resident(pub Program);
 
@@ -27,7 +27,7 @@ impl Workload for Resident {
     }
 }
 
-/// The bytes of this process that are in memory.
+/// The resident memory of this process in bytes.
 pub fn resident() -> Result<f64> {
     let statm = std::fs::read_to_string("/proc/self/statm")?;
     let pages = statm.split(' ').nth(1).context("no second field")?;

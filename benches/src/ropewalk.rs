@@ -1,4 +1,4 @@
-//! Ropewalk behind the common verbs.
+//! Ropewalk as an [`Engine`](crate::engine::Engine).
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -7,26 +7,26 @@ use anyhow::Result;
 
 use crate::engine::{Engine, define_functions};
 
-/// What is set besides speed.
+/// Settings besides the optimization level.
 pub trait Settings: Sync + 'static {
-    /// Sets it.
+    /// Changes the configuration.
     fn apply(config: &mut ::ropewalk::Config);
 
-    /// Makes a store ready.
+    /// Prepares a store.
     fn begin(_: &mut ::ropewalk::Store<()>) -> Result<()> {
         Ok(())
     }
 }
 
-/// As it comes.
+/// The default settings.
 pub struct Plain;
 /// With functions that can be interrupted.
 pub struct Interruptible;
-/// With functions that count what they execute.
+/// With fuel.
 pub struct Counting;
-/// With what stacks do recorded.
+/// With tracing of stacks.
 pub struct Traced;
-/// With stacks that never have to grow.
+/// With stacks that are large from the start.
 pub struct LargeStacks;
 
 impl Settings for Plain {
@@ -69,7 +69,7 @@ pub struct Ropewalk<S = Plain> {
     settings: PhantomData<S>,
 }
 
-/// An instance together with the store that it lives in.
+/// An instance and its store.
 pub struct Instance {
     store: ::ropewalk::Store<()>,
     instance: ::ropewalk::Instance,
@@ -95,7 +95,7 @@ impl<S: Settings> Engine for Ropewalk<S> {
         ::ropewalk::Module::new(&self.engine, wasm)
     }
 
-    /// The text may have instructions of all designs.
+    /// The text may use all designs.
     fn compile_text(&self, text: &str) -> Result<Self::Module> {
         ::ropewalk::Module::new(&self.engine, text)
     }
@@ -111,7 +111,7 @@ impl<S: Settings> Engine for Ropewalk<S> {
     }
 
     fn load(&self, file: &Path) -> Result<Self::Module> {
-        // SAFETY: the file is what the engine has written.
+        // SAFETY: the engine has written the file.
         Ok(unsafe { ::ropewalk::Module::deserialize_file(&self.engine, file)? })
     }
 

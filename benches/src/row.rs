@@ -1,4 +1,4 @@
-//! A row of the table: one kind of operation, done by us and perhaps by a rival.
+//! A row of the table: one kind of operation, on Ropewalk and optionally on a peer.
 
 use anyhow::Result;
 
@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::ropewalk::Ropewalk;
 use crate::wasmtime::{Plain, Wasmtime};
 
-/// What came of doing some operations.
+/// The result of a run.
 pub struct Run {
     /// In the unit of the row: seconds or bytes.
     pub cost: f64,
@@ -14,11 +14,11 @@ pub struct Run {
     pub result: i64,
 }
 
-/// One side of a row, prepared: runs a size and says what it cost. The first
-/// argument numbers the rounds, for sides that do not do the same in all of them.
+/// One side of a row, prepared: runs a size and returns its cost. The first argument is the number
+/// of the round, for sides whose rounds differ.
 pub type Side = Box<dyn FnMut(usize, i64) -> Result<Run>>;
 
-/// Compiles, instantiates and so on; nothing of this is measured.
+/// Prepares a side: compiles and instantiates, without measuring.
 pub type Prepare = Box<dyn Fn() -> Result<Side>>;
 
 /// What a row measures.
@@ -28,47 +28,46 @@ pub enum Unit {
     Bytes,
 }
 
-/// How large the two runs are whose difference is measured.
+/// The sizes of the two runs whose difference is measured.
 #[derive(Clone, Copy)]
 pub struct Size {
-    /// What a run of this size costs is overhead, not operations.
+    /// The cost of a run of this size is overhead.
     pub tiny: i64,
     pub large: i64,
-    /// How many operations the large run does more than the tiny one.
+    /// The number of additional operations of the large run.
     pub operations: i64,
 }
 
 /// One row.
 pub struct Row {
     pub name: &'static str,
-    /// What one operation is.
+    /// A description of one operation.
     pub operation: &'static str,
     pub unit: Unit,
     pub size: Size,
     pub ours: Prepare,
-    pub rival: Option<Rival>,
-    /// Whether every run has a process of its own, for runs that may crash, or that
-    /// must find the memory as it was.
+    pub peer: Option<Peer>,
+    /// Whether every run has its own process, because it may crash or needs fresh memory.
     pub apart: bool,
 }
 
-/// What a row compares us with.
-pub struct Rival {
+/// The peer of a row.
+pub struct Peer {
     pub name: &'static str,
     pub size: Size,
     pub prepare: Prepare,
 }
 
-/// Work that any engine can be given.
+/// Work that any engine can do.
 pub trait Workload: Copy + 'static {
-    /// What it measures.
+    /// The measured quantity.
     const UNIT: Unit = Unit::Seconds;
 
-    /// Does everything that comes before the measurement.
+    /// Prepares the measurement.
     fn prepare<E: Engine>(&self) -> Result<Side>;
 }
 
-/// A row that gives the same work to us and to Wasmtime.
+/// A row with the same work on Ropewalk and Wasmtime.
 pub fn row(
     name: &'static str,
     operation: &'static str,
@@ -78,7 +77,7 @@ pub fn row(
     ours(name, operation, size, workload).against_engine::<Wasmtime<Plain>>("wasmtime", workload)
 }
 
-/// A row that gives work to us alone.
+/// A row with work on Ropewalk alone.
 pub fn ours<W: Workload>(
     name: &'static str,
     operation: &'static str,
@@ -88,7 +87,7 @@ pub fn ours<W: Workload>(
     on_engine::<Ropewalk, W>(name, operation, size, workload)
 }
 
-/// A row that gives work to an engine alone.
+/// A row with work on one engine alone.
 pub fn on_engine<E: Engine, W: Workload>(
     name: &'static str,
     operation: &'static str,
@@ -96,29 +95,29 @@ pub fn on_engine<E: Engine, W: Workload>(
     workload: W,
 ) -> Row {
     let prepare = move || workload.prepare::<E>();
-    Row { name, operation, unit: W::UNIT, size, ours: Box::new(prepare), rival: None, apart: false }
+    Row { name, operation, unit: W::UNIT, size, ours: Box::new(prepare), peer: None, apart: false }
 }
 
 impl Row {
-    /// Compares with anything.
+    /// Adds any peer.
     pub fn against(self, name: &'static str, prepare: Prepare) -> Self {
-        Self { rival: Some(Rival { name, size: self.size, prepare }), ..self }
+        Self { peer: Some(Peer { name, size: self.size, prepare }), ..self }
     }
 
-    /// Compares with an engine.
+    /// Adds an engine as the peer.
     pub fn against_engine<E: Engine>(self, name: &'static str, workload: impl Workload) -> Self {
         self.against(name, Box::new(move || workload.prepare::<E>()))
     }
 
-    /// Gives the rival less to do, because it is slow or cannot do as much.
-    pub fn with_rival_size(mut self, size: Size) -> Self {
-        if let Some(rival) = &mut self.rival {
-            rival.size = size;
+    /// Gives the peer a smaller size, because it is slow or limited.
+    pub fn with_peer_size(mut self, size: Size) -> Self {
+        if let Some(peer) = &mut self.peer {
+            peer.size = size;
         }
         self
     }
 
-    /// Gives every run a process of its own.
+    /// Runs every run in its own process.
     pub fn apart(self) -> Self {
         Self { apart: true, ..self }
     }
@@ -130,7 +129,7 @@ impl Size {
         Self::steps(large, 1)
     }
 
-    /// The size is a number of steps, each of so many operations.
+    /// The size is a number of steps of this many operations.
     pub fn steps(large: i64, operations: i64) -> Self {
         Self { tiny: 1, large, operations: (large - 1) * operations }
     }

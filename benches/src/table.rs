@@ -9,13 +9,13 @@ use crate::row::{Row, Unit};
 const COLUMNS: usize = 8;
 
 const HEAD: [&str; COLUMNS] =
-    ["program", "one operation", "against", "ropewalk", "rival", "ratio", "median", "spread"];
+    ["row", "one operation", "against", "Ropewalk", "peer", "ratio", "median", "spread"];
 
-/// The widths of the columns; text is flush left, figures are flush right.
+/// The widths of the columns. Text is flush left, figures are flush right.
 const WIDTHS: [usize; COLUMNS] = [25, 28, 17, 10, 10, 7, 7, 14];
 const COLUMNS_OF_TEXT: usize = 3;
 
-/// How the table looks.
+/// The style of the table.
 #[derive(Clone, Copy)]
 pub enum Style {
     Terminal,
@@ -23,10 +23,12 @@ pub enum Style {
 }
 
 impl Style {
-    /// What stands above the first row: the machine, and the head of the table.
+    /// Prints the lines above the first row: the machine, and the head of the table.
     pub fn print_head(self) {
         println!("{}", description());
-        println!("Cost of an operation; ratio is ropewalk to its rival, below 1 is better.\n");
+        println!(
+            "Cost of an operation; the ratio is Ropewalk's cost divided by the peer's; below 1, Ropewalk is better.\n"
+        );
         println!("{}", self.head().join("\n"));
     }
 
@@ -74,9 +76,9 @@ fn cells(row: &Row, measured: &Measured) -> [String; COLUMNS] {
         Unit::Seconds => time(cost),
         Unit::Bytes => format!("{cost:.0} B"),
     };
-    let rival = row.rival.as_ref().map_or("", |rival| rival.name);
+    let peer = row.peer.as_ref().map_or("", |peer| peer.name);
     let [theirs, ratio, middle, spread] = match &measured.theirs {
-        Theirs::Nobody => Default::default(),
+        Theirs::None => Default::default(),
         Theirs::Fails(error) => {
             [format!("fails: {}", error.root_cause()), String::new(), String::new(), String::new()]
         }
@@ -85,8 +87,8 @@ fn cells(row: &Row, measured: &Measured) -> [String; COLUMNS] {
             [figure(comparison.theirs), ratio, middle, spread]
         }
     };
-    let [name, operation, rival] = [row.name, row.operation, rival].map(str::to_owned);
-    [name, operation, rival, figure(measured.ours), theirs, ratio, middle, spread]
+    let [name, operation, peer] = [row.name, row.operation, peer].map(str::to_owned);
+    [name, operation, peer, figure(measured.ours), theirs, ratio, middle, spread]
 }
 
 fn ratios(comparison: &Comparison, doubt: &str) -> [String; 3] {
@@ -94,7 +96,7 @@ fn ratios(comparison: &Comparison, doubt: &str) -> [String; 3] {
     [format!("{}{doubt}", ratio(comparison.ratio)), middle, format!("{least}..{most}")]
 }
 
-/// A ratio with two digits after the point, or more if it is small.
+/// A ratio with two decimals, or more if it is small.
 pub fn ratio(value: f64) -> String {
     if value.abs() < 0.1 { format!("{value:.4}") } else { format!("{value:.2}") }
 }
@@ -113,7 +115,7 @@ fn aligned(cells: &[String; COLUMNS]) -> String {
     cells.iter().zip(WIDTHS).enumerate().map(pad).collect::<Vec<_>>().join(" ")
 }
 
-/// Seconds in the unit that suits them, to three digits.
+/// Seconds in a suitable unit, with three digits.
 fn time(seconds: f64) -> String {
     let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
     let fits = units.iter().find(|(unit, _)| seconds >= *unit);

@@ -1,4 +1,4 @@
-//! What it costs that what stacks do is recorded: the engine against itself without.
+//! The cost of tracing: the engine against itself without it.
 
 use crate::programs::{Program, program};
 use crate::ropewalk::{Plain, Ropewalk, Traced};

@@ -1,4 +1,4 @@
-//! The rows about calls that wait, and about continuations that the host holds.
+//! Rows about async calls, and about continuations that the host owns.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -15,7 +15,7 @@ use crate::row::{Prepare, Row, Run, Size, Unit};
 const WAITING: &str = include_str!("../programs/waiting.wat");
 const ASKS: &str = include_str!("../programs/asks.wat");
 
-/// All of them, in the order of the table.
+/// The rows, in the order of the table.
 pub fn rows() -> Vec<Row> {
     let calls = Size::of(5_000_000);
     let host = Size::of(20_000_000);
@@ -45,24 +45,24 @@ pub fn rows() -> Vec<Row> {
 }
 
 fn timed(name: &'static str, operation: &'static str, size: Size, ours: Prepare) -> Row {
-    Row { name, operation, unit: Unit::Seconds, size, ours, rival: None, apart: false }
+    Row { name, operation, unit: Unit::Seconds, size, ours, peer: None, apart: false }
 }
 
 fn bytes(name: &'static str, operation: &'static str, size: Size, ours: Prepare) -> Row {
     Row { unit: Unit::Bytes, apart: true, ..timed(name, operation, size, ours) }
 }
 
-/// Whether a call may wait.
+/// How WebAssembly is called.
 #[derive(Clone, Copy)]
 enum Way {
     Sync,
-    /// Each call is given to the executor.
+    /// Each call is a future of the executor.
     Async,
-    /// The executor has one future, which awaits each call.
+    /// One future of the executor awaits each call.
     Awaited,
 }
 
-/// Is ready when it is polled again.
+/// A future that is ready on its second poll.
 struct Again(bool);
 
 impl Future for Again {
@@ -77,7 +77,7 @@ impl Future for Again {
     }
 }
 
-/// The least that an executor can do.
+/// A minimal executor.
 fn block_on<R>(future: impl Future<Output = R>) -> R {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -107,7 +107,7 @@ fn ropewalk(source: &str) -> Result<(rw::Store<()>, rw::Instance)> {
     Ok((store, instance))
 }
 
-/// The same with `async` functions, whose futures are not boxed.
+/// Like the above with `async` functions, whose futures are not boxed.
 fn ropewalk_unboxed() -> Result<(rw::Store<()>, rw::Instance)> {
     let engine = rw::Engine::default();
     let module = rw::Module::new(&engine, WAITING)?;

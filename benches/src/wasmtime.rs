@@ -1,4 +1,4 @@
-//! Wasmtime behind the common verbs, in several settings.
+//! Wasmtime as an [`Engine`](crate::engine::Engine), with several settings.
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -8,28 +8,28 @@ use anyhow::Result;
 
 use crate::engine::{Engine, define_functions};
 
-/// What is set besides speed.
+/// Settings besides the optimization level.
 pub trait Settings: Sync + 'static {
-    /// Sets it.
+    /// Changes the configuration.
     fn apply(config: &mut Config);
 
-    /// Makes a store ready.
+    /// Prepares a store.
     fn begin(_: &mut ::wasmtime::Store<()>) -> Result<()> {
         Ok(())
     }
 }
 
-/// As it comes.
+/// The default settings.
 pub struct Plain;
 /// With the copying collector, the default.
 pub struct Copying;
-/// With the collector that counts references.
+/// With the reference-counting collector.
 pub struct ReferenceCounting;
 /// With the collector that never collects.
 pub struct Null;
-/// With functions that look at the epoch.
+/// With epoch interruption.
 pub struct Epochs;
-/// With functions that count what they execute.
+/// With fuel.
 pub struct Fuel;
 /// With typed continuations.
 pub struct StackSwitching;
@@ -43,7 +43,7 @@ pub struct Wasmtime<S> {
     settings: PhantomData<S>,
 }
 
-/// An instance together with the store that it lives in.
+/// An instance and its store.
 pub struct Instance {
     store: ::wasmtime::Store<()>,
     instance: ::wasmtime::Instance,
@@ -137,7 +137,7 @@ impl<S: Settings> Engine for Wasmtime<S> {
     }
 
     fn load(&self, file: &Path) -> Result<Self::Module> {
-        // SAFETY: the file is what the engine has written.
+        // SAFETY: the engine has written the file.
         Ok(unsafe { ::wasmtime::Module::deserialize_file(&self.engine, file)? })
     }
 

@@ -1,5 +1,5 @@
-// Classes, closures, generators, promises, typed arrays, regular expressions,
-// JSON, sorting and exceptions: what JavaScript programs do.
+// A typical JavaScript workload: classes, closures, generators, promises, typed
+// arrays, regular expressions, JSON, sorting and exceptions.
 
 function* primes(limit) {
     const composite = new Uint8Array(limit + 1);

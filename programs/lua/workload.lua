@@ -1,4 +1,4 @@
--- Coroutines, closures, tables, strings, errors: what Lua programs do.
+-- A typical Lua workload: coroutines, closures, tables, strings and errors.
 
 local function generate(n)
   return coroutine.wrap(function()
@@ -85,7 +85,7 @@ local scale = tonumber(arg[1] or "1")
 local count, sum = 0, 0
 for i in generate(1000000 * scale) do sum = sum + i end
 print("generator", sum)
--- Lua allows some 200 coroutines inside each other.
+-- Lua allows about 200 nested coroutines.
 for i = 1, 50 * scale do count, sum = sieve(450) end
 print("sieve", count, sum)
 local last

@@ -6,7 +6,7 @@
 //! | `programs` | the programs: how to build and run each |
 //! | `toolchains` | fetching and calling toolchains |
 //! | `run` | one run of a program on an engine |
-//! | `child_process` | the process of a run on Ropewalk; `wasmtime.py` is that of Wasmtime |
+//! | `child_process` | the process of a run on Ropewalk; `wasmtime.py` is the one on Wasmtime |
 //! | `outcome` | outputs and costs of a run, and comparing two runs |
 //! | `table` | the table of results |
 //! | `progress` | progress on a terminal |
@@ -43,7 +43,7 @@ struct Cli {
     /// Prefixes of the names of programs to run. By default all programs run.
     names: Vec<String>,
 
-    /// The number of runs of each program on each engine, of which the cheapest counts.
+    /// The number of runs of each program on each engine. The cheapest run counts.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 

@@ -98,7 +98,7 @@ fn ratio(ours: f64, theirs: f64) -> String {
     if theirs > 0.0 { format!("{:.2}", ours / theirs) } else { "-".to_owned() }
 }
 
-/// The table, as text or Markdown. The first of two figures is that of Ropewalk.
+/// The table, as text or Markdown. The first of two figures belongs to Ropewalk.
 pub(crate) fn render(rows: &[Row], markdown: bool) -> String {
     let mut lines = vec![HEADS.map(str::to_owned).to_vec()];
     lines.extend(rows.iter().map(Row::cells));

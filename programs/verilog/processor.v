@@ -1,4 +1,4 @@
-// A small processor with a multiplier, to be synthesised.
+// A small processor with a multiplier, as input for synthesis.
 module alu(input [3:0] op, input [31:0] a, input [31:0] b, output reg [31:0] y, output zero);
   wire signed [31:0] sa = a, sb = b;
   always @* case (op)

@@ -1,4 +1,4 @@
-//! Statements of a made-up function.
+//! Statements of a generated function.
 
 use wasm_encoder::{BlockType, Function, InstructionSink, MemArg, MemArgTarget, ValType};
 
@@ -6,12 +6,12 @@ use super::locals::{F32_PAGE, F64_PAGE, LOOPS, Locals, POINTER, REACH};
 use super::random::Random;
 use super::{IN_TABLE, SIGNATURES};
 
-/// The types that statements work on, integers more often than not.
+/// The types that statements work on, mostly integers.
 const TYPES: [ValType; 6] =
     [ValType::I32, ValType::I32, ValType::I32, ValType::I64, ValType::F64, ValType::F32];
-/// How deep statements nest.
+/// The maximum nesting of statements.
 const DEPTH: u32 = 4;
-/// How deep the expressions of statements nest.
+/// The maximum nesting of expressions in statements.
 const EXPRESSION: u32 = 3;
 
 /// An instruction that loads or stores.
@@ -24,20 +24,19 @@ pub struct Callee {
     pub ty: u32,
 }
 
-/// A function that is being written.
+/// A function under construction.
 pub struct Body<'a> {
     pub random: &'a mut Random,
     pub locals: Locals,
     function: Function,
     callees: &'a [Callee],
     result: ValType,
-    /// How many loops and how many statements we are in.
+    /// The numbers of enclosing loops and statements.
     loops: u32,
     depth: u32,
 }
 
-/// A function of one of the signatures. It calls the `callees`, which must call
-/// nothing themselves.
+/// A function of one of the signatures. It calls the `callees`, which must call nothing.
 pub fn write_function(random: &mut Random, ty: u32, callees: &[Callee]) -> Function {
     let signature = &SIGNATURES[ty as usize];
     let locals = Locals::new(signature.parameters);
@@ -63,7 +62,7 @@ impl Body<'_> {
         2 + self.random.below(bound)
     }
 
-    /// Makes a frame in memory and points the other pointers somewhere.
+    /// Creates a frame in memory, and initializes the other pointers.
     fn prologue(&mut self) {
         let pointers = self.locals.pointers();
         let size = 16 * (1 + self.random.below(8) as i32);
@@ -98,7 +97,7 @@ impl Body<'_> {
         }
     }
 
-    /// Calls in loops would make `run` last too long.
+    /// With calls in loops, `run` would take too long.
     fn can_call(&self) -> bool {
         !self.callees.is_empty() && self.loops == 0
     }
@@ -109,7 +108,7 @@ impl Body<'_> {
         self.set(ty);
     }
 
-    /// Sets some variable to what is on the stack.
+    /// Sets a variable to the value on top of the stack.
     fn set(&mut self, ty: ValType) {
         let local = self.random.of(&self.locals.numbers(ty));
         self.code().local_set(local);
@@ -130,7 +129,7 @@ impl Body<'_> {
         }
     }
 
-    /// An address that an access can be relative to.
+    /// The base address of an access.
     pub fn pointer(&mut self) {
         let local = self.random.of(&self.locals.pointers());
         self.code().local_get(local);
@@ -181,7 +180,7 @@ impl Body<'_> {
         self.code().end();
     }
 
-    /// A few statements, one level further in.
+    /// A few statements, nested one level deeper.
     fn nested(&mut self) {
         let count = 1 + self.random.below(4);
         self.depth += 1;
@@ -189,7 +188,7 @@ impl Body<'_> {
         self.depth -= 1;
     }
 
-    /// Leaves a block, or now and then the function, before its end.
+    /// Leaves a block or, rarely, the function, before its end.
     fn exit_early(&mut self) {
         self.code().block(BlockType::Empty);
         self.nested();
@@ -209,8 +208,7 @@ impl Body<'_> {
         self.code().return_().end();
     }
 
-    /// A `br_table` to one of three cases, of which the first two fall through to
-    /// the end.
+    /// A `br_table` with three cases. The first two fall through to the end.
     fn switch(&mut self) {
         for _ in 0..4 {
             self.code().block(BlockType::Empty);

@@ -1,4 +1,4 @@
-//! Expressions of a made-up function: code that leaves one value on the stack.
+//! Expressions of a generated function: code that pushes one value.
 
 use wasm_encoder::{InstructionSink, ValType};
 
@@ -8,7 +8,7 @@ use super::locals::{F32_PAGE, F64_PAGE};
 /// An instruction without immediates.
 type Plain = for<'c, 's> fn(&'c mut InstructionSink<'s>) -> &'c mut InstructionSink<'s>;
 
-/// Lists instructions of the encoder by name.
+/// An array of the encoder's instructions, by name.
 macro_rules! plain {
     ($($name:ident)*) => { &[$(|code| code.$name()),*] };
 }
@@ -36,7 +36,7 @@ const F32_UNARY: &[Plain] = plain!(f32_abs f32_neg f32_sqrt);
 const F64_UNARY: &[Plain] = plain!(f64_abs f64_neg f64_sqrt f64_floor f64_ceil f64_nearest);
 
 impl Body<'_> {
-    /// An expression of a type that nests so deep at most.
+    /// An expression of a type, with at most this nesting.
     pub fn expression(&mut self, ty: ValType, depth: u32) {
         if depth == 0 || self.random.below(4) == 0 {
             return self.atom(ty);

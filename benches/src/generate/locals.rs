@@ -1,23 +1,23 @@
-//! The local variables of a made-up function, and what its pointers point to.
+//! The local variables of a generated function, and the targets of its pointers.
 
 use wasm_encoder::ValType;
 
-/// Pages of the memory: one each for integers, f64 and f32, which never overlap,
-/// so that no integer is ever read out of a NaN.
+/// Pages of the memory: one each for integers, f64 and f32. They never overlap, so no integer is
+/// read from the bits of a NaN.
 pub const PAGES: u64 = 3;
 /// Offsets of the pages with floats.
 pub const F64_PAGE: u64 = 0x1_0000;
 pub const F32_PAGE: u64 = 0x2_0000;
-/// A pointer and this mask is a multiple of 8 in the lower half of a page.
+/// A pointer masked with this is a multiple of 8 in the lower half of a page.
 pub const POINTER: i32 = 0x7ff8;
-/// Offsets from a pointer are below this.
+/// The limit of offsets from a pointer.
 pub const REACH: u32 = 0x800;
-/// Where the stack frames in memory end.
+/// The end of the stack frames in memory.
 pub const STACK: i32 = 0x7000;
-/// How deep loops nest.
+/// The maximum nesting of loops.
 pub const LOOPS: u32 = 2;
 
-/// How many variables of each type there are, besides the parameters.
+/// The number of variables of each type, besides the parameters.
 const OF_EACH: u32 = 4;
 const NUMBERS: [ValType; 4] = [ValType::I32, ValType::I64, ValType::F32, ValType::F64];
 const POINTERS: u32 = 3;
@@ -39,20 +39,20 @@ impl Locals {
         declared
     }
 
-    /// All variables of a type that may hold any number.
+    /// All variables of a type that can have any value.
     pub fn numbers(&self, ty: ValType) -> Vec<u32> {
         let own = (0..).zip(self.parameters).filter(|(_, parameter)| **parameter == ty);
         let first = self.first_number(ty);
         own.map(|(local, _)| local).chain(first..first + OF_EACH).collect()
     }
 
-    /// Variables that always hold an address in reach. The first is the frame.
+    /// Variables that always have a valid address. The first is the frame.
     pub fn pointers(&self) -> Vec<u32> {
         let first = self.after_numbers();
         (first..first + POINTERS).collect()
     }
 
-    /// The counter of a loop that is nested in so many others.
+    /// The counter of a loop at this nesting depth.
     pub fn counter(&self, depth: u32) -> u32 {
         self.after_numbers() + POINTERS + depth
     }

@@ -1,10 +1,10 @@
-//! Numbers that look random and are the same each time.
+//! Pseudorandom numbers from a fixed seed.
 
 /// A generator (Marsaglia's xorshift).
 pub struct Random(u64);
 
 impl Random {
-    /// The one sequence there is.
+    /// The start of the sequence.
     pub fn new() -> Self {
         Self(0x0072_6f70_6577_616c)
     }
@@ -22,7 +22,7 @@ impl Random {
         choices[self.below(choices.len() as u32) as usize]
     }
 
-    /// A number like those in programs: mostly small, now and then anything.
+    /// A number as in programs: mostly small, rarely large.
     pub fn constant(&mut self) -> i32 {
         match self.below(8) {
             0 => self.below(u32::MAX) as i32,

@@ -36,8 +36,8 @@ pub struct BoundHead {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BoundEnd {
-    /// The function type of which the values are the first parameters. Values that are bound later
-    /// have subtypes of its other parameters.
+    /// A function type. The values are its first parameters. Values that are bound later have
+    /// subtypes of its other parameters.
     pub ty: *const TypeInfo,
 }
 

@@ -1,8 +1,8 @@
 //! The records that generated code reads and writes.
 
 use crate::builtin::BuiltinPointer;
+use crate::purpose::Purpose;
 use crate::signature::in_registers;
-use crate::stack::Purpose;
 use crate::types::{FuncType, TypeKind};
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -85,8 +85,8 @@ pub struct ControlBlock {
     pub fp: usize,
     /// While the stack runs or waits: the stack that resumed it, never null. The parent of a base
     /// (a root, a stack of the bag, or a first-class stack) is always the block
-    /// `StoreContext::no_parent`, which has no handlers. So is that of a lost task or fiber. The
-    /// parent of a task or fiber is null exactly while it is new or suspended. It has no meaning
+    /// `StoreContext::no_parent`, which has no handlers. So is the parent of a lost task or
+    /// fiber. The parent of a task or fiber is null exactly while it is new or suspended. It has no meaning
     /// for a suspended continuation.
     pub parent: *mut ControlBlock,
     /// The [clauses](crate::clauses) of this stack. While it waits for another: those of its
@@ -173,6 +173,12 @@ impl ControlBlock {
     /// Whether its frames are packed, and it has no memory.
     pub fn is_parked(&self) -> bool {
         self.limit >= PARKED
+    }
+
+    /// Whether a function can be called on top of the stack while it is suspended: a first-class
+    /// reference may name it. A root may also have one, but is never parked.
+    pub fn takes_calls_on_top(&self) -> bool {
+        matches!(self.purpose, Purpose::Bag | Purpose::FirstClass)
     }
 }
 
@@ -378,7 +384,7 @@ pub struct HostContext {
     /// The store. It is first, as in [`InstanceHeader`], so that stubs find it.
     pub store: *mut StoreContext,
     /// The function to call on the host's stack: `extern "C" fn(&HostContext, *mut RawVal) ->
-    /// Outcome`. If [`in_registers`](crate::signature::in_registers), it takes four integers and
+    /// Outcome`. If [`in_registers`], it takes four integers and
     /// four floats after the context instead: parameters that are floats are among the floats, all
     /// others among the integers, each in order.
     pub function: *const c_void,

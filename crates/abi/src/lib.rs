@@ -4,24 +4,27 @@
 //! exists twice. The crate knows nothing of Cranelift, and nothing of how a store manages its
 //! objects.
 //!
+//! Files are layers: each uses only those above it.
+//!
 //! | file | contents |
 //! | --- | --- |
 //! | [`types`] | value, function, memory, table and global types |
-//! | [`module`] | the sections of a module, without its code |
 //! | [`names`] | names of functions, in memory or in a file |
-//! | [`heap`] | the layout of objects in the heap |
-//! | [`layout`] | the layout of instances |
-//! | [`context`] | the records that generated code reads and writes |
-//! | [`code`] | compiled code and its tables |
-//! | [`stack`] | references to stacks |
-//! | [`bound`] | the layout of arguments that are bound to a stack |
-//! | [`clauses`] | lists of clauses, and finding one |
-//! | [`life`] | the states of a stack, and its control block after each transition |
-//! | [`signature`] | which parameters and results travel outside registers |
-//! | [`transfer`] | the transfer area, through which those travel |
-//! | [`builtin`] | builtins: the functions of the runtime that generated code calls |
-//! | [`trace`] | the values of a switch in a trace |
+//! | [`purpose`] | the designs of stack switching, and the purposes of stacks |
 //! | [`trap`] | the reasons of traps |
+//! | [`builtin`] | builtins: the functions of the runtime that generated code calls |
+//! | [`clauses`] | lists of clauses, and finding one |
+//! | [`signature`] | which parameters and results travel outside registers |
+//! | [`heap`] | the layout of objects in the heap |
+//! | [`transfer`] | the transfer area, through which those travel |
+//! | [`trace`] | the values of a switch in a trace |
+//! | [`code`] | compiled code and its tables |
+//! | [`context`] | the records that generated code reads and writes |
+//! | [`stack`] | references to stacks |
+//! | [`module`] | the sections of a module, without its code |
+//! | [`layout`] | the layout of instances |
+//! | [`life`] | the states of a stack, and its control block after each transition |
+//! | [`bound`] | the layout of arguments that are bound to a stack |
 //! | [`access`] | memory accesses that may fault on purpose |
 
 pub mod access;
@@ -35,6 +38,7 @@ pub mod layout;
 pub mod life;
 pub mod module;
 pub mod names;
+pub mod purpose;
 pub mod signature;
 pub mod stack;
 pub mod trace;

@@ -63,7 +63,7 @@
 //! | *free*, of owned stacks | the first-class stacks in its frames, bound to it, or taken by its walks are freed too, and everything that those own |
 //! | *renew* | another block has all fields and the marks; it is the `parent` of the child, and the `through` of the stacks inside that were continued through the old block; the old block is blank |
 //! | *move* | `sp`, `fp`, `top`, `limit`, `high`, and the links in its frames |
-//! | *park*: the frames of a suspended or new stack are packed | `limit` `PARKED` or `PARKED_PLAIN`, `high` the place of the packed frames, `sp` at the address of the stub `unpark`; `fp` and `top` unchanged, although another stack has the memory. Of a first-class stack that is alone: `is_grouped` |
+//! | *park*: the frames of a suspended or new stack are packed | `limit` `PARKED` or `PARKED_PLAIN`, `high` the place of the packed frames, `sp` at the address of the stub `unpark`; `fp` and `top` unchanged, although another stack has the memory. Of a stack of the bag or a first-class stack that is alone: `is_grouped` |
 //! | *unpark* | as before, in other memory, as after *move* |
 //! | *lose*: nothing can continue its chain | of a task or fiber that a reference still names: `parent` `no_parent`, `innermost` itself, no marks |
 //! | *end an activation* | of its root: as when it was made, except `reference` |
@@ -232,7 +232,7 @@ impl ControlBlock {
         self.is_grouped = GROUPED;
     }
 
-    /// *Free*: resets the block of a stack that can no longer continue, before it goes on the free
+    /// *Free*: resets the block of a stack that can no longer continue, before it is added to the free
     /// list. The reference for its next suspension was never handed out, so the next computation
     /// can use it. But the reference to a task or fiber was.
     pub fn become_free(&mut self) {

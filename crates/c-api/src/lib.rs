@@ -2,7 +2,7 @@
 //! `include/ropewalk.h` with extensions.
 //!
 //! The headers are the documentation; `docs/C_API.md` explains building and linking. The folders
-//! are layers, each of which uses only those above it:
+//! are layers. Each uses only those above it:
 //!
 //! | folder | what it holds |
 //! | --- | --- |

@@ -1,13 +1,15 @@
 //! The command `ropewalk`: runs, checks and lowers WebAssembly modules.
 //!
+//! Each module uses only those above it:
+//!
 //! | module | what it holds |
 //! | --- | --- |
-//! | `commands` | the subcommands, one file each |
-//! | `options` | groups of options of `run` that other subcommands share |
-//! | `files` | input and output files, recordings, saved programs |
-//! | `errors` | messages, hints and exit codes |
-//! | `values` | parsing arguments, printing results |
 //! | `terminal` | colors, escapes, progress, the standard output |
+//! | `values` | parsing arguments, printing results |
+//! | `errors` | messages, hints and exit codes |
+//! | `files` | input and output files, recordings, saved programs |
+//! | `options` | groups of options of `run` that other subcommands share |
+//! | `commands` | the subcommands, one file each |
 
 // Only loading compiled modules and snapshots needs it.
 #![deny(unsafe_code)]

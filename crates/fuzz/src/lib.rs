@@ -1,5 +1,17 @@
 //! Fuzzes the engine: random programs, inputs and uses, and oracles for what they must do.
 //!
+//! | module | contents |
+//! | --- | --- |
+//! | [`seeds`] | random bytes |
+//! | [`oracle`] | modes of the engine, observations, Wasmtime |
+//! | [`designs`] | target `designs` and its variants: programs of all designs, and a model |
+//! | [`api`], [`embedder`], [`imports`], [`mutate`], [`smith`] | the targets with these names |
+//! | [`child`] | runs cases in a child process |
+//! | [`minimize`], [`finding`] | minimize a finding, and write it |
+//! | [`drive`] | runs cases for a given time |
+//!
+//! Each module uses only those above it.
+//!
 //! A [`Target`] builds a case from random bytes, runs it, and reports problems. The same bytes
 //! always give the same case, so a seed identifies a finding. Fewer bytes give a smaller case, so
 //! minimizing means removing bytes.

@@ -41,11 +41,10 @@
 //! | `source_map` | from an offset of a binary to an offset of the source |
 //! | `explain` | rewrites messages of a validator |
 //! | `dialect` | lowers the text of the other designs to standard text |
-//! | `encode` | encodes a module of any form |
+//! | `encode` | encodes a module of any form; checks that the kinds of designs do not mix |
 //! | `text` | [`Text`] |
 //!
-//! Each folder uses only those above it, except that `dialect` encodes what it lowers to validate
-//! it.
+//! Each folder or file uses only those above it.
 //!
 //! Bag of stacks, tasks, fibers and first-class stacks are dialects of the text. A module that uses
 //! one is first lowered to standard text, which [`Text::lowered`] returns. Errors still refer to the
@@ -66,7 +65,7 @@ mod syntax;
 mod text;
 
 pub use binary::{cut_at, function_at};
-pub use dialect::Script;
+pub use dialect::{LEGACY_EXCEPTIONS, Script, dialect_instructions};
 pub use error::{Position, TextError};
 pub use explain::explain_binary;
 pub use text::Text;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wast::QuoteWat;
 use wast::core::Module;
 
-use crate::dialect::Script;
+use crate::dialect::{Script, legacy};
 use crate::encode::EncodedModule;
 use crate::error::{Error, Line, Position, TextError};
 use crate::explain::Explained;
@@ -90,19 +90,6 @@ impl Text {
     /// assert_eq!(Text::parse("(func)")?.lowered(), None);
     /// # Ok::<(), ropewalk_text::TextError>(())
     /// ```
-    /// The standard text of a module that uses dialects.
-    ///
-    /// ```
-    /// use ropewalk_text::Text;
-    ///
-    /// let text = Text::parse("(type $c (stack (param i32) (ref null $c)))")?;
-    /// assert_eq!(
-    ///     text.lowered(),
-    ///     Some("(rec (type $c.func (func (param i32 (ref null $c)))) (type $c (cont $c.func)))"),
-    /// );
-    /// assert_eq!(Text::parse("(func)")?.lowered(), None);
-    /// # Ok::<(), ropewalk_text::TextError>(())
-    /// ```
     pub fn lowered(&self) -> Option<&str> {
         self.encoded.standard()
     }
@@ -163,7 +150,7 @@ impl Text {
         }
         match encode() {
             Ok(encoded) => Ok(Text { source, encoded }),
-            Err(error) => Err(TextError::new(&source, error)),
+            Err(error) => Err(TextError::new(&source, legacy::explain(&source, error))),
         }
     }
 }

@@ -46,6 +46,8 @@ impl Trace {
     fn columns(&self) -> Value {
         let Timeline { runs, links, functions, copies } = Timeline::of(self);
         let parents = links.iter().map(|link| optional(link.parent.map(|parent| parent.0)));
+        let (words, what) = self.distinct(|what| what.word().to_owned());
+        let (notes, note) = self.distinct(|what| self.note(what));
         json!({
             "name": self.name,
             "dropped": self.dropped,
@@ -53,7 +55,7 @@ impl Trace {
             "functions": column(&self.functions, |function| function.name.as_str().into()),
             "tags": column(&self.tags, |tag| tag.name.as_str().into()),
             "designs": Design::ALL.map(Design::name),
-            "words": WORDS,
+            "words": words,
             "stacks": {
                 "design": column(&self.stacks, |stack| (stack.design as u8).into()),
                 "function": column(&functions, |function| optional(function.map(|f| f.0))),
@@ -80,8 +82,8 @@ impl Trace {
                 "child": column(&links, |link| link.child.0.into()),
                 "parent": Value::Array(parents.collect()),
             },
-            "events": self.event_columns(),
-            "notes": self.notes().texts,
+            "events": self.event_columns(what, note),
+            "notes": notes,
         })
     }
 
@@ -90,7 +92,7 @@ impl Trace {
         self.events.first().map_or(0, |event| event.time)
     }
 
-    fn event_columns(&self) -> Value {
+    fn event_columns(&self, what: Vec<usize>, note: Vec<usize>) -> Value {
         let mut before = self.begin();
         let since = |event: &crate::Event| {
             let since = event.time.saturating_sub(before);
@@ -102,68 +104,40 @@ impl Trace {
             "time": column(&self.events, since),
             "stack": column(&self.events, |event| event.stack.0.into()),
             "frames": column(&self.events, |event| optional(event.frames.map(|frames| frames.0))),
-            "what": column(&self.events, |event| word(&event.what).into()),
+            "what": what,
             "target": column(&self.events, |event| optional(event.what.target().map(|StackId(id)| id))),
             "tag": column(&self.events, |event| optional(event.what.tag().map(tag))),
-            "note": self.notes().numbers,
+            "note": note,
         })
     }
 
-    /// The notes of all events: values, messages, sizes.
-    fn notes(&self) -> Notes {
-        let mut notes = Notes { texts: Vec::new(), numbers: Vec::new() };
-        let mut known = HashMap::new();
-        for event in &self.events {
-            let text = match &event.what {
-                What::Trap { message } => message.clone(),
-                What::Grow { bytes } => format!("to {bytes} bytes"),
-                What::HostCall { function } => self.function_name(*function).to_owned(),
-                What::Collect { nanoseconds, stacks_freed } => {
-                    format!("{nanoseconds} ns, {stacks_freed} stacks freed")
-                }
-                // The event's function name is that of the copy.
-                What::Clone { origin, .. } => format!("of {}", origin.0),
-                what => what.values().to_owned(),
-            };
-            let number = *known.entry(text).or_insert_with_key(|text| {
-                notes.texts.push(text.clone());
-                notes.texts.len() - 1
-            });
-            notes.numbers.push(number);
+    /// The note of an event: its values, message or size.
+    fn note(&self, what: &What) -> String {
+        match what {
+            What::Trap { message } => message.clone(),
+            What::Grow { bytes } => format!("to {bytes} bytes"),
+            What::HostCall { function } => self.function_name(*function).to_owned(),
+            What::Collect { nanoseconds, stacks_freed } => {
+                format!("{nanoseconds} ns, {stacks_freed} stacks freed")
+            }
+            // The event's function name is that of the copy.
+            What::Clone { origin, .. } => format!("of {}", origin.0),
+            what => what.values().to_owned(),
         }
-        notes
     }
-}
 
-/// Distinct texts, and the index of the text of each event.
-struct Notes {
-    texts: Vec<String>,
-    numbers: Vec<usize>,
-}
-
-/// The words for kinds of events, by their number in the page.
-const WORDS: [&str; 17] = [
-    "enter",
-    "leave",
-    "create",
-    "clone",
-    "resume",
-    "suspend",
-    "switch",
-    "return",
-    "throw",
-    "trap",
-    "drop",
-    "collect",
-    "grow",
-    "park",
-    "unpark",
-    "host call",
-    "host return",
-];
-
-fn word(what: &What) -> usize {
-    WORDS.iter().position(|word| *word == what.word()).expect("all words are in the list")
+    /// The distinct texts of all events, and the number of the text of each event.
+    fn distinct(&self, text: impl Fn(&What) -> String) -> (Vec<String>, Vec<usize>) {
+        let (mut texts, mut known) = (Vec::new(), HashMap::new());
+        let numbers = self.events.iter().map(|event| {
+            *known.entry(text(&event.what)).or_insert_with_key(|text| {
+                texts.push(text.clone());
+                texts.len() - 1
+            })
+        });
+        let numbers = numbers.collect();
+        (texts, numbers)
+    }
 }
 
 fn column<T>(items: &[T], value: impl FnMut(&T) -> Value) -> Value {

@@ -55,7 +55,7 @@ struct Drawing<'a> {
     trace: &'a Trace,
     /// The drawn events.
     events: Vec<usize>,
-    /// The stacks of these events, each of which has a lane.
+    /// The stacks of these events. Each has a lane.
     stacks: Vec<StackId>,
     /// The distance between two events, in pixels.
     column: usize,

@@ -75,7 +75,7 @@ impl Timeline {
     }
 }
 
-/// The first function of each stack: the one it was created with, or that of its outermost frame
+/// The first function of each stack: the function it was created with, or the outermost function
 /// when it first has frames. A copy has the function of its origin.
 fn functions(trace: &Trace) -> Vec<Option<FunctionId>> {
     let mut functions: Vec<_> = trace.stacks.iter().map(|stack| stack.function).collect();

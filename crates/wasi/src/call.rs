@@ -1,11 +1,11 @@
 //! Calls a function until it has finished, waiting and recording as needed.
 
 use crate::abi::Version;
-use crate::abi::errno::{Failure, Result};
 use crate::abi::guest_memory::GuestMemory;
 use crate::context::{Progress, WasiCtx};
+use crate::failure::{Failure, Result};
 use crate::files::descriptor::Descriptor;
-use crate::recording::{Recording, replayer};
+use crate::recording::{CallId, Recording, replayer};
 use crate::wait::Wait;
 use crate::wait::reactor::Ready;
 use ropewalk::{AsContext, AsContextMut, Caller, Error, Memory};
@@ -22,13 +22,6 @@ impl Call<'_> {
     pub(crate) fn descriptor(&self, fd: i32) -> Result<&Descriptor> {
         self.ctx.table.get(fd)
     }
-}
-
-/// The name and the arguments of a call, for recordings.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CallId<const N: usize> {
-    pub(crate) name: &'static str,
-    pub(crate) arguments: [i64; N],
 }
 
 /// Calls a function, repeatedly if it waits. Returns its error number, or zero.
@@ -50,7 +43,8 @@ pub(crate) fn call<T: Send + 'static, const N: usize>(
             }
             Attempted::Waits(wait) => wait,
         };
-        if let Err(failure) = wait.block().and_then(|()| poll_interruption(&caller)) {
+        let blocked = wait.block().map_err(Failure::Errno);
+        if let Err(failure) = blocked.and_then(|()| poll_interruption(&caller)) {
             return attempt.fail(&mut caller, failure);
         }
     }
@@ -105,7 +99,9 @@ impl<G, F, const N: usize> Attempt<G, F, N> {
     {
         let (bytes, data) = self.memory.data_and_store_mut(store)?;
         let ctx = (self.get)(data);
-        if let Some(outcome) = replayer::replay(ctx, &self.id, &mut GuestMemory::new(bytes)) {
+        if let Some(outcome) =
+            replayer::replay(&mut ctx.recording, &ctx.table, &self.id, &mut GuestMemory::new(bytes))
+        {
             return Ok(Some(Attempted::Done(errno(outcome)?)));
         }
         ctx.progress = std::mem::take(&mut self.progress);
@@ -167,8 +163,8 @@ impl<G, F, const N: usize> Attempt<G, F, N> {
         let pending = caller.later(move |accessor| {
             Box::pin(async move {
                 loop {
-                    if let Err(failure) = Ready::new(wait).await {
-                        return accessor.with(|mut store| self.fail(&mut store, failure));
+                    if let Err(errno) = Ready::new(wait).await {
+                        return accessor.with(|mut store| self.fail(&mut store, errno.into()));
                     }
                     match accessor.with(|mut store| self.run(&mut store))? {
                         Attempted::Done(errno) => return Ok(errno),

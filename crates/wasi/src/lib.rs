@@ -6,18 +6,21 @@
 //! that the program imports. When a program calls `proc_exit`, the call fails with an
 //! [`I32Exit`].
 //!
+//! Each module uses only those above it:
+//!
 //! | module | what it holds |
 //! | --- | --- |
-//! | `linker` | the table of functions |
+//! | `abi` | numbers, flags and layouts of the specification; checked access to memory |
+//! | `exit` | errors that end a program |
+//! | `wait` | waiting, with a blocked thread or without |
+//! | `failure` | why a function does not return success yet |
+//! | `files` | descriptors, directories, opening files |
+//! | `recording` | recording and replaying calls |
+//! | `context` | contexts and their builder |
+//! | `saved` | saving and restoring contexts |
 //! | `call` | the loop that calls a function until it has finished |
 //! | `functions` | the functions, by kind |
-//! | `abi` | numbers, flags and layouts of the specification; checked access to memory |
-//! | `context` | contexts and their builder |
-//! | `files` | descriptors, directories, opening files |
-//! | `saved` | saving and restoring contexts |
-//! | `wait` | waiting, with a blocked thread or without |
-//! | `recording` | recording and replaying calls |
-//! | `exit` | errors that end a program |
+//! | `linker` | the table of functions |
 
 #![forbid(unsafe_code)]
 
@@ -25,6 +28,7 @@ mod abi;
 mod call;
 mod context;
 mod exit;
+mod failure;
 mod files;
 mod functions;
 mod linker;

@@ -1,10 +1,11 @@
 //! The table of functions that programs import.
 
 use crate::abi::Version;
-use crate::abi::errno::Result;
-use crate::call::{Call, CallId, call};
+use crate::call::{Call, call};
 use crate::context::WasiCtx;
+use crate::failure::Result;
 use crate::functions::{fd, path, poll, process, sock};
+use crate::recording::CallId;
 use ropewalk::{Caller, Linker, WasmTy};
 
 /// Defines all functions of `wasi_snapshot_preview1`, and of the older `wasi_unstable`, which

@@ -1,10 +1,10 @@
 //! The directives that assert something.
 
 use anyhow::{anyhow, bail};
-use ropewalk::{Exception, LinkError, Result, Trap, TrapCode, Val};
+use ropewalk::{Exception, Result, Trap, TrapCode};
 use wast::{QuoteWat, WastExecute, WastInvoke, WastRet, Wat};
 
-use crate::message::{Rejection, found, is_trap, rejection};
+use crate::message::{Rejection, expect_trap, expect_unlinkable, found, rejection};
 use crate::pattern;
 use crate::script::Script;
 
@@ -64,11 +64,7 @@ impl Script<'_> {
     /// The module is valid, but does not link.
     pub(crate) fn assert_unlinkable(&mut self, module: Wat, message: &str) -> Result<()> {
         let module = self.compile(&mut QuoteWat::Wat(module))?;
-        match self.instantiate(&module) {
-            Ok(_) => bail!("expected link error: {message}, found an instance"),
-            Err(error) if error.is::<LinkError>() => Ok(()),
-            Err(error) => bail!("expected link error: {message}, {}", found(&error)),
-        }
+        expect_unlinkable(self.instantiate(&module), message)
     }
 
     /// The execution ends with an exception that nothing catches.
@@ -90,15 +86,5 @@ impl Script<'_> {
             Some(trap) if trap.code() == TrapCode::UnhandledTag => Ok(()),
             _ => Err(anyhow!("expected suspension: {message}, {}", found(&error))),
         }
-    }
-}
-
-fn expect_trap(outcome: Result<Vec<Val>>, message: &str) -> Result<()> {
-    let Err(error) = outcome else {
-        bail!("expected trap: {message}, found a return");
-    };
-    match error.downcast_ref::<Trap>() {
-        Some(trap) if is_trap(message, trap.code().message()) => Ok(()),
-        _ => Err(anyhow!("expected trap: {message}, {}", found(&error))),
     }
 }

@@ -22,16 +22,18 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `script` | the state of a script, and its directives |
-//! | `registry` | modules and instances by name |
-//! | `assertion` | the directives that assert something |
-//! | `argument` | the arguments of an invocation |
-//! | `pattern` | the results that an assertion expects |
-//! | `number` | bits and literals of numbers and lanes |
-//! | `message` | compares errors with those that a script expects |
-//! | `spectest` | the host module that scripts import |
 //! | `report` | passed and failed directives |
+//! | `message` | compares errors with those that a script expects |
+//! | `number` | bits and literals of numbers and lanes |
+//! | `pattern` | the results that an assertion expects |
+//! | `argument` | the arguments of an invocation |
+//! | `registry` | modules and instances by name |
+//! | `spectest` | the host module that scripts import |
 //! | `snapshots` | snapshots of the store while a script runs |
+//! | `directive` | the grammar of scripts |
+//! | `script` | the state of a script, and its directives |
+//! | `files` | the directives that read and write files |
+//! | `assertion` | the directives that assert something |
 //!
 //! The crate uses only the engine's public interface, and the front end for text and dialects.
 
@@ -39,6 +41,8 @@
 
 mod argument;
 mod assertion;
+mod directive;
+mod files;
 mod message;
 mod number;
 mod pattern;
@@ -53,6 +57,7 @@ use snapshots::SnapshotMode;
 pub use report::{Failure, Report};
 
 use ropewalk::Engine;
+use std::path::PathBuf;
 
 /// Runs scripts on an engine, each in a fresh store.
 #[derive(Clone)]
@@ -60,12 +65,13 @@ pub struct WastRunner {
     engine: Engine,
     is_async: bool,
     snapshots: Option<SnapshotMode>,
+    directory: Option<PathBuf>,
 }
 
 impl WastRunner {
-    /// A runner of scripts on `engine`, whose features decide what is valid.
+    /// A runner of scripts on `engine`, whose features decide which modules are valid.
     pub fn new(engine: &Engine) -> Self {
-        WastRunner { engine: engine.clone(), is_async: false, snapshots: None }
+        WastRunner { engine: engine.clone(), is_async: false, snapshots: None, directory: None }
     }
 
     /// Makes calls asynchronous: they are polled until they return.
@@ -83,6 +89,12 @@ impl WastRunner {
     /// the last one if they are known, and most directives continue in the same store.
     pub fn with_delta_snapshots(self) -> Self {
         WastRunner { snapshots: Some(SnapshotMode::Delta), ..self }
+    }
+
+    /// Lets the directives `input` and `output` use the files of a directory. `output` does not
+    /// replace files.
+    pub fn with_directory(self, directory: impl Into<PathBuf>) -> Self {
+        WastRunner { directory: Some(directory.into()), ..self }
     }
 
     /// Runs the script `text`; the report calls it `name`.

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use ropewalk::{Error, HostError, LinkError, ModuleError, Trap};
+use anyhow::{anyhow, bail};
+use ropewalk::{Error, HostError, Instance, LinkError, ModuleError, Result, Trap, Val};
 use ropewalk_text::TextError;
 
 /// Whether the message of a trap matches the message in a script, which may be shorter
 /// ("uninitialized") or longer ("uninitialized element 2").
-pub(crate) fn is_trap(expected: &str, found: &str) -> bool {
+fn is_trap(expected: &str, found: &str) -> bool {
     found.starts_with(expected) || expected.starts_with(found)
 }
 
@@ -65,5 +66,25 @@ fn kind(error: &Error) -> Option<&'static str> {
         Some("invalid module")
     } else {
         None
+    }
+}
+
+/// Fails unless linking failed.
+pub(crate) fn expect_unlinkable(outcome: Result<Instance>, message: &str) -> Result<()> {
+    match outcome {
+        Ok(_) => bail!("expected link error: {message}, found an instance"),
+        Err(error) if error.is::<LinkError>() => Ok(()),
+        Err(error) => bail!("expected link error: {message}, {}", found(&error)),
+    }
+}
+
+/// Fails unless the outcome is a trap with the message.
+pub(crate) fn expect_trap(outcome: Result<Vec<Val>>, message: &str) -> Result<()> {
+    let Err(error) = outcome else {
+        bail!("expected trap: {message}, found a return");
+    };
+    match error.downcast_ref::<Trap>() {
+        Some(trap) if is_trap(message, trap.code().message()) => Ok(()),
+        _ => Err(anyhow!("expected trap: {message}, {}", found(&error))),
     }
 }

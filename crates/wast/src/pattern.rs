@@ -39,13 +39,31 @@ enum Pattern {
 }
 
 /// The hierarchies of references that values can belong to.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Hierarchy {
     Func,
     Extern,
     Any,
     Exn,
     Cont,
+}
+
+impl Hierarchy {
+    /// The hierarchy of a null.
+    fn of_null(value: &Val) -> Option<Hierarchy> {
+        match value {
+            Val::FuncRef(None) => Some(Hierarchy::Func),
+            Val::ExternRef(None) => Some(Hierarchy::Extern),
+            Val::AnyRef(None) => Some(Hierarchy::Any),
+            Val::ExnRef(None) => Some(Hierarchy::Exn),
+            Val::ContRef(None) => Some(Hierarchy::Cont),
+            _ => None,
+        }
+    }
+
+    fn null(self) -> String {
+        format!("(ref.null {})", format!("{self:?}").to_lowercase())
+    }
 }
 
 /// The kinds of internal references.
@@ -146,13 +164,8 @@ impl Pattern {
             (Pattern::Vector(kind, lanes), Val::V128(vector)) => (0..)
                 .zip(lanes)
                 .all(|(index, number)| number.accepts(*kind, kind.lane(*vector, index))),
-            (Pattern::Null(heap), Val::FuncRef(None)) => heap.is_none_or(|h| h == Hierarchy::Func),
-            (Pattern::Null(heap), Val::ExternRef(None)) => {
-                heap.is_none_or(|h| h == Hierarchy::Extern)
-            }
-            (Pattern::Null(heap), Val::AnyRef(None)) => heap.is_none_or(|h| h == Hierarchy::Any),
-            (Pattern::Null(heap), Val::ExnRef(None)) => heap.is_none_or(|h| h == Hierarchy::Exn),
-            (Pattern::Null(heap), Val::ContRef(None)) => heap.is_none_or(|h| h == Hierarchy::Cont),
+            (Pattern::Null(expected), value) => Hierarchy::of_null(value)
+                .is_some_and(|found| expected.is_none_or(|expected| found == expected)),
             (Pattern::Internal(kind), Val::AnyRef(Some(value))) => {
                 kind.accepts(store, value).unwrap_or(false)
             }
@@ -220,11 +233,7 @@ impl fmt::Display for Pattern {
                 f.write_str(&vector(*kind, lanes.iter().map(|lane| lane.literal(*kind))))
             }
             Pattern::Null(None) => f.write_str("(ref.null)"),
-            Pattern::Null(Some(Hierarchy::Func)) => f.write_str("(ref.null func)"),
-            Pattern::Null(Some(Hierarchy::Extern)) => f.write_str("(ref.null extern)"),
-            Pattern::Null(Some(Hierarchy::Any)) => f.write_str("(ref.null any)"),
-            Pattern::Null(Some(Hierarchy::Exn)) => f.write_str("(ref.null exn)"),
-            Pattern::Null(Some(Hierarchy::Cont)) => f.write_str("(ref.null cont)"),
+            Pattern::Null(Some(hierarchy)) => f.write_str(&hierarchy.null()),
             Pattern::Internal(kind) => f.write_str(&kind.word()),
             Pattern::Extern(None) => f.write_str("(ref.extern)"),
             Pattern::Extern(Some(number)) => write!(f, "(ref.extern {number})"),
@@ -240,21 +249,19 @@ fn show(store: &Store<()>, value: &Val, lanes: NumberKind) -> String {
         Val::V128(bits) => {
             vector(lanes, (0..lanes.lanes()).map(|i| lanes.literal(lanes.lane(*bits, i))))
         }
-        Val::FuncRef(None) => "(ref.null func)".to_owned(),
         Val::FuncRef(Some(_)) => "(ref.func)".to_owned(),
-        Val::ExternRef(None) => "(ref.null extern)".to_owned(),
         Val::ExternRef(Some(value)) => match host_number(store, value) {
             Some(number) => format!("(ref.extern {number})"),
             None => "(ref.extern)".to_owned(),
         },
-        Val::AnyRef(None) => "(ref.null any)".to_owned(),
         Val::AnyRef(Some(value)) => shown_internal(store, value),
-        Val::ExnRef(None) => "(ref.null exn)".to_owned(),
         Val::ExnRef(Some(_)) => "(ref.exn)".to_owned(),
-        Val::ContRef(None) => "(ref.null cont)".to_owned(),
         Val::ContRef(Some(_)) => "(ref.cont)".to_owned(),
-        number => scalar(number)
-            .map_or_else(String::new, |(kind, bits)| constant(kind, &kind.literal(bits))),
+        other => match (Hierarchy::of_null(other), scalar(other)) {
+            (Some(hierarchy), _) => hierarchy.null(),
+            (_, Some((kind, bits))) => constant(kind, &kind.literal(bits)),
+            _ => String::new(),
+        },
     }
 }
 

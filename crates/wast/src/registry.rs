@@ -25,6 +25,13 @@ impl<T: Clone> Registry<T> {
         self.latest = Some(item);
     }
 
+    /// Gives the latest item a name, if there is one.
+    pub(crate) fn rename_latest(&mut self, name: Option<Id>) {
+        if let (Some(latest), Some(name)) = (&self.latest, name) {
+            self.named.insert(name.name().to_owned(), latest.clone());
+        }
+    }
+
     /// Removes the item that the next one replaces, so that nothing uses it if the next one fails.
     pub(crate) fn forget(&mut self, name: Option<Id>) {
         self.latest = None;

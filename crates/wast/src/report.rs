@@ -9,6 +9,8 @@ pub struct Report {
     pub passed: usize,
     /// The directives that failed, in the order of the script.
     pub failures: Vec<Failure>,
+    /// The output of `output` directives without a file.
+    pub output: String,
 }
 
 impl Report {
@@ -25,6 +27,7 @@ impl Report {
     pub fn merge(&mut self, other: Report) {
         self.passed += other.passed;
         self.failures.extend(other.failures);
+        self.output.push_str(&other.output);
     }
 }
 

@@ -4,14 +4,18 @@ use anyhow::{Context as _, bail};
 use ropewalk::{Engine, Instance, Linker, Module, Result, Store, Val};
 use ropewalk_text::Text;
 use std::future::Future;
+use std::ops::Range;
+use std::path::Path;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use wast::lexer::Lexer;
 use wast::parser::{self, ParseBuffer};
 use wast::token::{Id, Span};
-use wast::{QuoteWat, Wast, WastDirective, WastExecute, WastInvoke};
+use wast::{QuoteWat, WastDirective, WastExecute, WastInvoke};
 
-use crate::message::describe;
+use crate::directive::{Directive, DirectiveKind, Directives};
+use crate::message::{self, describe};
 use crate::registry::Registry;
 use crate::report::Report;
 use crate::snapshots::SnapshotDriver;
@@ -20,16 +24,9 @@ use crate::{WastRunner, argument, spectest};
 /// Runs the script `text` in a fresh store.
 pub(crate) fn run(runner: &WastRunner, name: &str, text: &str) -> Report {
     let mut report = Report::default();
-    let source = ropewalk_text::Script::new(text);
-    let parsed = lex(source.text()).and_then(|buffer| {
-        let directives = parser::parse::<Wast>(&buffer)?.directives;
-        let script = Script::new(runner, name, &source);
-        run_directives(script, name, &source, directives, &mut report);
-        Ok(())
-    });
-    if let Err(error) = parsed {
-        let line = line(text, error.span());
-        report.fail(name, line, source.error(&error).with_path(name).to_string());
+    match Script::new(runner) {
+        Ok(mut script) => script.run(name, text, &mut report),
+        Err(error) => report.fail(name, 1, describe(&error)),
     }
     report
 }
@@ -43,46 +40,25 @@ fn lex(text: &str) -> Result<ParseBuffer<'_>, wast::Error> {
     Ok(buffer)
 }
 
-fn run_directives(
-    script: Result<Script<'_>>,
-    name: &str,
-    source: &ropewalk_text::Script,
-    directives: Vec<WastDirective>,
-    report: &mut Report,
-) {
-    let mut script = match script {
-        Ok(script) => script,
-        Err(error) => return report.fail(name, 1, describe(&error)),
-    };
-    for directive in directives {
-        let span = directive.span();
-        let runs = is_run(&directive);
-        let done = script.directive(directive);
-        match done.and_then(|()| if runs { script.take_snapshot() } else { Ok(()) }) {
-            Ok(()) => report.passed += 1,
-            Err(error) => {
-                report.fail(name, line(source.source(), span), describe(&error));
-            }
-        }
-    }
-}
-
 /// Whether a directive runs code. All others change only what they create.
-fn is_run(directive: &WastDirective) -> bool {
+fn is_run(directive: &DirectiveKind) -> bool {
     use WastDirective as D;
     matches!(
         directive,
-        D::Invoke(_)
-            | D::AssertReturn { .. }
-            | D::AssertTrap { .. }
-            | D::AssertException { .. }
-            | D::AssertExhaustion { .. }
+        DirectiveKind::AssertInstanceTraps { .. }
+            | DirectiveKind::Known(
+                D::Invoke(_)
+                    | D::AssertReturn { .. }
+                    | D::AssertTrap { .. }
+                    | D::AssertException { .. }
+                    | D::AssertExhaustion { .. }
+            )
     )
 }
 
-/// The line of a span; the first line is 1.
-fn line(text: &str, span: Span) -> usize {
-    span.linecol_in(text).0 + 1
+/// The line of an offset; the first line is 1.
+fn line(text: &str, offset: usize) -> usize {
+    Span::from_offset(offset).linecol_in(text).0 + 1
 }
 
 /// Polls a future until it is ready.
@@ -98,54 +74,122 @@ fn block_on<R>(future: impl Future<Output = R>) -> R {
 
 /// A running script.
 pub(crate) struct Script<'e> {
-    engine: &'e Engine,
+    pub(crate) engine: &'e Engine,
     is_async: bool,
-    name: &'e str,
-    pub(crate) source: &'e ropewalk_text::Script,
+    name: Arc<str>,
+    pub(crate) source: Arc<ropewalk_text::Script>,
     pub(crate) store: Store<()>,
     linker: Linker<()>,
     definitions: Registry<Module>,
     instances: Registry<Instance>,
+    /// The modules as they were defined: text or binary.
+    pub(crate) texts: Registry<Vec<u8>>,
+    /// The scripts that directives have named.
+    pub(crate) scripts: Registry<String>,
     /// The instances whose exports imports can use, by name.
     registered: Vec<(String, Instance)>,
     /// Takes snapshots, if the runner has that mode.
     snapshots: Option<SnapshotDriver>,
+    pub(crate) directory: Option<&'e Path>,
+    /// The number of scripts around the running one.
+    pub(crate) depth: usize,
 }
 
 impl<'e> Script<'e> {
-    fn new(
-        runner: &'e WastRunner,
-        name: &'e str,
-        source: &'e ropewalk_text::Script,
-    ) -> Result<Self> {
-        let &WastRunner { ref engine, is_async, snapshots } = runner;
+    fn new(runner: &'e WastRunner) -> Result<Self> {
+        let &WastRunner { ref engine, is_async, snapshots, ref directory } = runner;
         let mut store = Store::new(engine, ());
         let mut linker = Linker::new(engine);
         linker.allow_shadowing(true);
         spectest::define(&mut linker, &mut store)?;
-        let definitions = Registry::new("module");
-        let instances = Registry::new("instance");
-        let registered = Vec::new();
-        let snapshots = snapshots.map(|mode| SnapshotDriver::new(engine, mode)).transpose()?;
         Ok(Script {
             engine,
             is_async,
-            name,
-            source,
+            name: Arc::default(),
+            source: Arc::new(ropewalk_text::Script::new("")),
             store,
             linker,
-            definitions,
-            instances,
-            registered,
-            snapshots,
+            definitions: Registry::new("module"),
+            instances: Registry::new("instance"),
+            texts: Registry::new("module"),
+            scripts: Registry::new("script"),
+            registered: Vec::new(),
+            snapshots: snapshots.map(|mode| SnapshotDriver::new(engine, mode)).transpose()?,
+            directory: directory.as_deref(),
+            depth: 0,
         })
     }
 
-    fn directive(&mut self, directive: WastDirective) -> Result<()> {
+    /// Runs the directives of a text.
+    pub(crate) fn run(&mut self, name: &str, text: &str, report: &mut Report) {
+        let source = Arc::new(ropewalk_text::Script::new(text));
+        let outer = (
+            std::mem::replace(&mut self.name, name.into()),
+            std::mem::replace(&mut self.source, Arc::clone(&source)),
+        );
+        self.depth += 1;
+        let parsed = lex(source.text()).and_then(|buffer| {
+            let Directives(directives) = parser::parse(&buffer)?;
+            self.run_directives(directives, report);
+            Ok(())
+        });
+        if let Err(error) = parsed {
+            let line = line(text, error.span().offset());
+            report.fail(name, line, source.error(&error).with_path(name).to_string());
+        }
+        self.depth -= 1;
+        (self.name, self.source) = outer;
+    }
+
+    fn run_directives(&mut self, directives: Vec<Directive>, report: &mut Report) {
+        for Directive { kind, range } in directives {
+            let start = range.start;
+            let runs = is_run(&kind);
+            let done = self.directive(kind, range, report);
+            match done.and_then(|()| if runs { self.take_snapshot() } else { Ok(()) }) {
+                Ok(()) => report.passed += 1,
+                Err(error) => {
+                    let line = line(self.source.source(), start);
+                    report.fail(&self.name, line, describe(&error));
+                }
+            }
+        }
+    }
+
+    fn directive(
+        &mut self,
+        directive: DirectiveKind,
+        range: Range<usize>,
+        report: &mut Report,
+    ) -> Result<()> {
+        use DirectiveKind as K;
+        match directive {
+            K::Known(directive) => self.known_directive(directive, range),
+            K::Get(exec) => self.execute(exec).map(drop),
+            K::AssertInstanceTraps { definition, message } => {
+                let outcome = self.instance_of(definition).map(|_| Vec::new());
+                message::expect_trap(outcome, message)
+            }
+            K::AssertInstanceUnlinkable { definition, message } => {
+                let outcome = self.instance_of(definition);
+                message::expect_unlinkable(outcome, message)
+            }
+            K::Script { name, directives, text } => {
+                let text = self.source.source()[text].to_owned();
+                self.run_directives(directives, report);
+                self.scripts.insert(name, text);
+                Ok(())
+            }
+            K::Input { name, file } => self.input(name, file, report),
+            K::Output { name, file } => self.output(name, file, report),
+        }
+    }
+
+    fn known_directive(&mut self, directive: WastDirective, range: Range<usize>) -> Result<()> {
         use WastDirective as D;
         match directive {
-            D::Module(module) => self.module(module),
-            D::ModuleDefinition(module) => self.module_definition(module),
+            D::Module(module) => self.module(module, range),
+            D::ModuleDefinition(module) => self.module_definition(module, range),
             D::ModuleInstance { instance, module, .. } => self.module_instance(instance, module),
             D::Register { name, module, .. } => self.register(name, module),
             D::Invoke(call) => self.invoke(&call).map(drop),
@@ -167,28 +211,52 @@ impl<'e> Script<'e> {
     }
 
     /// `(module ...)`: a definition and an instance of it.
-    fn module(&mut self, module: QuoteWat) -> Result<()> {
+    fn module(&mut self, module: QuoteWat, range: Range<usize>) -> Result<()> {
         let name = module.name();
         self.instances.forget(name);
-        self.module_definition(module)?;
+        self.module_definition(module, range)?;
         self.module_instance(name, name)
     }
 
     /// `(module definition ...)`.
-    fn module_definition(&mut self, mut module: QuoteWat) -> Result<()> {
-        self.definitions.forget(module.name());
+    fn module_definition(&mut self, mut module: QuoteWat, range: Range<usize>) -> Result<()> {
+        let name = module.name();
+        self.definitions.forget(name);
         let compiled = self.compile(&mut module)?;
-        self.definitions.insert(module.name(), compiled);
+        self.definitions.insert(name, compiled);
+        let text = &self.source.source()[range];
+        let fields = text.strip_prefix("module").map_or(text, str::trim_start);
+        let fields = fields.strip_prefix("definition").unwrap_or(fields);
+        self.texts.insert(name, format!("(module {})", fields.trim()).into_bytes());
         Ok(())
+    }
+
+    /// Defines a module and its instance.
+    pub(crate) fn define(&mut self, name: Option<Id>, module: Module, text: Vec<u8>) -> Result<()> {
+        self.definitions.insert(name, module);
+        self.texts.insert(name, text);
+        self.module_instance(name, None)
+    }
+
+    /// Gives the latest module and instance another name, if they exist.
+    pub(crate) fn rename_latest(&mut self, name: Option<Id>) {
+        self.definitions.rename_latest(name);
+        self.instances.rename_latest(name);
+        self.texts.rename_latest(name);
     }
 
     /// `(module instance ...)`.
     fn module_instance(&mut self, name: Option<Id>, definition: Option<Id>) -> Result<()> {
         self.instances.forget(name);
-        let module = self.definitions.get(definition)?;
-        let instance = self.instantiate(&module)?;
+        let instance = self.instance_of(definition)?;
         self.instances.insert(name, instance);
         Ok(())
+    }
+
+    /// A new instance of a definition.
+    fn instance_of(&mut self, definition: Option<Id>) -> Result<Instance> {
+        let module = self.definitions.get(definition)?;
+        self.instantiate(&module)
     }
 
     /// `(register ...)`: makes the exports of an instance available to imports.
@@ -200,9 +268,9 @@ impl<'e> Script<'e> {
     }
 
     pub(crate) fn compile(&self, module: &mut QuoteWat) -> Result<Module> {
-        let text = Text::from_script(module, self.source);
-        let text = text.map_err(|error| error.with_path(self.name))?;
-        Ok(Module::from_text(self.engine, text, Some(self.name.to_owned()))?)
+        let text = Text::from_script(module, &self.source);
+        let text = text.map_err(|error| error.with_path(&*self.name))?;
+        Ok(Module::from_text(self.engine, text, Some(self.name.to_string()))?)
     }
 
     /// Takes a snapshot, and continues in a store that is restored from it.

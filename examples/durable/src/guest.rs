@@ -61,7 +61,8 @@ impl Guest {
         outcome(store.into_data(), returned)
     }
 
-    /// Restores a workflow and runs it up to its next call. `result` is that of its last call.
+    /// Restores a workflow and runs it up to its next call. `result` is the result of its
+    /// last call.
     pub fn resume(&self, image: Vec<u8>, result: Option<i32>) -> Outcome {
         match snapshot::resume(&self.restoring, image, result) {
             Ok((host, returned)) => outcome(host, returned),

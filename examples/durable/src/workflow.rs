@@ -86,8 +86,8 @@ impl Workflow {
         }
     }
 
-    /// The workflow after an answer to its call, and the effect of the step. Returns nothing if it
-    /// does not wait for this kind of answer.
+    /// The workflow after its call has a result, and the effect of the step. Returns nothing if it
+    /// does not wait for this kind of result.
     pub fn answered(&self, answer: Answer) -> Option<(Workflow, Option<String>)> {
         let (result, effect) = match (&self.state, answer) {
             (State::Sleeping(until), Answer::Time(now)) if *until <= now => (None, None),
@@ -104,7 +104,7 @@ impl Workflow {
     }
 }
 
-/// An answer that a workflow waits for.
+/// The result of a call that a workflow waits for.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
     /// The present time.

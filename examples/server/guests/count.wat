@@ -1,4 +1,4 @@
-;; A handler that gets the parts of its body from a task, which waits between them. The host call
+;; A handler whose body comes in parts from a task, which waits between them. The pending host call
 ;; suspends the whole computation with all its stacks.
 (module
   (import "http" "sleep" (func $sleep (param $milliseconds i32)))

@@ -1,10 +1,10 @@
 ;; Two handlers of requests. They call the host as if its functions blocked.
 ;;
-;; A handler gets the rest of the path in the request's memory block of 4 KiB. It replaces the path
-;; by the body and returns the length.
+;; A handler receives the path after its name in the request's memory block of 4 KiB. It replaces
+;; the path by the body, and returns the length.
 (module
   (import "http" "sleep" (func $sleep (param $milliseconds i32)))
-  ;; Requests the path at an address, and replaces it by the body, which must fit into the room.
+  ;; Requests the path at an address, and replaces it by the body, which must fit into the block.
   ;; Returns the length of the body.
   (import "http" "get" (func $get (param $at i32) (param $length i32) (param $room i32)
     (result i32)))

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// The minimum size of the buffer, which is otherwise that of the variables.
+// The minimum size of the buffer. Larger variables have a buffer of their own size.
 enum { BUFFER = 512 };
 
 enum state { NEW, SUSPENDED, RUNNING, DONE };

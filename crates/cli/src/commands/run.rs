@@ -17,6 +17,7 @@ use ropewalk::{
 };
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx, WasiCtxBuilder};
 
+use crate::errors::ended::Suspended;
 use crate::errors::{self, missing_imports};
 use crate::files::input;
 use crate::files::output::{self, Output};
@@ -24,7 +25,7 @@ use crate::files::recording::Recording;
 use crate::files::saved_program::{Program, SavedProgram};
 use crate::options::failure::FailureOutputs;
 use crate::options::profiling::Profiling;
-use crate::options::snapshots::{MAIN, SnapshotPoints, Snapshots, Suspended};
+use crate::options::snapshots::{MAIN, SnapshotPoints, Snapshots};
 use crate::options::timeout;
 use crate::options::tracing::Tracing;
 use crate::terminal::{color, escape, stdout};

@@ -13,7 +13,7 @@ use crate::files::input;
 use crate::terminal::stdout;
 
 /// Run test scripts. Prints the line and the reason of each failure, and a
-/// summary.
+/// summary. `input` and `output` of a script use files in its directory.
 #[derive(Args)]
 pub(crate) struct Wast {
     /// The scripts, or `-` for the standard input.
@@ -23,10 +23,10 @@ pub(crate) struct Wast {
 
 impl Wast {
     pub(crate) fn execute(self) -> Result<ExitCode> {
-        let runner = WastRunner::new(&Engine::default());
+        let engine = Engine::default();
         let (mut total, mut unreadable) = (Report::default(), 0);
         for file in &self.files {
-            match run(&runner, file) {
+            match run(&engine, file) {
                 Ok(report) => total.merge(report),
                 Err(error) => {
                     errors::print(&error);
@@ -41,12 +41,17 @@ impl Wast {
 }
 
 /// Runs a script, and prints its failures before the next script starts.
-fn run(runner: &WastRunner, file: &Path) -> Result<Report> {
+fn run(engine: &Engine, file: &Path) -> Result<Report> {
     let text = input::text(file)?;
     if text.is_empty() {
         bail!("{} is empty", input::name(file));
     }
+    let directory = file.parent().unwrap_or(Path::new(""));
+    let runner = WastRunner::new(engine).with_directory(directory);
     let report = runner.run_script(&input::name(file), &text);
+    if !report.output.is_empty() {
+        stdout::line(report.output.trim_end())?;
+    }
     for failure in &report.failures {
         stdout::line(failure)?;
     }

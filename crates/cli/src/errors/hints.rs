@@ -2,7 +2,7 @@
 
 use ropewalk::{Error, Exception, Trap, TrapCode};
 
-use crate::options::timeout::TimedOut;
+use super::ended::TimedOut;
 
 /// The settings of an engine that messages name, with the options that set them.
 const SETTINGS: [(&str, &str); 6] = [

@@ -2,11 +2,13 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | `ended` | errors that end a run although the program did not fail |
 //! | `hints` | what the user can do about an error |
 //! | `missing_imports` | lists of missing imports |
 //! | `binary_listing` | instructions around an error in a binary |
 
 pub(crate) mod binary_listing;
+pub(crate) mod ended;
 mod hints;
 pub(crate) mod missing_imports;
 
@@ -15,9 +17,8 @@ use std::process::ExitCode;
 use ropewalk::{Error, HostError, ModuleError, Trap};
 use ropewalk_wasi::{BrokenPipe, I32Exit};
 
-use crate::options::snapshots::Suspended;
-use crate::options::timeout::TimedOut;
 use crate::terminal::{color, stdout};
+use ended::{Suspended, TimedOut};
 
 /// An error in the input: a file, a module, its imports, or an argument.
 pub(crate) const INPUT_ERROR: u8 = 1;

@@ -12,6 +12,7 @@ use ropewalk::{
 };
 use ropewalk_wasi::WasiCtx;
 
+use crate::errors::ended::Suspended;
 use crate::files::output::Output;
 use crate::files::saved_program::Program;
 use crate::terminal::{color, escape};
@@ -49,7 +50,7 @@ enum Trigger {
     Tag(String),
 }
 
-/// Parses the name of a signal, with its `SIG`; any other name is that of a tag.
+/// Parses the name of a signal, with its `SIG`; any other name names a tag.
 fn trigger(name: &str) -> Result<Trigger> {
     let Ok(signal) = name.parse() else { return Ok(Trigger::Tag(name.to_owned())) };
     match signal {
@@ -62,28 +63,6 @@ fn trigger(name: &str) -> Result<Trigger> {
         _ => Ok(Trigger::Signal(signal)),
     }
 }
-
-/// The error that ends a program after its snapshot.
-#[derive(Debug)]
-pub(crate) enum Suspended {
-    Saved(PathBuf),
-    /// The recorded run ended here.
-    Replayed,
-}
-
-impl std::fmt::Display for Suspended {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Suspended::Saved(path) => {
-                let path = path.display();
-                write!(f, "saved the program to {path}; `ropewalk resume {path}` continues it")
-            }
-            Suspended::Replayed => f.write_str("the recorded run took a snapshot here and ended"),
-        }
-    }
-}
-
-impl std::error::Error for Suspended {}
 
 /// Takes the snapshots of a program.
 struct Saver {

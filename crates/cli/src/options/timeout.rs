@@ -2,7 +2,6 @@
 //!
 //! The store interrupts a program that computes, and wakes a call that waits for the host.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,6 +11,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use ropewalk::{Error, Result, Trap, TrapCode};
+
+use crate::errors::ended::TimedOut;
 
 /// The longest time limit, in hours: more than a hundred years.
 const MAX_HOURS: f64 = 1e6;
@@ -29,18 +30,6 @@ pub(crate) fn parse(text: &str) -> Result<Duration> {
     ensure!(number * seconds <= MAX_HOURS * 3600.0, "expected a time of at most {MAX_HOURS:.0}h");
     Ok(Duration::from_secs_f64(number * seconds))
 }
-
-/// The error of a program that did not end in time.
-#[derive(Debug)]
-pub(crate) struct TimedOut(Duration);
-
-impl fmt::Display for TimedOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the program did not end within {:?}", self.0)
-    }
-}
-
-impl std::error::Error for TimedOut {}
 
 /// Runs a program to its end. The store ends it when the time limit is reached.
 pub(crate) fn run<R>(

@@ -92,6 +92,7 @@ impl Operations {
         info: &ModuleInfo,
         canonical: &Canonical,
         imports: &[ReservedImport],
+        for_engine: bool,
     ) -> Result<Operations, CompileError> {
         if imports.is_empty() {
             return Ok(Operations::default());
@@ -110,6 +111,11 @@ impl Operations {
                 let message = format!("there is no reserved import `{module}` `{name}`");
                 return Err(refused(message));
             };
+            if imported.operation.for_engine && !for_engine {
+                return Err(refused(format!(
+                    "`{module}` `{name}` is for the engine: import `\"host\" \"{name}\"` instead"
+                )));
+            }
             let ty = info.function_type(*function);
             if (imported.operation.fits)(ty, &subtyping) != Some(true) {
                 let expected = imported.operation.expected;

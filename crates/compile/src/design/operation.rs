@@ -36,6 +36,8 @@ pub(crate) struct Operation {
     pub suspends: bool,
     /// Its role in a function that extends a stack.
     pub in_rout: InRout,
+    /// Whether only the engine's own modules may import it.
+    pub for_engine: bool,
     /// The code in which the stacks of a call begin, or the functions that it runs on top of
     /// stacks.
     pub thunk: Option<fn(&OperationCall) -> Thunk>,
@@ -56,6 +58,7 @@ impl Operation {
         followed_by: FollowedBy::Anything,
         suspends: false,
         in_rout: InRout::Refused,
+        for_engine: false,
         thunk: None,
         translate: |_, _| {},
     };

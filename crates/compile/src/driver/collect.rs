@@ -2,17 +2,16 @@
 //!
 //! Each different list exists once in an instance, with the addresses of its tags, so that an
 //! instruction stores only its address. The places of the lists must be known before code is
-//! generated, so the bodies of a module with continuation types are searched for them first.
+//! generated, so the bodies of a module that can switch stacks are searched for them first.
 
 use crate::design::recognize::{Recognized, Recognizer};
 use crate::design::thunk::Thunk;
 use crate::design::{ModuleDesigns, Operations};
-use crate::module::clause_list::{
-    ClauseList, Numbered, event_clauses, has_continuations, resume_clauses,
-};
+use crate::module::clause_list::{ClauseList, Numbered, event_clauses, resume_clauses};
 use crate::module::sections::Body;
 use crate::module::{Canonical, Subtyping};
 use ropewalk_abi::module::ModuleInfo;
+use ropewalk_abi::{SubType, TypeKind};
 use wasmparser::{FunctionBody, Operator};
 
 /// Adds the clause lists in the bodies to `info`. Returns their numbers, and what the module uses
@@ -24,7 +23,7 @@ pub(super) fn collect(
     bodies: &[Body<'_>],
 ) -> (Numbered<ClauseList>, ModuleDesigns) {
     let mut collected = Collected::default();
-    if has_continuations(info) {
+    if can_switch(info, &operations) {
         for (_, body) in bodies {
             collected.search(body, Recognizer::new(&operations, Subtyping { info, canonical }));
         }
@@ -32,6 +31,12 @@ pub(super) fn collect(
     }
     let Collected { clause_lists, thunks } = collected;
     (clause_lists, ModuleDesigns { operations, thunks })
+}
+
+/// Whether the module has instructions that switch stacks, or calls of operations.
+pub(super) fn can_switch(info: &ModuleInfo, operations: &Operations) -> bool {
+    let is_cont = |ty: &SubType| ty.composite.kind() == TypeKind::Cont;
+    !operations.is_empty() || info.types.iter().any(is_cont)
 }
 
 #[derive(Default)]

@@ -89,7 +89,7 @@ impl FunctionCompiler {
     ) -> Result<Translated, CompileError> {
         let ModuleDesigns { operations, thunks } = designs;
         let suspends = |function| Some(operations.get(function)?.suspends);
-        let contents = match env.has_continuations || env.modes.interruption || env.modes.fuel {
+        let contents = match env.can_switch || env.modes.interruption || env.modes.fuel {
             true => Contents::of(input.body, suspends),
             false => Contents::default(),
         };

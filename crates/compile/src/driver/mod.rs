@@ -71,13 +71,14 @@ pub fn compile_module(
     watch: Watch<'_>,
 ) -> Result<CompiledModule, CompileError> {
     let Sections { mut info, data, canonical, reserved, bodies } = read_sections(features, bytes)?;
-    let operations = Operations::resolve(&info, &canonical, &reserved)?;
+    let operations = Operations::resolve(&info, &canonical, &reserved, target.for_engine)?;
     let surveys = check_limits(&info, &operations, &bodies, &target.limits)?;
+    let can_switch = collect::can_switch(&info, &operations);
     let (clause_lists, designs) = collect::collect(&mut info, operations, &canonical, &bodies);
     rout::check_all(&designs, info.imported_functions, &bodies)?;
     let layout = InstanceLayout::new(&info)
         .map_err(|_| CompileError::too_large("its instances exceed 2 GiB"))?;
-    let mut env = Environment::new(&info, &layout, &clause_lists, &canonical, target);
+    let mut env = Environment::new(&info, &layout, &clause_lists, &canonical, can_switch, target);
     if env.modes.interruption {
         let bodies = bodies.par_iter().map(|(_, body)| body);
         env.bounded_work = bounded_work::bounded_work(info.imported_functions, bodies);

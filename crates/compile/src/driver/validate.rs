@@ -16,7 +16,7 @@ use wasmparser::{
 /// Validates a binary module and its use of reserved imports, without generating code.
 pub fn validate_module(features: WasmFeatures, bytes: &[u8]) -> Result<(), CompileError> {
     let Sections { mut info, canonical, reserved, bodies, .. } = read_sections(features, bytes)?;
-    let operations = Operations::resolve(&info, &canonical, &reserved)?;
+    let operations = Operations::resolve(&info, &canonical, &reserved, false)?;
     let (_, designs) = collect(&mut info, operations, &canonical, &bodies);
     rout::check_all(&designs, info.imported_functions, &bodies)?;
     let validated: Vec<_> = bodies

@@ -1,8 +1,6 @@
 //! Clause lists, and numbers for the different lists of a module.
 
-use ropewalk_abi::module::ModuleInfo;
 use ropewalk_abi::stack::ClauseKind;
-use ropewalk_abi::{TypeKind, types::CompositeType};
 use std::collections::HashMap;
 use std::hash::Hash;
 use wasmparser::{Handle, ResumeTable};
@@ -21,11 +19,6 @@ pub(crate) fn resume_clauses(table: &ResumeTable) -> ClauseList {
 /// The clauses for events, each of which is given with its label.
 pub(crate) fn event_clauses(events: &[(u32, u32)]) -> ClauseList {
     events.iter().map(|(tag, _)| (*tag, ClauseKind::Event)).collect()
-}
-
-pub(crate) fn has_continuations(info: &ModuleInfo) -> bool {
-    let is_cont = |ty: &CompositeType| ty.kind() == TypeKind::Cont;
-    info.types.iter().any(|ty| is_cont(&ty.composite))
 }
 
 /// A set of different items, each with a number.

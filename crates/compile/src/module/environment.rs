@@ -1,6 +1,6 @@
 //! What translating a function needs to know of its module and of the target.
 
-use super::clause_list::{ClauseList, Numbered, has_continuations};
+use super::clause_list::{ClauseList, Numbered};
 use super::subtyping::{Canonical, STACK_BRAND, Subtyping};
 use crate::target::Target;
 use ropewalk_abi::heap::ObjectLayout;
@@ -16,7 +16,8 @@ pub(crate) struct Environment<'a> {
     pub objects: Vec<ObjectLayout>,
     pub clause_lists: &'a Numbered<ClauseList>,
     canonical: &'a Canonical,
-    pub has_continuations: bool,
+    /// Whether functions of the module can switch stacks.
+    pub can_switch: bool,
     /// Which types are the reserved type of first-class stacks. Empty if none can be.
     stackrefs: Vec<bool>,
     pub has_stackrefs: bool,
@@ -32,6 +33,7 @@ impl<'a> Environment<'a> {
         layout: &'a InstanceLayout,
         clause_lists: &'a Numbered<ClauseList>,
         canonical: &'a Canonical,
+        can_switch: bool,
         target: &'a Target,
     ) -> Self {
         let layout_of = |ty: &SubType| ObjectLayout::of(&ty.composite, |ty| info.type_kind(ty));
@@ -40,8 +42,7 @@ impl<'a> Environment<'a> {
             let ty = RefType { nullable: true, heap: HeapType::Concrete(index) };
             subtyping.is_brand(ValType::Ref(ty), STACK_BRAND)
         };
-        let has_continuations = has_continuations(info);
-        let stackrefs: Vec<bool> = match has_continuations {
+        let stackrefs: Vec<bool> = match can_switch {
             true => (0..info.types.len() as u32).map(is_stackref).collect(),
             false => Vec::new(),
         };
@@ -51,7 +52,7 @@ impl<'a> Environment<'a> {
             objects: info.types.iter().map(layout_of).collect(),
             clause_lists,
             canonical,
-            has_continuations,
+            can_switch,
             has_stackrefs: stackrefs.contains(&true),
             stackrefs,
             bounded_work: Vec::new(),

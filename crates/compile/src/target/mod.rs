@@ -33,6 +33,8 @@ pub struct Target {
     /// The options that change generated code.
     pub(crate) modes: Modes,
     pub(crate) limits: Limits,
+    /// Whether the code is for the engine itself, which may use operations that others may not.
+    pub(crate) for_engine: bool,
 }
 
 macro_rules! modes {
@@ -99,6 +101,7 @@ impl Target {
             has_fma: arch::has_fused_multiply_add(),
             modes: Modes::default(),
             limits: Limits::default(),
+            for_engine: false,
         })
     }
 
@@ -111,6 +114,11 @@ impl Target {
         let theirs = theirs.map(|flag| (flag.name.to_string(), flag.value_string()));
         let machine = ("machine".to_string(), self.isa.triple().to_string());
         [machine].into_iter().chain(self.modes.settings()).chain(theirs).collect()
+    }
+
+    /// The same, for modules of the engine itself.
+    pub fn for_engine(self) -> Target {
+        Target { for_engine: true, ..self }
     }
 
     /// The same, with other limits.

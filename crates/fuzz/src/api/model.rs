@@ -149,6 +149,7 @@ pub enum Item {
 pub type Foreign = Vec<(u64, Item)>;
 
 /// The data of a store: its model.
+#[derive(Default)]
 pub struct Model {
     pub globals: Vec<GlobalModel>,
     pub tables: Vec<TableModel>,
@@ -174,24 +175,7 @@ pub struct Model {
 
 impl Model {
     pub fn new(number: u64, foreign: Arc<Mutex<Foreign>>) -> Model {
-        Model {
-            globals: vec![],
-            tables: vec![],
-            memories: vec![],
-            objects: vec![],
-            externs: vec![],
-            exceptions: vec![],
-            funcs: vec![],
-            instances: vec![],
-            handles: vec![],
-            scopes: vec![0],
-            last_scope: 0,
-            frames: vec![],
-            depth: 0,
-            number,
-            foreign,
-            wrong: None,
-        }
+        Model { scopes: vec![0], number, foreign, ..Model::default() }
     }
 
     /// Opens a scope, and returns the number of open ones before.

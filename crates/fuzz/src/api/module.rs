@@ -57,20 +57,13 @@ pub const SOURCE: &str = r#"
   (func (export "func") (param funcref) (result funcref) (local.get 0)))
 "#;
 
-use crate::oracle::modes;
+use crate::oracle::modes::{self, OnceEach};
 use ropewalk::{Engine, Module};
-use std::sync::{LazyLock, Mutex};
 
 /// The module, compiled once for each engine.
 pub fn compiled(engine: &Engine) -> ropewalk::Result<Module> {
-    static COMPILED: LazyLock<Mutex<Vec<Module>>> = LazyLock::new(Mutex::default);
-    let mut modules = COMPILED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(module) = modules.iter().find(|module| Engine::same(module.engine(), engine)) {
-        return Ok(module.clone());
-    }
-    let module = Module::new(engine, SOURCE)?;
-    modules.push(module.clone());
-    Ok(module)
+    static COMPILED: OnceEach = OnceEach::new();
+    COMPILED.module(engine, SOURCE)
 }
 
 /// The module, compiled for another engine.

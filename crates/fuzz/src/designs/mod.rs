@@ -26,18 +26,20 @@ use model::{Machine, Seen};
 use modes::Mode;
 use std::sync::Arc;
 
+/// Groups of modes. A case runs in one mode of each group.
+type Modes = fn() -> Vec<Vec<Mode>>;
+
 /// Programs that mix all designs, in some modes.
 #[derive(Clone, Copy, Debug)]
 pub struct Designs {
     name: &'static str,
-    /// Groups of modes. A case runs in one mode of each group.
-    modes: fn() -> Vec<Vec<Mode>>,
+    modes: Modes,
     is_scripted: bool,
 }
 
 /// The targets with new programs, in different modes, then those with scripts.
 pub fn targets() -> Vec<Box<dyn Target>> {
-    let targets: [(_, fn() -> Vec<Vec<Mode>>, _); 5] = [
+    let targets: [(_, Modes, _); 5] = [
         ("designs", modes::stress, false),
         ("generations", modes::generations, false),
         ("snapshots", modes::with_snapshots, false),

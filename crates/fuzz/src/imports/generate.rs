@@ -5,7 +5,7 @@
 //! some.
 
 use super::misuse::{self, Misuse};
-use super::vocabulary::{self as v, EXTRA, KEPT, MAGIC, Ty, params, results};
+use super::vocabulary::{self as v, EXTRA, MAGIC, Ty, params, results};
 use arbitrary::{Result, Unstructured};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -394,9 +394,13 @@ impl<'a, 'b> Generator<'a, 'b> {
         for (i, import) in self.imports.iter().enumerate() {
             let Import { design, name, params, results } = import;
             let (params, results) = (params.join(" "), results.join(" "));
+            let module = match *design {
+                "host" => "host".to_string(),
+                _ => format!("ropewalk:{design}"),
+            };
             writeln!(
                 text,
-                "  (import \"ropewalk:{design}\" \"{name}\" \
+                "  (import \"{module}\" \"{name}\" \
                  (func $import{i} (param {params}) (result {results})))",
             )
             .expect("a string");
@@ -474,7 +478,7 @@ fn seers() -> String {
 fn define(function: &Function) -> String {
     let Function { name, params: takes, results: gives, body, .. } = function;
     let body = body.as_deref().unwrap_or_default();
-    let locals: Vec<String> = KEPT
+    let locals: Vec<String> = v::kept()
         .iter()
         .filter(|ty| body.contains(&format!("$x.{}", ty.name())))
         .map(|ty| format!("(local $x.{} {})", ty.name(), ty.text()))

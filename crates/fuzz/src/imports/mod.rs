@@ -27,8 +27,3 @@ pub(crate) const TARGET: CaseTarget<Case> = CaseTarget {
         format!(";; beside the default: {}\n{}", modes::all()[case.mode].name, case.source)
     },
 };
-
-/// Runs a given module in the default mode and another one, to reduce a finding by hand.
-pub fn check_source(source: &str, mode: usize) -> Result<(), String> {
-    run::check(&Case { source: source.to_string(), mode, wild_routs: true, misuse: None })
-}

@@ -3,13 +3,11 @@
 
 use super::generate::{Case, ENTRIES};
 use super::vocabulary;
-use crate::oracle::modes::{self, Mode};
+use crate::oracle::modes::{self, Mode, OnceEach};
 use ropewalk::{
-    Caller, Engine, Error, Exception, FuncType, Global, GlobalType, Instance, Linker, Module,
-    ModuleError, Store, Trap, TrapCode, Val, ValType,
+    Caller, Error, Exception, FuncType, Global, GlobalType, Instance, Linker, Module, ModuleError,
+    Store, Trap, TrapCode, Val, ValType,
 };
-use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex};
 
 /// The maximum number of nested entries in one run.
 const AGAIN: usize = 12;
@@ -90,22 +88,18 @@ fn in_mode(mode: &Mode, module: &Module) -> Result<Outcome, String> {
     let mut store = Store::new(&mode.engine, Host::default());
     let mut calls = Vec::new();
     instantiate(&mut store, module).map_err(|error| format!("does not link: {error:?}"))?;
-    for i in 0..2 * ENTRIES {
-        let result = enter(&mut store, i);
-        calls.push(ending(&mut store, result)?);
-        store.data_mut().again = 0;
+    for _ in 0..2 {
+        for i in 0..2 * ENTRIES {
+            let result = enter(&mut store, i);
+            calls.push(ending(&mut store, result)?);
+            store.data_mut().again = 0;
+        }
+        if let Some(number) = store.data().confused {
+            return Err(format!("a value does not match its type ({number})"));
+        }
+        still_good(&mut store)?;
+        store.gc();
     }
-    if let Some(number) = store.data().confused {
-        return Err(format!("a value does not match its type ({number})"));
-    }
-    still_good(&mut store)?;
-    store.gc();
-    for i in 0..2 * ENTRIES {
-        let result = enter(&mut store, i);
-        calls.push(ending(&mut store, result)?);
-        store.data_mut().again = 0;
-    }
-    still_good(&mut store)?;
     let log = std::mem::take(&mut store.data_mut().log);
     Ok(Outcome { calls, log })
 }
@@ -113,7 +107,9 @@ fn in_mode(mode: &Mode, module: &Module) -> Result<Outcome, String> {
 /// Creates two instances of the module, and the instance that they share.
 fn instantiate(store: &mut Store<Host>, module: &Module) -> ropewalk::Result<()> {
     let engine = store.engine().clone();
-    let shared = Instance::new(&mut *store, &shared(&engine)?, &[])?;
+    static SHARED: OnceEach = OnceEach::new();
+    let shared = SHARED.module(&engine, vocabulary::shared())?;
+    let shared = Instance::new(&mut *store, &shared, &[])?;
     store.data_mut().shared = Some(shared);
     let mut linker = Linker::new(&engine);
     linker.instance(&mut *store, "shared", shared)?;
@@ -127,18 +123,6 @@ fn instantiate(store: &mut Store<Host>, module: &Module) -> ropewalk::Result<()>
         store.data_mut().instances.push(instance);
     }
     Ok(())
-}
-
-/// The shared module, compiled once for each engine.
-fn shared(engine: &Engine) -> ropewalk::Result<Module> {
-    static SHARED: LazyLock<Mutex<Vec<Module>>> = LazyLock::new(Mutex::default);
-    let mut modules = SHARED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(module) = modules.iter().find(|module| Engine::same(module.engine(), engine)) {
-        return Ok(module.clone());
-    }
-    let module = Module::new(engine, vocabulary::shared())?;
-    modules.push(module.clone());
-    Ok(module)
 }
 
 fn host(
@@ -248,7 +232,9 @@ const NEVER: [TrapCode; 14] = [
 /// Checks that a known program of each design still works.
 fn still_good(store: &mut Store<Host>) -> Result<(), String> {
     let engine = store.engine().clone();
-    for (name, module) in good(&engine) {
+    static GOOD: [OnceEach; 5] = [const { OnceEach::new() }; 5];
+    for ((name, source), once) in sums().into_iter().zip(&GOOD) {
+        let module = once.module(&engine, source).expect("a known program compiles");
         match sum(store, &module) {
             Ok(55) => {}
             other => return Err(format!("afterwards the sum of {name} is {other:?}")),
@@ -268,20 +254,6 @@ fn sum(store: &mut Store<Host>, module: &Module) -> ropewalk::Result<i32> {
     let instance = Instance::new(&mut *store, module, &[])?;
     let sum = instance.get_typed_func::<i32, i32>(&mut *store, "sum")?;
     sum.call(store, 5)
-}
-
-/// The known programs, compiled once for each engine.
-fn good(engine: &Engine) -> Vec<(&'static str, Module)> {
-    type Modules = Vec<(&'static str, Module)>;
-    static GOOD: LazyLock<Mutex<HashMap<usize, Modules>>> = LazyLock::new(Mutex::default);
-    let modes = modes::all();
-    let number = modes.iter().position(|mode| Engine::same(&mode.engine, engine));
-    let mut modules = GOOD.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let compile = |(name, source): (&'static str, &str)| {
-        (name, Module::new(engine, source).expect("a known program compiles"))
-    };
-    let compile = || sums().into_iter().map(compile).collect();
-    modules.entry(number.unwrap_or(usize::MAX)).or_insert_with(compile).clone()
 }
 
 /// Programs that add up squares, one for each design.

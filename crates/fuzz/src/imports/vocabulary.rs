@@ -28,34 +28,17 @@ pub enum Ty {
     Exn,
     /// The environment of an answer. Never null.
     Env,
+    /// What a call tag asks for, of one of two types.
+    Ask(u8),
 }
 
 use Ty::*;
 
 /// The types of references in globals and tables.
-pub const KEPT: [Ty; 21] = [
-    Obj,
-    Sub,
-    Bag(0),
-    Bag(1),
-    Bag(2),
-    Bag(3),
-    Bag(4),
-    Bag(5),
-    Bag(6),
-    Task(0),
-    Task(1),
-    Task(2),
-    Task(3),
-    Task(4),
-    Task(5),
-    Fiber,
-    Stack,
-    Cont(0),
-    Cont(1),
-    Cont(2),
-    Exn,
-];
+pub fn kept() -> Vec<Ty> {
+    let numbered = (0..7).map(Bag).chain((0..6).map(Task)).chain((0..3).map(Cont));
+    [Obj, Sub, Fiber, Stack, Exn].into_iter().chain(numbered).collect()
+}
 
 impl Ty {
     /// Its part of the names of globals and tables.
@@ -74,6 +57,7 @@ impl Ty {
             Cont(n) => format!("k{n}"),
             Exn => "exn".into(),
             Env => "env".into(),
+            Ask(n) => format!("ask{n}"),
         }
     }
 
@@ -97,9 +81,14 @@ impl Ty {
     }
 }
 
+/// The text of each type.
+pub fn each(types: &[Ty]) -> Vec<String> {
+    types.iter().map(|ty| ty.text()).collect()
+}
+
 /// The texts of types.
 pub fn texts(types: &[Ty]) -> String {
-    types.iter().map(|ty| ty.text()).collect::<Vec<_>>().join(" ")
+    each(types).join(" ")
 }
 
 /// `(param t*)`, or nothing.
@@ -233,6 +222,10 @@ pub const THROWN: [Tag; 3] = [
     Tag { name: "$x2", values: &[I64, Obj, Bag(5)] },
 ];
 
+/// Call tags.
+pub const CALLS: [Tag; 2] =
+    [Tag { name: "$ct0", values: &[Ask(0)] }, Tag { name: "$ct1", values: &[Ask(1)] }];
+
 /// Every tag that can be thrown.
 pub fn thrown() -> Vec<Tag> {
     [&EVENTS[..], &STACK_EVENTS, &THROWN].concat()
@@ -246,7 +239,7 @@ pub const SUSPENSIONS: [(&str, &[Ty], &[Ty]); 2] =
 fn items() -> Vec<(String, String, String)> {
     let mut items = Vec::new();
     let mut item = |name: String, kind: String, init: &str| items.push((name, kind, init.into()));
-    for ty in KEPT {
+    for ty in kept() {
         for i in 0..2 {
             item(format!("g.{}.{i}", ty.name()), format!("global (mut {})", ty.text()), &ty.null());
         }
@@ -266,15 +259,13 @@ fn items() -> Vec<(String, String, String)> {
         "(struct.new $bigbox (ref.null $stack) (ref.null $obj))",
     );
     item("funcs".into(), "table 16 funcref".into(), "");
-    for tag in thrown() {
+    for tag in thrown().iter().chain(&CALLS) {
         item(tag.name[1..].into(), format!("tag {}", params(tag.values)), "");
     }
     for (name, sent, back) in SUSPENSIONS {
         item(name[1..].into(), format!("tag {} {}", params(sent), results(back)), "");
     }
     item("z".into(), "tag".into(), "");
-    item("ct0".into(), "tag (param (ref null $ask0))".into(), "");
-    item("ct1".into(), "tag (param (ref null $ask1))".into(), "");
     items
 }
 

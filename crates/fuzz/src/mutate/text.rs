@@ -3,6 +3,7 @@
 use super::corpus;
 use super::token;
 use arbitrary::{Result, Unstructured};
+use std::sync::LazyLock;
 
 /// Mutates a text in a few places.
 pub fn changed(mut text: String, u: &mut Unstructured<'_>) -> Result<String> {
@@ -26,113 +27,27 @@ pub fn changed(mut text: String, u: &mut Unstructured<'_>) -> Result<String> {
 const LONGEST: usize = 300_000;
 
 /// Words at a limit, or of another design.
-const WORDS: &[&str] = &[
-    "0",
-    "-1",
-    "4294967295",
-    "4294967296",
-    "18446744073709551615",
-    "0x1p1024",
-    "nan:0x0",
-    "inf",
-    "0x_1",
-    "\"\"",
-    "\"\\ff\\u{110000}\"",
-    "$",
-    "$\"a b\"",
-    "$x",
-    "(",
-    ")",
-    "(;",
-    ";)",
-    ";;",
-    "(@custom \"a\")",
-    "i32",
-    "i64",
-    "v128",
-    "funcref",
-    "exnref",
-    "contref",
-    "stackref",
-    "fiberref",
-    "(ref null stack)",
-    "(ref null fiber)",
-    "(ref null $t)",
-    "param",
-    "result",
-    "local",
-    "type",
-    "func",
-    "cont",
-    "task",
-    "stack",
-    "event",
-    "rout",
-    "call_tag",
-    "rec",
-    "sub",
-    "final",
-    "mut",
-    "tag",
-    "on",
-    "switch",
-    "try",
-    "catch",
-    "catch_all_ref",
-    "block",
-    "loop",
-    "if",
-    "then",
-    "else",
-    "end",
-    "answer",
-    "stack.redirect",
-    "stack.redirect_to",
-    "then",
-    "call_stack",
-    "stack.start",
-    "stack.extend",
-    "stack.switch_call",
-    "stack.new",
-    "stack.bind",
-    "return_switch",
-    "switch_throw",
-    "task.new",
-    "task.switchto",
-    "fiber.new",
-    "fiber.mount_new",
-    "fiber.switch_new",
-    "local.get_clear",
-    "local.set_cleared",
-    "table.get_clear",
-    "drop",
-    "unreachable",
-    "select",
-    "call_ref",
-    "br_table",
-    "import",
-    "export",
-    "quote",
-    "binary",
-    "definition",
-    "assert_return",
-    "assert_trap",
-    "assert_malformed",
-    "invoke",
-    "either",
-    "ref.null",
-    "i32.const",
-    "v128.const",
-    "i8x16",
-    "\u{202e}",
-    "\u{7f}",
-    "é",
-];
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let words = "0 | -1 | 4294967295 | 4294967296 | 18446744073709551615 | 0x1p1024 | nan:0x0 | inf | \
+        0x_1 | \"\" | \"\\ff\\u{110000}\" | $ | $\"a b\" | $x | ( | ) | (; | ;) | ;; | \
+        (@custom \"a\") | i32 | i64 | v128 | funcref | exnref | contref | stackref | fiberref | \
+        (ref null stack) | (ref null fiber) | (ref null $t) | param | result | local | type | \
+        func | cont | task | stack | event | rout | call_tag | rec | sub | final | mut | tag | \
+        on | switch | try | catch | catch_all_ref | block | loop | if | then | else | end | \
+        answer | stack.redirect | stack.redirect_to | then | call_stack | stack.start | \
+        stack.extend | stack.switch_call | stack.new | stack.bind | return_switch | \
+        switch_throw | task.new | task.switchto | fiber.new | fiber.mount_new | \
+        fiber.switch_new | local.get_clear | local.set_cleared | table.get_clear | drop | \
+        unreachable | select | call_ref | br_table | import | export | quote | binary | \
+        definition | assert_return | assert_trap | assert_malformed | invoke | either | \
+        ref.null | i32.const | v128.const | i8x16 | \u{202e} | \u{7f} | é";
+    words.split(" | ").collect()
+});
 
 fn change_token(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
     let tokens = token::tokens(text);
     if tokens.is_empty() {
-        return Ok(u.choose(WORDS)?.to_string());
+        return Ok(u.choose(&WORDS)?.to_string());
     }
     let range = u.choose(&tokens)?.clone();
     let token = &text[range.clone()];
@@ -140,8 +55,8 @@ fn change_token(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
         0 => String::new(),
         1 => format!("{token} {token}"),
         2 => text[u.choose(&tokens)?.clone()].to_string(),
-        3 => format!("{token} {}", u.choose(WORDS)?),
-        _ => u.choose(WORDS)?.to_string(),
+        3 => format!("{token} {}", u.choose(&WORDS)?),
+        _ => u.choose(&WORDS)?.to_string(),
     };
     Ok(format!("{}{new}{}", &text[..range.start], &text[range.end..]))
 }

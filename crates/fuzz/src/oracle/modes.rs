@@ -1,8 +1,8 @@
 //! The modes of the engine. A program must do the same in all of them.
 
 use ropewalk::stress::{self, GENERATIONS_LEFT, POOL_OF_ONE};
-use ropewalk::{Config, Engine};
-use std::sync::LazyLock;
+use ropewalk::{Config, Engine, Module};
+use std::sync::{LazyLock, Mutex};
 
 /// A mode to run programs in.
 pub struct Mode {
@@ -24,6 +24,29 @@ pub fn all() -> &'static [Mode] {
         modes
     });
     &MODES
+}
+
+/// A module, compiled once for each engine.
+pub(crate) struct OnceEach(Mutex<Vec<Module>>);
+
+impl OnceEach {
+    pub(crate) const fn new() -> OnceEach {
+        OnceEach(Mutex::new(Vec::new()))
+    }
+
+    pub(crate) fn module(
+        &self,
+        engine: &Engine,
+        source: impl AsRef<[u8]>,
+    ) -> ropewalk::Result<Module> {
+        let mut modules = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(module) = modules.iter().find(|module| Engine::same(module.engine(), engine)) {
+            return Ok(module.clone());
+        }
+        let module = Module::new(engine, source)?;
+        modules.push(module.clone());
+        Ok(module)
+    }
 }
 
 const OTHERS: [stress::Mode; 9] = [

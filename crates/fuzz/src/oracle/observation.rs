@@ -114,3 +114,15 @@ fn same<T: PartialEq + Debug>(
         false => Err(format!("{what} differ:\n{here}: {one:?}\n{there}: {another:?}")),
     }
 }
+
+/// The bits of a float, with a canonical NaN.
+pub fn f32_bits(number: u64) -> u32 {
+    let float = f32::from_bits(number as u32);
+    if float.is_nan() { 0x7fc0_0000 } else { float.to_bits() }
+}
+
+/// The bits of a double, with a canonical NaN.
+pub fn f64_bits(number: u64) -> u64 {
+    let float = f64::from_bits(number);
+    if float.is_nan() { 0x7ff8_0000_0000_0000 } else { float.to_bits() }
+}

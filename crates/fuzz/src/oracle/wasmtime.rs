@@ -1,7 +1,6 @@
 //! Runs a module in Wasmtime.
 
-use super::observation::{Cause, Ending, Observation, Value};
-use crate::smith::{f32_bits, f64_bits};
+use super::observation::{Cause, Ending, Observation, Value, f32_bits, f64_bits};
 use ::wasmtime::{
     AnyRef, Caller, Config, Engine, ExternRef, ExternType, FuncType, Instance, Linker, Module,
     OptLevel, Rooted, Store, StoreLimits, StoreLimitsBuilder, Tag, TagType, ThrownException, Trap,

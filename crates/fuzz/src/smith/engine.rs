@@ -2,7 +2,7 @@
 
 use super::generate::Case;
 use crate::oracle::modes::Mode;
-use crate::oracle::observation::{Cause, Ending, Observation, Value};
+use crate::oracle::observation::{Cause, Ending, Observation, Value, f32_bits, f64_bits};
 use ropewalk::{
     AsContextMut, Caller, Exception, Extern, Instance, Linker, Module, RefType, Store, Tag, Trap,
     TrapCode, Val, ValType,
@@ -89,18 +89,6 @@ fn argument(ty: ValType, numbers: &mut impl Iterator<Item = u64>) -> Option<Val>
         ValType::Ref(RefType { nullable: true, .. }) => Val::default_for(ty),
         _ => return None,
     })
-}
-
-/// The bits of a float, with a canonical NaN.
-pub fn f32_bits(number: u64) -> u32 {
-    let float = f32::from_bits(number as u32);
-    if float.is_nan() { 0x7fc0_0000 } else { float.to_bits() }
-}
-
-/// The bits of a double, with a canonical NaN.
-pub fn f64_bits(number: u64) -> u64 {
-    let float = f64::from_bits(number);
-    if float.is_nan() { 0x7ff8_0000_0000_0000 } else { float.to_bits() }
 }
 
 /// Records the final contents of memories, globals and tables.

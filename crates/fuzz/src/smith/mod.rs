@@ -9,9 +9,6 @@
 mod engine;
 mod generate;
 
-#[cfg(feature = "wasmtime")]
-pub(crate) use engine::{f32_bits, f64_bits};
-
 use crate::CaseTarget;
 use crate::oracle::modes;
 use crate::oracle::observation::Observation;

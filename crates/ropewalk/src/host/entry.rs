@@ -5,9 +5,9 @@
 //! differs between kinds of functions is their [`HostCode`]:
 //!
 //! ```text
-//!   entry_in_registers --> entry --> HostCode::call --> results in the array
-//!                                          |--> the call is left: it is pending
-//!                                          '--> HostCode::fail: it throws, suspends, or ends
+//!   entry_in_registers --+--> run --> HostCode::call --> results in the array
+//!   entry ---------------'                  |--> the call is left: it is pending
+//!                                           '--> HostCode::fail: it throws, suspends, or ends
 //! ```
 
 use crate::host::caller::Caller;
@@ -102,6 +102,13 @@ unsafe extern "C" fn entry<C: HostCode>(
     context: *const HostContext,
     values: *mut RawVal,
 ) -> Outcome {
+    // SAFETY: as below.
+    unsafe { run::<C>(context, values) }
+}
+
+/// Calls a function whose arguments and results are in an array. Inlined into both entry points.
+#[inline(always)]
+unsafe fn run<C: HostCode>(context: *const HostContext, values: *mut RawVal) -> Outcome {
     // SAFETY: the trampoline passes the context of this function, and values of its type. Nothing
     // else uses the store while its host function runs. The closure lives as long as the store.
     unsafe {
@@ -140,7 +147,7 @@ unsafe extern "C" fn entry_in_registers<C: HostCode>(
     unsafe {
         let closure = &*(*context).data.cast::<ClosureOf<C>>();
         let (count, floats) = C::Signature::words(&closure.signature);
-        registers.with_array(count, floats, |values| entry::<C>(context, values))
+        registers.with_array(count, floats, |values| run::<C>(context, values))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Errors of modules: malformed, invalid, or too large.
 
 use ropewalk_compile::CompileError;
-use ropewalk_text::TextError;
+use ropewalk_text::{LEGACY_EXCEPTIONS, TextError};
 use std::fmt;
 
 /// A module that is malformed, invalid, or more than the engine can handle.
@@ -152,9 +152,7 @@ fn clarified(message: &str) -> String {
             format!("unknown binary version: {version}, expected 0x1")
         }
         _ if message.starts_with("legacy_exceptions feature required") => {
-            "legacy exceptions are not supported, only those of WebAssembly 3.0: Binaryen \
-             translates them with `wasm-opt --all-features --translate-to-exnref`"
-                .to_string()
+            LEGACY_EXCEPTIONS.to_string()
         }
         _ => message.to_string(),
     }

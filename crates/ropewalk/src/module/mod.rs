@@ -248,6 +248,16 @@ impl Module {
         Module::read_text(engine, text, file, UNWATCHED)
     }
 
+    /// Compiles a module of the engine itself.
+    pub(crate) fn for_engine(engine: &Engine, text: &str) -> Result<Module, ModuleError> {
+        let text = Text::parse(text)?;
+        let target = engine.target().clone().for_engine();
+        let loaded = compile_for(engine, &target, text.binary(), UNWATCHED)?;
+        let binary = Some(text.binary().into());
+        let source: Arc<dyn Source> = Arc::new(TextSource { text, file: None });
+        Module::of(engine, LoadedModule { source: Some(source), binary, ..loaded })
+    }
+
     fn read_text(
         engine: &Engine,
         text: Text,

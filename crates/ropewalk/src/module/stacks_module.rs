@@ -29,7 +29,7 @@ const STACKS: &str = r#"
 "#;
 
 pub(crate) fn compile(engine: &Engine) -> Result<Arc<LoadedModule>> {
-    let module = Module::new(engine, STACKS).context("cannot make first-class stacks")?;
+    let module = Module::for_engine(engine, STACKS).context("cannot make first-class stacks")?;
     Ok(module.loaded().clone())
 }
 

@@ -91,6 +91,7 @@ enum Conclusion {
 macro_rules! conclusions {
     ($($type:ty: $value:pat => $conclusion:expr;)*) => {
         $(impl From<$type> for Conclusion {
+            #[inline(always)]
             fn from($value: $type) -> Conclusion {
                 $conclusion
             }
@@ -110,6 +111,7 @@ conclusions! {
 }
 
 impl<T: Into<Conclusion>, E: Into<Conclusion>> From<std::result::Result<T, E>> for Conclusion {
+    #[inline(always)]
     fn from(result: std::result::Result<T, E>) -> Conclusion {
         result.map_or_else(E::into, T::into)
     }
@@ -117,6 +119,7 @@ impl<T: Into<Conclusion>, E: Into<Conclusion>> From<std::result::Result<T, E>> f
 
 impl Conclusion {
     /// Whether the activation ends.
+    #[inline]
     fn has_failed(&self) -> bool {
         match self {
             Conclusion::Returns(_) => false,
@@ -125,22 +128,29 @@ impl Conclusion {
         }
     }
 
+    #[inline(always)]
     fn conclude(self, store: &mut Store, builtin: Builtin) -> Outcome {
-        if let Conclusion::Outcome(outcome) = self {
-            return outcome;
-        }
         // While links are being changed, only what must end does: the panic of a dropped value
         // waits for the next builtin.
-        if !builtin.is_half_way()
-            && let Some(panic) = store.embedder.take_panic()
-        {
-            return store.end_with(Ending::Panic(panic));
-        }
+        let can_end = !builtin.is_half_way();
         match self {
-            Conclusion::Returns(value) => Outcome::returned(value),
-            Conclusion::Ends(ending) => store.end_with(ending),
             Conclusion::Outcome(outcome) => outcome,
+            Conclusion::Returns(_) if can_end && store.embedder.has_panicked() => {
+                store.end_or_panic(None)
+            }
+            Conclusion::Returns(value) => Outcome::returned(value),
+            Conclusion::Ends(ending) if can_end => store.end_or_panic(Some(ending)),
+            Conclusion::Ends(ending) => store.end_with(ending),
         }
+    }
+}
+
+impl Store {
+    /// Ends the activation with the panic of a dropped value, if there is one, or else as given.
+    #[cold]
+    fn end_or_panic(&mut self, ending: Option<Ending>) -> Outcome {
+        let panic = self.embedder.take_panic().map(Ending::Panic);
+        self.end_with(panic.or(ending).expect("the builtin has failed or a value has panicked"))
     }
 }
 

@@ -122,6 +122,7 @@ impl Embedder {
         }
     }
 
+    #[inline]
     pub fn has_panicked(&self) -> bool {
         self.panic.is_some()
     }

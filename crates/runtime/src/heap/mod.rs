@@ -2,8 +2,8 @@
 //!
 //! Objects are allocated one after another in a space. When it is full, the collector copies the
 //! reachable ones to another space, which becomes the current one. The old space is kept for the
-//! next collection. The bounds of the free part are in the
-//! [`StoreContext`](ropewalk_abi::StoreContext), so that generated code allocates by itself.
+//! next collection. The bounds of the free part are in the [`StoreContext`], so that generated code
+//! allocates by itself.
 
 mod no_memory;
 pub(crate) mod object;

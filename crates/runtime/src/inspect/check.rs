@@ -435,7 +435,7 @@ impl<'a> Check<'a> {
     fn grouped(&self, number: usize) -> Result {
         let stack = self.block(number);
         let is_alone = ptr::eq(stack.innermost, stack) && stack.through.is_null();
-        let asks = stack.is_parked() && stack.purpose == Purpose::FirstClass;
+        let asks = stack.is_parked() && stack.takes_calls_on_top();
         ensure!(
             !is_alone || (stack.is_grouped != 0) == asks,
             number,

@@ -13,7 +13,7 @@
 //!   stack, and continues when it is polled again. It is set aside like one that waits for a host
 //!   function. One that cannot wait continues.
 //!
-//! Long operations of the runtime poll [`Interrupts`] themselves.
+//! Long operations of the runtime poll [`Interrupts`](crate::store::interrupts::Interrupts) themselves.
 
 use crate::arch::stubs;
 use crate::store::Store;

@@ -127,7 +127,10 @@ impl Store {
 
     /// Grows a memory within the limit of all memories. Returns the old size in pages.
     pub(crate) fn grow_memory_in_total(&mut self, index: usize, delta: u64) -> Option<u64> {
-        self.check_more_pages(delta).ok()?;
+        let limit = self.options.max_total_memory;
+        if !self.totals().fits_bytes(delta, 0, limit) {
+            return None;
+        }
         let grown = self.objects.memories[index].grow(delta)?;
         self.objects.totals.memory_has_grown(delta);
         Some(grown)

@@ -277,7 +277,7 @@ impl<'a> Writer<'a> {
         let sought = if stack.is_grouped == HAS_WAITED { stack.sought } else { 0 };
         let is_parked_alone =
             stack.is_parked() && stack.innermost.cast_const() == ptr::from_ref(stack);
-        let is_grouped = match is_parked_alone && stack.purpose == Purpose::FirstClass {
+        let is_grouped = match is_parked_alone && stack.takes_calls_on_top() {
             true => 0,
             false => stack.is_grouped,
         };

@@ -129,9 +129,9 @@ impl Stacks {
         stack.sp = parked_sp();
         stack.limit = if is_plain { PARKED_PLAIN } else { PARKED };
         stack.high = piece.addr().get();
-        // A function can be called on top of a first-class stack without a check that it is parked.
+        // A function can be called on top of such a stack without a check that it is parked.
         // Marking the stack as grouped forces the check.
-        if stack.purpose == Purpose::FirstClass && ptr::eq(stack.innermost, stack) {
+        if stack.takes_calls_on_top() && ptr::eq(stack.innermost, stack) {
             stack.be_alone();
             stack.is_grouped = GROUPED;
         }
@@ -167,7 +167,7 @@ impl Stacks {
             unsafe { move_links(stack.fp, distance) };
         }
         let is_alone = ptr::eq(stack.innermost, stack) && stack.through.is_null();
-        if stack.purpose == Purpose::FirstClass && is_alone {
+        if stack.takes_calls_on_top() && is_alone {
             stack.is_grouped = 0;
         }
         self.give_up_piece(piece, head);

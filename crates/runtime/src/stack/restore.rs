@@ -9,7 +9,7 @@ use crate::os::dirty_pages::Region;
 use crate::os::mapping::Map;
 use crate::stack::walk_mark::Mark;
 use anyhow::Result;
-use ropewalk_abi::stack::{GROUPED, NEXT_GENERATION, Purpose};
+use ropewalk_abi::stack::{GROUPED, NEXT_GENERATION};
 use ropewalk_abi::{ControlBlock, PARKED};
 use std::ptr;
 
@@ -67,7 +67,7 @@ impl Stacks {
             ptr::copy_nonoverlapping(frames.as_ptr(), place, frames.len());
         }
         let is_alone = ptr::eq(block.innermost, self.block(number));
-        let is_grouped = match block.purpose == Purpose::FirstClass && is_alone {
+        let is_grouped = match block.takes_calls_on_top() && is_alone {
             true => GROUPED,
             false => block.is_grouped,
         };

@@ -680,6 +680,20 @@ impl Stacks {
         self.marks.of(number, stack)
     }
 
+    /// The number of marks of functions other than the one that has called a builtin.
+    ///
+    /// # Safety
+    ///
+    /// The block must be in the table, and its stack be running.
+    pub unsafe fn marks_outside_of_frame(&mut self, running: *const ControlBlock) -> usize {
+        // SAFETY: blocks of the table are always initialized.
+        let depth = unsafe { (*running).high - (*running).sp };
+        // A function calls all builtins at the same depth, and outer functions at lesser depths.
+        // SAFETY: the caller's promise.
+        let marks = unsafe { self.marks_of(running) };
+        marks.iter().rposition(|mark| mark.depth < depth).map_or(0, |last| last + 1)
+    }
+
     /// Removes the marks of functions that have returned, on a stack that is not running.
     ///
     /// # Safety

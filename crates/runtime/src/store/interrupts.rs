@@ -29,7 +29,7 @@ pub(crate) enum Reason {
 /// The reasons that end activations.
 pub(crate) const ENDING: u32 = Reason::Interrupted as u32 | Reason::Deadline as u32;
 
-/// Stops the functions of a store, from other threads and the [timer](crate::os::timer) too.
+/// Stops the functions of a store, from other threads and the [`timer`] too.
 #[derive(Debug, Default)]
 pub struct Interrupts {
     /// A set of [`Reason`]s. It changes only while `state` is locked, together with the instances.

@@ -19,7 +19,14 @@ pub(crate) struct Totals {
 
 impl Totals {
     /// Adds the memories and tables that are newer than the totals.
+    #[inline]
     pub fn update(&mut self, memories: &[Memory], tables: &[Table]) {
+        if (self.memories, self.tables) != (memories.len(), tables.len()) {
+            self.count_newer(memories, tables);
+        }
+    }
+
+    fn count_newer(&mut self, memories: &[Memory], tables: &[Table]) {
         if self.memories > memories.len() || self.tables > tables.len() {
             // An instance could not be made, and its memories and tables were dropped.
             *self = Totals::default();

@@ -67,7 +67,7 @@ impl Types {
         }
     }
 
-    /// Each type as the validator knows it, its index, and its name or that of an identical type.
+    /// Each type as the validator knows it, its index, and its name or the name of an identical type.
     pub fn of_module(&self, module: &ValidatorResources) -> Vec<(HeapType, u32, Option<&str>)> {
         let name = |ty: HeapType, index: u32| {
             let same = || self.indices.get(&ty).and_then(|same| self.name(*same));

@@ -16,6 +16,15 @@ pub(crate) const DESIGNS: &[&dyn Design] = &[
     &super::first_class::FirstClass,
 ];
 
+/// All instructions of the dialects, each with the name of its design. An instruction of several
+/// designs occurs several times.
+pub fn dialect_instructions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    DESIGNS.iter().flat_map(|design| {
+        let Vocabulary { name, instructions, in_context, .. } = design.vocabulary();
+        instructions.iter().chain(*in_context).map(|word| (*name, *word))
+    })
+}
+
 /// The role of a word, which selects the method that lowers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -32,30 +41,42 @@ pub(crate) enum Role {
     Function,
 }
 
+/// The words of a design.
+#[derive(Debug)]
+pub(crate) struct Vocabulary {
+    /// The name of the design, which is unique.
+    pub name: &'static str,
+    /// How messages describe its types: `a stack type`.
+    pub ty: &'static str,
+    /// Substrings. Every text that uses this design has at least one of them. Other texts may have
+    /// them too.
+    pub hints: &'static [&'static str],
+    /// The words that are instructions of this design wherever an instruction is allowed.
+    pub instructions: &'static [&'static str],
+    /// The words that are instructions of this design in some contexts, which `recognize` tells
+    /// apart.
+    pub in_context: &'static [&'static str],
+    /// Pairs of an instruction's name in an earlier draft and its current name.
+    pub renamed: &'static [(&'static str, &'static str)],
+}
+
 /// A design: its words, types and instructions, and how each becomes standard text.
 ///
 /// A module is lowered in this order. Each word is recognized. All definitions are read before
 /// anything is lowered, so they may appear in any order. Then a walk from front to back defines
 /// types, lowers fields and instructions, and prints heap and value types. The walk happens twice,
-/// for the standard text and for the [shadow](super::check::shadow); a design asks the lowering
+/// for the standard text and for the [shadow](crate::encode); a design asks the lowering
 /// which one it is.
 pub(crate) trait Design: Sync + fmt::Debug {
-    /// The name of the design, which is unique.
-    fn name(&self) -> &'static str;
+    /// The words of the design.
+    fn vocabulary(&self) -> &'static Vocabulary;
 
-    /// How messages describe its types: `a stack type`.
-    fn describe_type(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.vocabulary().name
+    }
 
-    /// Substrings, at least one of which occurs in every text that uses this design. Other texts
-    /// may have them too.
-    fn hints(&self) -> &'static [&'static str];
-
-    /// The words that are instructions of this design wherever an instruction is allowed.
-    fn instructions(&self) -> &'static [&'static str];
-
-    /// Pairs of an instruction's name in an earlier draft and its current name.
-    fn renamed(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
+    fn describe_type(&self) -> &'static str {
+        self.vocabulary().ty
     }
 
     /// The role of a word of this design that is not one of its `instructions`.
@@ -63,14 +84,19 @@ pub(crate) trait Design: Sync + fmt::Debug {
 
     /// The role of a word, if it belongs to this design.
     fn role(&self, word: &Word<'_, '_>) -> Option<Role> {
-        let is_known = || self.instructions().contains(&word.text) || self.new_name(word).is_some();
+        let is_known =
+            || self.vocabulary().instructions.contains(&word.text) || self.new_name(word).is_some();
         let is_instruction = || word.is_instruction() && is_known();
-        self.recognize(word).or_else(|| is_instruction().then_some(Role::Instruction))
+        let role = self.recognize(word);
+        let is_listed =
+            role != Some(Role::Instruction) || self.vocabulary().in_context.contains(&word.text);
+        debug_assert!(is_listed, "`{}` is not in `in_context`", word.text);
+        role.or_else(|| is_instruction().then_some(Role::Instruction))
     }
 
     /// The current name of an instruction that an earlier draft named differently.
     fn new_name(&self, word: &Word<'_, '_>) -> Option<&'static str> {
-        let found = self.renamed().iter().find(|(old, _)| *old == word.text);
+        let found = self.vocabulary().renamed.iter().find(|(old, _)| *old == word.text);
         found.filter(|_| word.is_instruction()).map(|(_, new)| *new)
     }
 

@@ -14,18 +14,19 @@
 //! 4. `definitions::read` reads the types, functions and tags of the module.
 //! 5. `lower::walk` lowers each word of a design by an edit of the source.
 //! 6. `lower::output` writes the edited source, with a map back to the original.
-//! 7. `check::shadow` repeats passes 5 and 6 with types that keep the kinds apart. The result is
-//!    validated and discarded.
+//! 7. Passes 5 and 6 are repeated with types that keep the kinds apart. The result, the
+//!    [shadow](crate::encode), is validated and discarded.
 //!
 //! | folder or file | contents |
 //! | --- | --- |
 //! | `source` | words and lists, names, value types, instructions |
 //! | `definitions` | what a module defines |
 //! | `lower` | edits, added fields, and the walk that makes them |
-//! | `check` | advice about misplaced words, numeric indices, and kinds |
+//! | `check` | advice about misplaced words, and numeric indices |
 //! | `design` | the trait that a design implements, and the list of designs |
 //! | `continuation`, `bag`, `task`, `fiber`, `first_class` | the designs |
 //! | `script` | the dialect modules of a script |
+//! | `legacy` | recognizes exceptions of the legacy proposal, which also has a `try` |
 //!
 //! To add a design, add a folder like `bag` that implements [`Design`](design::Design), and an
 //! entry in the list of designs. A design relies on these:
@@ -38,7 +39,7 @@
 //! * [`Lowering::ty`] and [`Lowering::signature`] print types that are right in the standard text
 //!   and in the shadow.
 //! * Counts (of parameters, say) and kinds (whether `$c` is a stack type) are checked by the design.
-//!   Its errors say what was expected, what was found, and what to do.
+//!   Its errors name the expected and the found item, and say what to do.
 
 mod bag;
 mod check;
@@ -47,6 +48,7 @@ mod definitions;
 mod design;
 mod fiber;
 mod first_class;
+pub(crate) mod legacy;
 mod lower;
 mod script;
 mod source;
@@ -54,17 +56,19 @@ mod task;
 
 use std::ops::Range;
 
-use check::{indices, shadow, suggestions};
+use check::{indices, suggestions};
 use definitions::Module;
 use design::DESIGNS;
-use lower::{Lowering, Output, Pieces, Rendering};
+use lower::{Lowering, Pieces, Rendering};
 use source::{Node, Nodes, Tree, Words};
 
 use crate::error::Result;
 
+pub use design::dialect_instructions;
+pub use legacy::LEGACY_EXCEPTIONS;
 pub use script::Script;
 
-pub(crate) use lower::SpanMap;
+pub(crate) use lower::{Output, SpanMap};
 pub(crate) use source::TypeWords;
 
 /// A dialect module, lowered to standard text.
@@ -77,7 +81,7 @@ pub(crate) struct Lowered {
     /// How messages print types in terms of the source.
     pub type_words: TypeWords,
     /// The same module with kinds kept apart, only for validation.
-    shadow: Rendered,
+    pub shadow: Rendered,
 }
 
 /// Lowers the module in a part of a source. Returns `None` if it is not a dialect module.
@@ -107,7 +111,7 @@ pub(crate) fn is_dialect(text: &str) -> bool {
 
 /// A quick test that is true for every dialect module and false for most other texts.
 fn may_have_dialects(text: &str) -> bool {
-    DESIGNS.iter().flat_map(|design| design.hints()).any(|hint| text.contains(hint))
+    DESIGNS.iter().flat_map(|design| design.vocabulary().hints).any(|hint| text.contains(hint))
 }
 
 impl Lowered {
@@ -115,19 +119,13 @@ impl Lowered {
     pub fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
         DESIGNS.iter().find_map(|design| design.check_binary(binary))
     }
-
-    /// Checks that kinds of different designs do not match each other, given the binary of the
-    /// standard text.
-    pub fn check(&self, binary: &[u8]) -> Result<()> {
-        shadow::check(&self.shadow, binary)
-    }
 }
 
 /// A lowered module, and how messages print its types in terms of the source.
 #[derive(Debug)]
-struct Rendered {
-    output: Output,
-    type_words: TypeWords,
+pub(crate) struct Rendered {
+    pub output: Output,
+    pub type_words: TypeWords,
 }
 
 /// The form of a module: `(module $x? ..)`, or its fields alone.

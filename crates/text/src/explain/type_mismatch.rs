@@ -27,6 +27,15 @@ impl MismatchRecorder<'_> {
     }
 }
 
+/// Implements methods by those of the resources.
+macro_rules! forward {
+    ($(fn $name:ident($($param:ident: $ty:ty),*) -> $result:ty;)*) => {$(
+        fn $name(&self, $($param: $ty),*) -> $result {
+            self.inner.$name($($param),*)
+        }
+    )*};
+}
+
 impl WasmModuleResources for MismatchRecorder<'_> {
     fn is_subtype(&self, found: ValType, expected: ValType) -> bool {
         let matches = self.inner.is_subtype(found, expected);
@@ -36,67 +45,22 @@ impl WasmModuleResources for MismatchRecorder<'_> {
         matches
     }
 
-    fn table_at(&self, at: u32) -> Option<TableType> {
-        self.inner.table_at(at)
-    }
-
-    fn memory_at(&self, at: u32) -> Option<MemoryType> {
-        self.inner.memory_at(at)
-    }
-
-    fn tag_at(&self, at: u32) -> Option<&FuncType> {
-        self.inner.tag_at(at)
-    }
-
-    fn global_at(&self, at: u32) -> Option<GlobalType> {
-        self.inner.global_at(at)
-    }
-
-    fn sub_type_at(&self, index: u32) -> Option<&SubType> {
-        self.inner.sub_type_at(index)
-    }
-
-    fn sub_type_at_id(&self, id: CoreTypeId) -> &SubType {
-        self.inner.sub_type_at_id(id)
-    }
-
-    fn type_id_of_function(&self, index: u32) -> Option<CoreTypeId> {
-        self.inner.type_id_of_function(index)
-    }
-
-    fn type_index_of_function(&self, index: u32) -> Option<u32> {
-        self.inner.type_index_of_function(index)
-    }
-
-    fn element_type_at(&self, at: u32) -> Option<RefType> {
-        self.inner.element_type_at(at)
-    }
-
-    fn is_shared(&self, ty: RefType) -> bool {
-        self.inner.is_shared(ty)
-    }
-
-    fn check_heap_type(&self, ty: &mut HeapType, offset: u64) -> Result<()> {
-        self.inner.check_heap_type(ty, offset)
-    }
-
-    fn top_type(&self, ty: &HeapType) -> HeapType {
-        self.inner.top_type(ty)
-    }
-
-    fn element_count(&self) -> u32 {
-        self.inner.element_count()
-    }
-
-    fn data_count(&self) -> Option<u32> {
-        self.inner.data_count()
-    }
-
-    fn is_function_referenced(&self, index: u32) -> bool {
-        self.inner.is_function_referenced(index)
-    }
-
-    fn has_function_exact_type(&self, index: u32) -> bool {
-        self.inner.has_function_exact_type(index)
+    forward! {
+        fn table_at(at: u32) -> Option<TableType>;
+        fn memory_at(at: u32) -> Option<MemoryType>;
+        fn tag_at(at: u32) -> Option<&FuncType>;
+        fn global_at(at: u32) -> Option<GlobalType>;
+        fn sub_type_at(index: u32) -> Option<&SubType>;
+        fn sub_type_at_id(id: CoreTypeId) -> &SubType;
+        fn type_id_of_function(index: u32) -> Option<CoreTypeId>;
+        fn type_index_of_function(index: u32) -> Option<u32>;
+        fn element_type_at(at: u32) -> Option<RefType>;
+        fn is_shared(ty: RefType) -> bool;
+        fn check_heap_type(ty: &mut HeapType, offset: u64) -> Result<()>;
+        fn top_type(ty: &HeapType) -> HeapType;
+        fn element_count() -> u32;
+        fn data_count() -> Option<u32>;
+        fn is_function_referenced(index: u32) -> bool;
+        fn has_function_exact_type(index: u32) -> bool;
     }
 }

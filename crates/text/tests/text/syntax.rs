@@ -22,6 +22,25 @@ fn unknown_names() {
 }
 
 #[test]
+fn exceptions_of_the_legacy_proposal() {
+    let message = ropewalk_text::LEGACY_EXCEPTIONS;
+    let legacy = |code: &str, column: usize| {
+        check(&format!("(tag $e)\n(func {code})"), &format!("2:{column}"), message);
+    };
+    legacy("(try (do (throw $e)) (catch $e (nop)))", 8);
+    legacy("(try $l (result i32) (do (i32.const 1)) (catch_all (i32.const 2)))", 8);
+    legacy("(try (do (throw $e)) (delegate 0))", 8);
+    legacy("try throw $e catch $e nop end", 7);
+    legacy("nop try throw 0 catch 0 nop end", 11);
+    legacy("try nop catch $e end", 7);
+    legacy("try throw $e catch_all rethrow 0 end", 7);
+    legacy("try throw $e delegate 0", 7);
+    // Errors in other functions stay.
+    let other = "(func i32.ad)\n(func (try (do (nop))))";
+    check(other, "1:7", "unknown operator or unexpected token");
+}
+
+#[test]
 fn names_declared_twice() {
     check("(func $f)\n(func $g)\n(func $f)", "3:7", "duplicate func identifier");
     check("(func (param $x i32)\n (local $x i32))", "2:9", "duplicate local identifier");

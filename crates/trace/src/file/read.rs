@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::block::{HEAD, Head, Kind};
 use super::{MAGIC, VERSION};
-use crate::{Event, FramesId, FunctionId, StackId, TagId, Trace, What};
+use crate::{Event, FramesId, FunctionId, TagId, Trace, What};
 
 /// The contents of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -178,10 +178,6 @@ impl Trace {
         tag.is_none_or(|tag| tag.index() < self.tags.len())
     }
 
-    fn has_stack(&self, stack: StackId) -> bool {
-        stack.index() < self.stacks.len()
-    }
-
     fn has_frames(&self, frames: Option<FramesId>) -> bool {
         frames.is_none_or(|frames| frames.index() < self.frames.len())
     }
@@ -194,35 +190,19 @@ impl Trace {
     }
 
     fn has_all_of(&self, event: &Event) -> bool {
-        self.has_stack(event.stack)
-            && self.has_frames(event.frames)
-            && match &event.what {
-                What::Create { created } => self.has_stack(*created),
-                What::Clone { created, origin, parent, outermost } => {
-                    [*created, *origin, *outermost].iter().all(|stack| self.has_stack(*stack))
-                        && parent.is_none_or(|parent| self.has_stack(parent))
-                }
-                What::Resume { target, .. } => self.has_stack(*target),
-                What::Suspend { to, outermost, tag, .. } => {
-                    self.has_stack(*to) && self.has_stack(*outermost) && self.has_tag(*tag)
-                }
-                What::Switch { target, outermost, tag, .. } => {
-                    self.has_stack(*target) && self.has_stack(*outermost) && self.has_tag(*tag)
-                }
-                What::Return { to, .. } => self.has_stack(*to),
-                What::Throw { to, tag } => {
-                    to.is_none_or(|to| self.has_stack(to)) && self.has_tag(*tag)
-                }
-                What::HostCall { function } => self.has_function(Some(*function)),
-                What::Enter
-                | What::Leave
-                | What::Trap { .. }
-                | What::Drop
-                | What::Collect { .. }
-                | What::Grow { .. }
-                | What::Park
-                | What::Unpark
-                | What::HostReturn => true,
+        let what = &event.what;
+        let (outermost, parent, function) = match *what {
+            What::Suspend { outermost, .. } | What::Switch { outermost, .. } => {
+                (Some(outermost), None, None)
             }
+            What::Clone { outermost, parent, .. } => (Some(outermost), parent, None),
+            What::HostCall { function } => (None, None, Some(function)),
+            _ => (None, None, None),
+        };
+        let stacks = [Some(event.stack), what.target(), what.origin(), outermost, parent];
+        stacks.into_iter().flatten().all(|stack| stack.index() < self.stacks.len())
+            && self.has_frames(event.frames)
+            && self.has_tag(what.tag())
+            && self.has_function(function)
     }
 }

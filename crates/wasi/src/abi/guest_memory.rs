@@ -89,7 +89,7 @@ impl<'a> GuestMemory<'a> {
         let at = at as u32 as usize;
         match at.checked_add(len) {
             Some(end) if end <= self.bytes.len() => Ok(at..end),
-            _ => Err(Errno::FAULT.into()),
+            _ => Err(Errno::FAULT),
         }
     }
 
@@ -139,9 +139,9 @@ impl<'a> GuestMemory<'a> {
     pub(crate) fn path(&self, at: i32, len: i32) -> Result<&str> {
         let bytes = &self.bytes[self.buffer(at, len)?];
         if bytes.len() > MAX_PATH {
-            return Err(Errno::NAMETOOLONG.into());
+            return Err(Errno::NAMETOOLONG);
         }
-        Ok(std::str::from_utf8(bytes).map_err(|_| Errno::ILSEQ)?)
+        std::str::from_utf8(bytes).map_err(|_| Errno::ILSEQ)
     }
 
     /// The buffers of an array of `iovec`s, or `EINVAL` if their number or total size is too
@@ -149,7 +149,7 @@ impl<'a> GuestMemory<'a> {
     pub(crate) fn buffers(&self, at: i32, count: i32) -> Result<Buffers> {
         let vectors = self.bytes[self.array(at, count, 8)?].chunks_exact(8);
         if vectors.len() > MAX_VECTORS {
-            return Err(Errno::INVAL.into());
+            return Err(Errno::INVAL);
         }
         let (mut buffers, mut total) = (Buffers::new(), 0u32);
         for vector in vectors {
@@ -211,13 +211,9 @@ pub(crate) fn double_word(record: &[u8], at: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::errno::Failure;
 
     fn errno<T>(result: Result<T>) -> Errno {
-        match result {
-            Err(Failure::Errno(errno)) => errno,
-            _ => Errno::SUCCESS,
-        }
+        result.err().unwrap_or(Errno::SUCCESS)
     }
 
     /// Memory with an array of `iovec`s at its beginning.

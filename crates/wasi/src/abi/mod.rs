@@ -197,7 +197,7 @@ where
     F::Bits: TryFrom<u32>,
 {
     let bits = F::Bits::try_from(bits).map_err(|_| Errno::INVAL)?;
-    Ok(F::from_bits(bits).ok_or(Errno::INVAL)?)
+    F::from_bits(bits).ok_or(Errno::INVAL)
 }
 
 /// Decodes rights. Unknown bits are ignored, since some programs set all bits.

@@ -8,10 +8,10 @@ use crate::context::{Progress, Random, WasiCtx};
 use crate::files::descriptor::{Descriptor, Kind};
 use crate::files::descriptor_table::DescriptorTable;
 use crate::files::directory::Directory;
+use crate::files::origin::{Origin, Preopen, Role};
 use crate::recording::Recording;
 use crate::recording::recorder::Recorder;
 use crate::recording::replayer::Replayer;
-use crate::saved::origin::{Origin, Preopen, Role};
 use crate::wait::Source;
 use cap_std::fs::Dir;
 use ropewalk::Result;
@@ -393,7 +393,7 @@ impl WasiCtxBuilder {
         }
     }
 
-    /// The context with these descriptors, some of which are preopened directories with these
+    /// The context with these descriptors. Some of them are preopened directories with these
     /// names.
     pub(crate) fn finish(self, mut table: DescriptorTable, preopens: &[String]) -> WasiCtx {
         if let Some(max) = self.max_descriptors {

@@ -1,6 +1,7 @@
 //! Clocks of programs.
 
-use crate::abi::errno::{Errno, Result};
+use crate::abi::errno::Errno;
+use crate::failure::Result;
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

@@ -1,10 +1,11 @@
 //! Descriptors: open files, directories, streams and sockets.
 
-use crate::abi::errno::{Errno, Failure, Result};
+use crate::abi::errno::Errno;
 use crate::abi::{FdFlags, FileType, Filestat, Rights, timestamp};
+use crate::failure::{Failure, Result};
 use crate::files::directory::Directory;
+use crate::files::origin::Origin;
 use crate::files::pipe::{MemoryInputPipe, MemoryOutputPipe};
-use crate::saved::origin::Origin;
 use crate::wait::{Interest, Source, Wait, readiness};
 use rustix::fs::Stat;
 use rustix::io::{ReadWriteFlags, pwritev2, retry_on_intr, writev};

@@ -1,6 +1,7 @@
 //! The table of a program's descriptors.
 
-use crate::abi::errno::{Errno, Result};
+use crate::abi::errno::Errno;
+use crate::failure::Result;
 use crate::files::descriptor::Descriptor;
 use std::collections::BTreeSet;
 

@@ -3,8 +3,8 @@
 //! Files can be opened only through directories. `cap-std` resolves paths and never leaves the
 //! directory, neither by `..` nor by links, even if links are created concurrently.
 
-use crate::abi::errno::{Failure, Result};
 use crate::abi::{FileType, Filestat, timestamp};
+use crate::failure::{Failure, Result};
 use cap_std::fs::{Dir, FileTypeExt as _, Metadata, MetadataExt as _};
 use rustix::fs::AtFlags;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 //! Setting the times of a file.
 
 use crate::abi::FstFlags;
-use crate::abi::errno::{Errno, Result};
+use crate::abi::errno::Errno;
+use crate::failure::Result;
 use cap_fs_ext::SystemTimeSpec;
 use cap_std::time::SystemTime;
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};

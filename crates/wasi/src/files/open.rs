@@ -1,7 +1,8 @@
 //! Opens files and directories below a directory, for programs and when restoring a context.
 
-use crate::abi::errno::{Errno, Failure, Result};
+use crate::abi::errno::Errno;
 use crate::abi::{FdFlags, FileType, OFlags, Rights};
+use crate::failure::{Failure, Result};
 use crate::files::descriptor::{Descriptor, Kind, file_rights, filetype_of};
 use crate::files::directory::Directory;
 use crate::wait::Wait;

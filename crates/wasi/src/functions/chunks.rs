@@ -5,20 +5,20 @@
 //! polls for interruption and calls the function again. So a call ends soon after its deadline,
 //! and the program sees a single call.
 
-use crate::abi::errno::{Failure, Result};
 use crate::abi::guest_memory::Buffers;
 use crate::call::Call;
+use crate::failure::{Failure, Result};
 
 /// How many bytes are read, written or generated at once. It takes a few milliseconds, unless the
 /// host waits.
-pub(crate) const CHUNK: usize = 4 << 20;
+pub const CHUNK: usize = 4 << 20;
 
 /// Reads or writes the buffers of an array of `iovec`s.
 ///
 /// `work` gets some of the buffers and the number of bytes before them; it returns how many bytes
 /// it has read or written. The result is the total. A failure after the first chunk ends the call
 /// with a short read or write.
-pub(crate) fn transfer(
+pub fn transfer(
     call: &mut Call<'_>,
     (vectors, count): (i32, i32),
     work: impl FnOnce(&mut Call<'_>, &Buffers, u64) -> Result<usize>,
@@ -42,7 +42,7 @@ pub(crate) fn transfer(
 }
 
 /// The buffers after the first `done` bytes, limited to `max` bytes in total.
-pub(crate) fn part(buffers: &Buffers, mut done: usize, mut max: usize) -> Buffers {
+pub fn part(buffers: &Buffers, mut done: usize, mut max: usize) -> Buffers {
     let rest = buffers.iter().map(|buffer| {
         let begin = buffer.start + done.min(buffer.len());
         done -= begin - buffer.start;

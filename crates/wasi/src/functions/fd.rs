@@ -1,22 +1,17 @@
 //! Functions of descriptors.
 
-use crate::abi::errno::{Errno, Failure, Result};
+use crate::abi::errno::Errno;
 use crate::abi::{FdFlags, Fdstat, Filestat, FstFlags, Rights, Version, dirent, flags, rights};
 use crate::call::Call;
 use crate::exit::BrokenPipe;
+use crate::failure::{Failure, Result};
 use crate::files::descriptor::Kind;
 use crate::files::file_times::FileTimes;
 use crate::functions::chunks::transfer;
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
 use std::num::NonZeroU64;
 
-pub(crate) fn fd_advise(
-    call: &mut Call<'_>,
-    fd: i32,
-    offset: i64,
-    len: i64,
-    advice: i32,
-) -> Result {
+pub fn fd_advise(call: &mut Call<'_>, fd: i32, offset: i64, len: i64, advice: i32) -> Result {
     let file = call.descriptor(fd)?.file(Rights::FD_ADVISE)?;
     let advice = match advice {
         0 => Advice::Normal,
@@ -31,7 +26,7 @@ pub(crate) fn fd_advise(
     Ok(rustix::fs::fadvise(file, offset, NonZeroU64::new(len), advice)?)
 }
 
-pub(crate) fn fd_allocate(call: &mut Call<'_>, fd: i32, offset: i64, len: i64) -> Result {
+pub fn fd_allocate(call: &mut Call<'_>, fd: i32, offset: i64, len: i64) -> Result {
     let file = call.descriptor(fd)?.file(Rights::FD_ALLOCATE)?;
     let (offset, len) = file_range(offset, len)?;
     Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), offset, len)?)
@@ -45,19 +40,19 @@ fn file_range(offset: i64, len: i64) -> Result<(u64, u64)> {
     }
 }
 
-pub(crate) fn fd_close(call: &mut Call<'_>, fd: i32) -> Result {
+pub fn fd_close(call: &mut Call<'_>, fd: i32) -> Result {
     call.ctx.table.remove(fd).map(drop)
 }
 
-pub(crate) fn fd_datasync(call: &mut Call<'_>, fd: i32) -> Result {
+pub fn fd_datasync(call: &mut Call<'_>, fd: i32) -> Result {
     Ok(rustix::fs::fdatasync(call.descriptor(fd)?.file(Rights::FD_DATASYNC)?)?)
 }
 
-pub(crate) fn fd_sync(call: &mut Call<'_>, fd: i32) -> Result {
+pub fn fd_sync(call: &mut Call<'_>, fd: i32) -> Result {
     Ok(rustix::fs::fsync(call.descriptor(fd)?.file(Rights::FD_SYNC)?)?)
 }
 
-pub(crate) fn fd_fdstat_get(call: &mut Call<'_>, fd: i32, stat: i32) -> Result {
+pub fn fd_fdstat_get(call: &mut Call<'_>, fd: i32, stat: i32) -> Result {
     let place = call.guest.range(stat, Fdstat::SIZE)?;
     let descriptor = call.descriptor(fd)?;
     let stat = Fdstat {
@@ -72,7 +67,7 @@ pub(crate) fn fd_fdstat_get(call: &mut Call<'_>, fd: i32, stat: i32) -> Result {
 
 /// Changes whether a file appends and whether it blocks. How it is synchronized cannot be
 /// changed.
-pub(crate) fn fd_fdstat_set_flags(call: &mut Call<'_>, fd: i32, bits: i32) -> Result {
+pub fn fd_fdstat_set_flags(call: &mut Call<'_>, fd: i32, bits: i32) -> Result {
     let new: FdFlags = flags(bits as u32)?;
     let descriptor = call.ctx.table.get_mut(fd)?;
     if let Kind::Directory(_) = descriptor.kind {
@@ -90,12 +85,7 @@ pub(crate) fn fd_fdstat_set_flags(call: &mut Call<'_>, fd: i32, bits: i32) -> Re
 }
 
 /// Drops rights, which cannot be regained.
-pub(crate) fn fd_fdstat_set_rights(
-    call: &mut Call<'_>,
-    fd: i32,
-    base: i64,
-    inheriting: i64,
-) -> Result {
+pub fn fd_fdstat_set_rights(call: &mut Call<'_>, fd: i32, base: i64, inheriting: i64) -> Result {
     let descriptor = call.ctx.table.get_mut(fd)?;
     let (base, inheriting) = (rights(base), rights(inheriting));
     if !descriptor.base.contains(base) || !descriptor.inheriting.contains(inheriting) {
@@ -105,7 +95,7 @@ pub(crate) fn fd_fdstat_set_rights(
     Ok(())
 }
 
-pub(crate) fn fd_filestat_get(call: &mut Call<'_>, fd: i32, stat: i32) -> Result {
+pub fn fd_filestat_get(call: &mut Call<'_>, fd: i32, stat: i32) -> Result {
     let place = call.guest.range(stat, Filestat::size_in(call.version))?;
     let descriptor = call.descriptor(fd)?;
     descriptor.require(Rights::FD_FILESTAT_GET)?;
@@ -114,13 +104,13 @@ pub(crate) fn fd_filestat_get(call: &mut Call<'_>, fd: i32, stat: i32) -> Result
     Ok(())
 }
 
-pub(crate) fn fd_filestat_set_size(call: &mut Call<'_>, fd: i32, size: i64) -> Result {
+pub fn fd_filestat_set_size(call: &mut Call<'_>, fd: i32, size: i64) -> Result {
     let file = call.descriptor(fd)?.file(Rights::FD_FILESTAT_SET_SIZE)?;
     let size = u64::try_from(size).map_err(|_| Errno::INVAL)?;
     Ok(rustix::fs::ftruncate(file, size)?)
 }
 
-pub(crate) fn fd_filestat_set_times(
+pub fn fd_filestat_set_times(
     call: &mut Call<'_>,
     fd: i32,
     atim: i64,
@@ -134,7 +124,7 @@ pub(crate) fn fd_filestat_set_times(
     Ok(rustix::fs::futimens(file, &times.timestamps())?)
 }
 
-pub(crate) fn fd_read(call: &mut Call<'_>, fd: i32, vectors: i32, count: i32, size: i32) -> Result {
+pub fn fd_read(call: &mut Call<'_>, fd: i32, vectors: i32, count: i32, size: i32) -> Result {
     let place = call.guest.place(size)?;
     let read = transfer(call, (vectors, count), |Call { ctx, guest, .. }, buffers, _| {
         let descriptor = ctx.table.get(fd)?;
@@ -147,7 +137,7 @@ pub(crate) fn fd_read(call: &mut Call<'_>, fd: i32, vectors: i32, count: i32, si
     Ok(())
 }
 
-pub(crate) fn fd_pread(
+pub fn fd_pread(
     call: &mut Call<'_>,
     fd: i32,
     vectors: i32,
@@ -169,13 +159,7 @@ pub(crate) fn fd_pread(
     Ok(())
 }
 
-pub(crate) fn fd_write(
-    call: &mut Call<'_>,
-    fd: i32,
-    vectors: i32,
-    count: i32,
-    size: i32,
-) -> Result {
+pub fn fd_write(call: &mut Call<'_>, fd: i32, vectors: i32, count: i32, size: i32) -> Result {
     let place = call.guest.place(size)?;
     let written = transfer(call, (vectors, count), |Call { ctx, guest, .. }, buffers, _| {
         let descriptor = ctx.table.get(fd)?;
@@ -193,7 +177,7 @@ pub(crate) fn fd_write(
     Ok(())
 }
 
-pub(crate) fn fd_pwrite(
+pub fn fd_pwrite(
     call: &mut Call<'_>,
     fd: i32,
     vectors: i32,
@@ -212,13 +196,7 @@ pub(crate) fn fd_pwrite(
     Ok(())
 }
 
-pub(crate) fn fd_seek(
-    call: &mut Call<'_>,
-    fd: i32,
-    offset: i64,
-    whence: i32,
-    position: i32,
-) -> Result {
+pub fn fd_seek(call: &mut Call<'_>, fd: i32, offset: i64, whence: i32, position: i32) -> Result {
     let place = call.guest.place(position)?;
     let descriptor = call.descriptor(fd)?;
     let file = descriptor.positioned(Rights::empty())?;
@@ -244,7 +222,7 @@ fn seek_from(version: Version, offset: i64, whence: i32) -> Result<SeekFrom> {
     }
 }
 
-pub(crate) fn fd_tell(call: &mut Call<'_>, fd: i32, position: i32) -> Result {
+pub fn fd_tell(call: &mut Call<'_>, fd: i32, position: i32) -> Result {
     let place = call.guest.place(position)?;
     let file = call.descriptor(fd)?.positioned(Rights::FD_TELL)?;
     let position = rustix::fs::tell(file)?;
@@ -252,11 +230,11 @@ pub(crate) fn fd_tell(call: &mut Call<'_>, fd: i32, position: i32) -> Result {
     Ok(())
 }
 
-pub(crate) fn fd_renumber(call: &mut Call<'_>, from: i32, to: i32) -> Result {
+pub fn fd_renumber(call: &mut Call<'_>, from: i32, to: i32) -> Result {
     call.ctx.table.renumber(from, to)
 }
 
-pub(crate) fn fd_prestat_get(call: &mut Call<'_>, fd: i32, prestat: i32) -> Result {
+pub fn fd_prestat_get(call: &mut Call<'_>, fd: i32, prestat: i32) -> Result {
     let place = call.guest.range(prestat, 8)?;
     let name = call.descriptor(fd)?.preopened_as().ok_or(Errno::BADF)?;
     let len = u32::try_from(name.len()).map_err(|_| Errno::OVERFLOW)?;
@@ -269,7 +247,7 @@ pub(crate) fn fd_prestat_get(call: &mut Call<'_>, fd: i32, prestat: i32) -> Resu
 
 /// Stores the name of a preopened directory. Programs look for these directories from descriptor
 /// 3 on, until a descriptor is a bad one.
-pub(crate) fn fd_prestat_dir_name(call: &mut Call<'_>, fd: i32, buffer: i32, len: i32) -> Result {
+pub fn fd_prestat_dir_name(call: &mut Call<'_>, fd: i32, buffer: i32, len: i32) -> Result {
     let Call { ctx, guest, .. } = call;
     let buffer = guest.buffer(buffer, len)?;
     let name = ctx.table.get(fd)?.preopened_as().ok_or(Errno::BADF)?.as_bytes();
@@ -281,7 +259,7 @@ pub(crate) fn fd_prestat_dir_name(call: &mut Call<'_>, fd: i32, buffer: i32, len
 }
 
 /// Stores entries until the buffer is full; the last one may be truncated.
-pub(crate) fn fd_readdir(
+pub fn fd_readdir(
     call: &mut Call<'_>,
     fd: i32,
     buffer: i32,

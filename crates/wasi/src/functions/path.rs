@@ -2,10 +2,11 @@
 
 #![allow(clippy::too_many_arguments, reason = "the signatures of the specification")]
 
-use crate::abi::errno::{Errno, Result};
+use crate::abi::errno::Errno;
 use crate::abi::{Filestat, FstFlags, LookupFlags, Rights, flags, rights};
 use crate::call::Call;
 use crate::context::WasiCtx;
+use crate::failure::Result;
 use crate::files::directory::filestat;
 use crate::files::file_times::FileTimes;
 use crate::files::open::OpenRequest;
@@ -36,12 +37,12 @@ fn follows(bits: i32) -> Result<bool> {
     Ok(flags::<LookupFlags>(bits as u32)?.contains(LookupFlags::SYMLINK_FOLLOW))
 }
 
-pub(crate) fn path_create_directory(call: &mut Call<'_>, fd: i32, path: i32, len: i32) -> Result {
+pub fn path_create_directory(call: &mut Call<'_>, fd: i32, path: i32, len: i32) -> Result {
     let path = call.guest.path(path, len)?;
     Ok(directory(call.ctx, fd, Rights::PATH_CREATE_DIRECTORY)?.create_dir(path)?)
 }
 
-pub(crate) fn path_remove_directory(call: &mut Call<'_>, fd: i32, path: i32, len: i32) -> Result {
+pub fn path_remove_directory(call: &mut Call<'_>, fd: i32, path: i32, len: i32) -> Result {
     let path = call.guest.path(path, len)?;
     let dir = directory(call.ctx, fd, Rights::PATH_REMOVE_DIRECTORY)?;
     // A trailing slash only says that the path is a directory.
@@ -49,12 +50,12 @@ pub(crate) fn path_remove_directory(call: &mut Call<'_>, fd: i32, path: i32, len
     Ok(dir.remove_dir(if trimmed.is_empty() { path } else { trimmed })?)
 }
 
-pub(crate) fn path_unlink_file(call: &mut Call<'_>, fd: i32, path: i32, len: i32) -> Result {
+pub fn path_unlink_file(call: &mut Call<'_>, fd: i32, path: i32, len: i32) -> Result {
     let path = call.guest.path(path, len)?;
     Ok(directory(call.ctx, fd, Rights::PATH_UNLINK_FILE)?.remove_file_or_symlink(path)?)
 }
 
-pub(crate) fn path_filestat_get(
+pub fn path_filestat_get(
     call: &mut Call<'_>,
     fd: i32,
     lookup: i32,
@@ -75,7 +76,7 @@ pub(crate) fn path_filestat_get(
     Ok(())
 }
 
-pub(crate) fn path_filestat_set_times(
+pub fn path_filestat_set_times(
     call: &mut Call<'_>,
     fd: i32,
     lookup: i32,
@@ -97,7 +98,7 @@ pub(crate) fn path_filestat_set_times(
 }
 
 /// Creates a hard link. A symbolic link at the end of the old path is not followed.
-pub(crate) fn path_link(
+pub fn path_link(
     call: &mut Call<'_>,
     old_fd: i32,
     old_lookup: i32,
@@ -117,7 +118,7 @@ pub(crate) fn path_link(
     Ok(old.hard_link(old_path, new, new_path)?)
 }
 
-pub(crate) fn path_rename(
+pub fn path_rename(
     call: &mut Call<'_>,
     old_fd: i32,
     old_path: i32,
@@ -142,7 +143,7 @@ pub(crate) fn path_rename(
 
 /// Creates a symbolic link. Its target must be a relative path, since absolute paths leave the
 /// directory.
-pub(crate) fn path_symlink(
+pub fn path_symlink(
     call: &mut Call<'_>,
     old_path: i32,
     old_len: i32,
@@ -156,7 +157,7 @@ pub(crate) fn path_symlink(
 }
 
 /// Stores the target of a link, truncated to the size of the buffer.
-pub(crate) fn path_readlink(
+pub fn path_readlink(
     call: &mut Call<'_>,
     fd: i32,
     path: i32,
@@ -174,7 +175,7 @@ pub(crate) fn path_readlink(
     Ok(())
 }
 
-pub(crate) fn path_open(
+pub fn path_open(
     call: &mut Call<'_>,
     fd: i32,
     lookup: i32,

@@ -1,10 +1,11 @@
 //! `poll_oneoff`: waits for times and descriptors.
 
-use crate::abi::errno::{Errno, Failure, Result};
+use crate::abi::errno::Errno;
 use crate::abi::guest_memory::{double_word, word};
 use crate::abi::{Rights, Version};
 use crate::call::Call;
 use crate::context::{StartTime, WasiCtx};
+use crate::failure::{Failure, Result};
 use crate::files::descriptor::{Descriptor, Kind};
 use crate::wait::{Interest, Readiness, Source, Wait, readiness};
 use std::time::{Duration, Instant};
@@ -122,7 +123,7 @@ fn bytes_in(descriptor: &Descriptor, interest: Interest) -> u64 {
     }
 }
 
-pub(crate) fn poll_oneoff(
+pub fn poll_oneoff(
     call: &mut Call<'_>,
     subscriptions: i32,
     events: i32,

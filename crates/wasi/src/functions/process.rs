@@ -1,28 +1,29 @@
 //! Arguments, environment, clocks, random numbers, yielding and exiting.
 
-use crate::abi::errno::{Errno, Failure, Result};
+use crate::abi::errno::Errno;
 use crate::abi::guest_memory::{GuestMemory, Number as _};
 use crate::call::Call;
 use crate::context::clock::nanoseconds;
 use crate::context::{Progress, WasiCtx};
 use crate::exit::I32Exit;
+use crate::failure::{Failure, Result};
 use crate::functions::chunks::CHUNK;
 use crate::wait::Wait;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-pub(crate) fn args_get(call: &mut Call<'_>, pointers: i32, buffer: i32) -> Result {
+pub fn args_get(call: &mut Call<'_>, pointers: i32, buffer: i32) -> Result {
     put_strings(&mut call.guest, &call.ctx.args, pointers, buffer)
 }
 
-pub(crate) fn args_sizes_get(call: &mut Call<'_>, count: i32, size: i32) -> Result {
+pub fn args_sizes_get(call: &mut Call<'_>, count: i32, size: i32) -> Result {
     put_sizes(&mut call.guest, &call.ctx.args, count, size)
 }
 
-pub(crate) fn environ_get(call: &mut Call<'_>, pointers: i32, buffer: i32) -> Result {
+pub fn environ_get(call: &mut Call<'_>, pointers: i32, buffer: i32) -> Result {
     put_strings(&mut call.guest, &call.ctx.environment, pointers, buffer)
 }
 
-pub(crate) fn environ_sizes_get(call: &mut Call<'_>, count: i32, size: i32) -> Result {
+pub fn environ_sizes_get(call: &mut Call<'_>, count: i32, size: i32) -> Result {
     put_sizes(&mut call.guest, &call.ctx.environment, count, size)
 }
 
@@ -58,21 +59,21 @@ fn put_strings(
     Ok(())
 }
 
-pub(crate) fn clock_res_get(call: &mut Call<'_>, id: i32, resolution: i32) -> Result {
+pub fn clock_res_get(call: &mut Call<'_>, id: i32, resolution: i32) -> Result {
     let place = call.guest.place(resolution)?;
     let resolution = nanoseconds(call.ctx.clocks.get(id)?.resolution())?;
     call.guest.put(place, resolution);
     Ok(())
 }
 
-pub(crate) fn clock_time_get(call: &mut Call<'_>, id: i32, _precision: i64, time: i32) -> Result {
+pub fn clock_time_get(call: &mut Call<'_>, id: i32, _precision: i64, time: i32) -> Result {
     let place = call.guest.place(time)?;
     let now = nanoseconds(call.ctx.clocks.get(id)?.now())?;
     call.guest.put(place, now);
     Ok(())
 }
 
-pub(crate) fn random_get(call: &mut Call<'_>, buffer: i32, len: i32) -> Result {
+pub fn random_get(call: &mut Call<'_>, buffer: i32, len: i32) -> Result {
     let Call { ctx, guest, .. } = call;
     let buffer = guest.buffer(buffer, len)?;
     let begin = buffer.start + ctx.progress.done;
@@ -95,7 +96,7 @@ fn fill_at_random(ctx: &mut WasiCtx, mut bytes: &mut [u8]) -> Result {
 }
 
 /// Lets other calls that this thread polls, or other threads, run.
-pub(crate) fn sched_yield(call: &mut Call<'_>) -> Result {
+pub fn sched_yield(call: &mut Call<'_>) -> Result {
     let Progress { is_async, yielded, .. } = &mut call.ctx.progress;
     if *is_async && !*yielded {
         *yielded = true;
@@ -108,13 +109,13 @@ pub(crate) fn sched_yield(call: &mut Call<'_>) -> Result {
 }
 
 /// The error that ends the program with an exit code.
-pub(crate) fn proc_exit(code: i32) -> ropewalk::Error {
+pub fn proc_exit(code: i32) -> ropewalk::Error {
     I32Exit(code).into()
 }
 
 /// Sends a signal to the program itself. A program cannot handle signals, so the signal has its
 /// default action: none, or ending the program with the exit code that a shell would report.
-pub(crate) fn proc_raise(_: &mut Call<'_>, signal: i32) -> Result {
+pub fn proc_raise(_: &mut Call<'_>, signal: i32) -> Result {
     match signal {
         // None, SIGCHLD, SIGCONT, SIGURG, SIGWINCH.
         0 | 16 | 17 | 22 | 27 => Ok(()),

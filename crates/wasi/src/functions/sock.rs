@@ -1,15 +1,16 @@
 //! Functions of sockets. A program cannot create sockets, except by accepting connections.
 
-use crate::abi::errno::{Errno, Failure, Result};
+use crate::abi::errno::Errno;
 use crate::abi::{FdFlags, RiFlags, Rights, SdFlags, flags};
 use crate::call::Call;
 use crate::context::stream::Socket;
+use crate::failure::{Failure, Result};
 use crate::files::descriptor::Kind;
 use crate::functions::chunks::part;
 use crate::wait::{Interest, Source, Wait};
 use rustix::net::{RecvFlags, Shutdown, SocketFlags, accept_with};
 
-pub(crate) fn sock_accept(call: &mut Call<'_>, fd: i32, bits: i32, accepted: i32) -> Result {
+pub fn sock_accept(call: &mut Call<'_>, fd: i32, bits: i32, accepted: i32) -> Result {
     let (place, new): (_, FdFlags) = (call.guest.place(accepted)?, flags(bits as u32)?);
     if !FdFlags::NONBLOCK.contains(new) {
         return Err(Errno::INVAL.into());
@@ -32,7 +33,7 @@ pub(crate) fn sock_accept(call: &mut Call<'_>, fd: i32, bits: i32, accepted: i32
 }
 
 #[allow(clippy::too_many_arguments, reason = "the signature of the specification")]
-pub(crate) fn sock_recv(
+pub fn sock_recv(
     call: &mut Call<'_>,
     fd: i32,
     vectors: i32,
@@ -64,7 +65,7 @@ pub(crate) fn sock_recv(
     Ok(())
 }
 
-pub(crate) fn sock_send(
+pub fn sock_send(
     call: &mut Call<'_>,
     fd: i32,
     vectors: i32,
@@ -85,7 +86,7 @@ pub(crate) fn sock_send(
     Ok(())
 }
 
-pub(crate) fn sock_shutdown(call: &mut Call<'_>, fd: i32, bits: i32) -> Result {
+pub fn sock_shutdown(call: &mut Call<'_>, fd: i32, bits: i32) -> Result {
     let descriptor = call.descriptor(fd)?;
     let socket = descriptor.socket(Rights::empty())?;
     let how = match flags::<SdFlags>(bits as u32)? {

@@ -32,6 +32,13 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 /// The first bytes of a recording; the last of them is the version.
 const MAGIC: &[u8; 16] = b"ropewalk-calls\0\x03";
 
+/// The name and the arguments of a call, for recordings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallId<const N: usize> {
+    pub(crate) name: &'static str,
+    pub(crate) arguments: [i64; N],
+}
+
 /// A recorded call, or a part of one.
 #[derive(Debug, Serialize, Deserialize)]
 struct RecordedCall<'a> {

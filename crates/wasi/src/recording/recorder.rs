@@ -1,9 +1,8 @@
 //! Writes a recording.
 
-use super::{Header, MAGIC, Outcome, RecordedCall};
-use crate::abi::errno::{Failure, Result};
-use crate::call::CallId;
+use super::{CallId, Header, MAGIC, Outcome, RecordedCall};
 use crate::exit::{BrokenPipe, I32Exit};
+use crate::failure::{Failure, Result};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;

@@ -1,11 +1,11 @@
 //! Reads a recording and replays its calls.
 
-use super::{Header, MAGIC, Outcome, RecordedCall, Recording};
-use crate::abi::errno::{Errno, Failure, Result};
+use super::{CallId, Header, MAGIC, Outcome, RecordedCall, Recording};
+use crate::abi::errno::Errno;
 use crate::abi::guest_memory::{GuestMemory, word};
-use crate::call::CallId;
-use crate::context::WasiCtx;
 use crate::exit::{BrokenPipe, I32Exit};
+use crate::failure::{Failure, Result};
+use crate::files::descriptor_table::DescriptorTable;
 use ropewalk::Error;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader, Read};
@@ -152,16 +152,17 @@ fn describe(name: &str, arguments: &[i64]) -> String {
     format!("{name}({})", arguments.join(", "))
 }
 
-/// Replays a call, if the context replays a recording.
+/// Replays a call, if calls are replayed.
 pub(crate) fn replay<const N: usize>(
-    ctx: &mut WasiCtx,
+    recording: &mut Recording,
+    table: &DescriptorTable,
     id: &CallId<N>,
     guest: &mut GuestMemory<'_>,
 ) -> Option<Result> {
-    let Recording::Replays(replayer) = &mut ctx.recording else { return None };
+    let Recording::Replays(replayer) = recording else { return None };
     let played = replayer.play(id, guest).map(|written| {
         if let Some((stream, len)) = written {
-            write_again(ctx, id, guest, stream, len);
+            write_again(table, id, guest, stream, len);
         }
     });
     Some(played)
@@ -170,7 +171,7 @@ pub(crate) fn replay<const N: usize>(
 /// Writes the output of a replayed call to a standard stream. Errors are ignored, since the
 /// program must not notice them.
 fn write_again<const N: usize>(
-    ctx: &WasiCtx,
+    table: &DescriptorTable,
     id: &CallId<N>,
     guest: &GuestMemory<'_>,
     stream: i32,
@@ -184,7 +185,7 @@ fn write_again<const N: usize>(
         len -= bytes.len();
         while !bytes.is_empty() {
             let slices = [io::IoSlice::new(bytes)];
-            let written = ctx.table.get(stream).and_then(|stream| stream.write(&slices, false));
+            let written = table.get(stream).and_then(|stream| stream.write(&slices, false));
             match written {
                 Ok(written) => bytes = &bytes[written..],
                 Err(Failure::Wait(wait)) if wait.block().is_ok() => {}

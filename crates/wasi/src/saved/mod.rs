@@ -1,6 +1,5 @@
 //! Saving contexts and restoring them.
 
-pub(crate) mod origin;
 pub(crate) mod restore;
 pub(crate) mod save;
 pub(crate) mod state;

@@ -3,8 +3,8 @@
 use crate::abi::{FileType, Rights};
 use crate::context::WasiCtx;
 use crate::files::descriptor::{Descriptor, Kind};
+use crate::files::origin::{MAX_PATH, Origin, Preopen};
 use crate::recording::Recording;
-use crate::saved::origin::{MAX_PATH, Origin, Preopen};
 use crate::saved::state::{DisplayPath, SavedDescriptor, SavedObject, SavedPath, WasiState};
 use cap_std::fs::MetadataExt as _;
 use std::io;

@@ -7,7 +7,7 @@
 use crate::abi::{FdFlags, Rights};
 use crate::files::descriptor_table::MAX_DESCRIPTORS;
 use crate::files::directory::Entry;
-use crate::saved::origin::Role;
+use crate::files::origin::Role;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64;

@@ -1,8 +1,7 @@
 //! Waiting for descriptors and times. Only the file system blocks elsewhere in this crate.
 //!
 //! A function that must wait has no effect and returns a [`Wait`] as its
-//! [failure](crate::abi::errno::Failure::Wait). The [caller](crate::call) waits and calls it
-//! again. An asynchronous call waits by a [future](reactor::Ready), others block their thread.
+//! [failure](crate::failure::Failure::Wait). The [caller](crate::call) waits and calls it again. An asynchronous call waits by a [future](reactor::Ready), others block their thread.
 
 pub(crate) mod reactor;
 
@@ -96,7 +95,7 @@ pub(crate) fn readiness(sources: &[(Source, Interest)]) -> Result<Vec<Readiness>
     let invalid = fds.iter().any(|fd| fd.revents().contains(PollFlags::NVAL));
     if invalid {
         // The host has closed its own standard stream.
-        return Err(Errno::BADF.into());
+        return Err(Errno::BADF);
     }
     Ok(fds.iter().map(readiness_of).collect())
 }

@@ -1,11 +1,11 @@
-//! The check of all stacks finds bugs that programs do not notice. Each test puts
-//! a bug back and runs a script that passes all the same, without the check.
+//! The check of all stacks finds bugs that programs do not notice. Each test reintroduces a bug, and
+//! runs a script that passes without the check.
 
 use ropewalk::stress::LAST_GENERATION;
 use ropewalk::{Config, Engine, Mutation};
 use ropewalk_wast::{Report, WastRunner};
 
-/// What every finding begins with.
+/// The prefix of every finding.
 const FOUND: &str = "the records of the stacks do not agree, which is a bug of the engine: ";
 
 fn run(config: &Config, script: &str) -> Report {
@@ -13,11 +13,11 @@ fn run(config: &Config, script: &str) -> Report {
     WastRunner::new(&engine).run_script("script.wast", script)
 }
 
-/// Runs a script with a bug, which only the check finds.
+/// Runs a script with a bug that only the check finds.
 fn check(mut config: Config, mutation: Mutation, script: &str, found: &str) {
     let checked = run(config.clone().stress(|stress| stress.check_stacks = true), script);
     assert!(checked.failures.is_empty(), "without the bug: {checked}");
-    // SAFETY: the scripts here end before the bug does any harm.
+    // SAFETY: the scripts here end before the bug corrupts memory.
     unsafe { config.mutation(mutation) };
     let unnoticed = run(&config, script);
     assert!(unnoticed.failures.is_empty(), "without the check: {unnoticed}");
@@ -26,12 +26,12 @@ fn check(mut config: Config, mutation: Mutation, script: &str, found: &str) {
     assert!(is_found, "expected {found}, found {report}");
 }
 
-/// Types and imports of scripts by hand.
+/// Types and imports of handwritten scripts.
 const IMPORTS: &str = r#"
   (rec (type $stack (cont $stack.func))
        (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $rout (func))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "extend_trap"
     (func $extend (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
   (import "ropewalk:first-class" "start" (func $start))
@@ -128,7 +128,7 @@ fn marks_that_stay_behind_when_a_stack_gets_another_block_are_found() {
     check(config, Mutation::MarksStayBehind, script, "has 0 of 1 marks");
 }
 
-/// Zeroes are the same in every type: nobody notices but whoever asks for the type.
+/// Zeroes are the same in every type, so only a type test notices the wrong type.
 #[test]
 fn values_that_are_received_as_another_type_are_found() {
     let script = r#"

@@ -1,8 +1,11 @@
-//! Test scripts: ours, generated ones, and the official suites, in all stress modes.
+//! Test scripts: ours, generated ones, those of the reference, and the official suites, in all
+//! stress modes.
 
 mod checker;
+mod directives;
 mod generated;
 mod official_suites;
+mod reference;
 mod runner;
 #[path = "../../../ropewalk/tests/sample/mod.rs"]
 mod sample;

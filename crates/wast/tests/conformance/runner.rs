@@ -1,16 +1,15 @@
-//! The runner notices what is wrong, and says so: each script here fails.
+//! The runner reports failures: each script here fails as expected.
 
 use ropewalk::Engine;
 use ropewalk_wast::WastRunner;
 
-/// The failures of a script, as they are printed.
+/// The printed failures of a script.
 fn failures(text: &str) -> Vec<String> {
     let report = WastRunner::new(&Engine::default()).run_script("s", text);
     report.failures.iter().map(ToString::to_string).collect()
 }
 
-/// Runs a script and compares the failures, each as `line: message`, without the
-/// source or the frames that follow.
+/// Runs a script and compares its failures. Each is `line: message`, without source and frames.
 #[track_caller]
 fn check(text: &str, failures: &[&str]) {
     let found = self::failures(text);
@@ -19,7 +18,7 @@ fn check(text: &str, failures: &[&str]) {
     assert_eq!(found, expected);
 }
 
-/// The same for assertions on one module, which stands on line 1.
+/// The same for assertions on one module, which is on line 1.
 #[track_caller]
 fn check_module(module: &str, assertions: &str, failures: &[&str]) {
     check(&format!("(module {})\n{assertions}", module.replace('\n', " ")), failures);
@@ -256,9 +255,9 @@ fn suspensions_are_told_from_returns_and_threads_are_not_known() {
            (assert_return (invoke "f"))"#,
         &[
             "2: expected suspension: unhandled, found a return",
-            "3: thread is not supported",
-            "4: wait is not supported",
-            "5: thread is not supported",
+            "3: `thread` directives are not supported",
+            "4: `wait` directives are not supported",
+            "5: `thread` directives are not supported",
         ],
     );
 }
@@ -303,7 +302,7 @@ fn an_error_far_to_the_right_is_shown() {
     assert!(caret.ends_with('^') && caret.len() < 120, "{caret}");
 }
 
-/// A module in a script that is wrong is shown as one in a file is.
+/// An error in a module of a script is printed like an error in a file.
 #[test]
 fn an_error_in_a_module_shows_line_column_and_source() {
     let script = r#"(module)
@@ -335,7 +334,7 @@ fn an_error_in_a_module_shows_line_column_and_source() {
     assert_eq!(failures(script), shown);
 }
 
-/// A trap that a script does not expect says where it happened, in every design.
+/// An unexpected trap is printed with the position of each frame, in every design.
 #[test]
 fn a_trap_shows_the_place_of_each_frame_in_the_script() {
     let script = r#"(module $m

@@ -1,7 +1,7 @@
 //! Runs the scripts in `scripts/`, in the default mode and in stress modes.
 //!
-//! Each script is named after the property that it shows, and must pass as a whole. The default
-//! mode runs all scripts, a stress mode runs a [sample](crate::sample).
+//! Each script is named after the property that it shows, and every assertion in it must pass. The
+//! default mode runs all scripts. A stress mode runs a [sample](crate::sample).
 
 use crate::sample::Pairs;
 use ropewalk::stress::{self, GENERATIONS_LEFT, Mode};
@@ -39,7 +39,7 @@ stress_modes! {
     every_script_passes_with_registers_allocated_in_a_single_pass:
         plain(stress::SINGLE_PASS.config());
     every_script_passes_with_locals_in_memory: plain(stress::LOCALS_IN_MEMORY.config());
-    // Frames are larger.
+    // Frames are larger in this mode.
     every_script_passes_with_locals_in_memory_while_stacks_move_and_every_allocation_collects:
         plain(with_larger_stacks(&[stress::COLLECT_AND_MOVE, stress::LOCALS_IN_MEMORY]))
             .only(|name| !name.contains("frames") && !name.contains("exhausts"))
@@ -56,11 +56,11 @@ stress_modes! {
     every_script_passes_at_the_last_generation: checked(&GENERATIONS_LEFT[..1]);
     every_script_passes_near_the_last_generation: checked(&GENERATIONS_LEFT[1..]);
     every_script_passes_while_functions_stop_wherever_they_can: plain(stress::STOP.config());
-    // Calls wait wherever their functions stop, and continue.
+    // Asynchronous calls yield at each safepoint, and continue.
     every_script_passes_while_calls_let_others_run_wherever_they_can:
         StressMode::new([runner(&stress::STOP.config()).asynchronous()]);
 
-    // Stores are saved at safepoints of calls and after each call, and restored.
+    // A snapshot is taken at safepoints and after each call, and restored.
     every_script_passes_while_its_stores_are_saved: saved([Config::new()]);
     short_scripts_pass_while_their_stores_are_saved_collected_and_checked:
         saved([all_of(&[stress::COLLECT, stress::CHECK])]).only(is_short);
@@ -73,8 +73,7 @@ stress_modes! {
     short_scripts_pass_while_their_stores_are_saved_and_their_stacks_move:
         saved([with_larger_stacks(&[stress::MOVE])]).only(is_short).one_at_a_time();
 
-    // The same, but a snapshot has what changed since the one before. The kernel notes which pages
-    // are written, even of small memories.
+    // The same with delta snapshots. The kernel tracks dirty pages, even of small memories.
     every_script_passes_while_changes_of_its_stores_are_saved: changes_saved(stress::WATCH.config());
     short_scripts_pass_while_changes_are_saved_and_stacks_are_parked_and_checked:
         changes_saved(all_of(&[stress::WATCH, stress::PARK, stress::CHECK])).only(is_short);
@@ -82,7 +81,7 @@ stress_modes! {
         changes_saved(with_larger_stacks(&[stress::WATCH, stress::MOVE, stress::SMALL_MEMORIES]))
             .only(is_short)
             .one_at_a_time();
-    // Small memories are compared.
+    // Pages of small memories are compared instead of tracked.
     short_scripts_pass_while_differences_are_saved: changes_saved(Config::new()).only(is_short);
 }
 
@@ -93,8 +92,8 @@ fn every_script_passes() {
     assert_passes(SCRIPTS.iter().map(|script| script.run(&runner)));
 }
 
-/// Scripts that take seconds when their stores are saved in a stress mode: they have many stacks or
-/// frames, or take many steps.
+/// Parts of the names of scripts that take seconds when their stores are saved in a stress mode.
+/// These scripts have many stacks or frames, or take many steps.
 const TAKE_LONG: [&str; 30] = [
     "many",
     "thousand",
@@ -134,10 +133,13 @@ fn is_short(name: &str) -> bool {
 
 // ---- stress modes
 
+/// Whether a script with a name runs.
+type Selection = fn(&str) -> bool;
+
 /// How scripts run in a stress mode.
 struct StressMode {
     /// The runners, each with the scripts that it runs.
-    runners: Vec<(WastRunner, fn(&str) -> bool)>,
+    runners: Vec<(WastRunner, Selection)>,
     /// Whether no other such mode runs at the same time.
     is_alone: bool,
 }
@@ -145,18 +147,18 @@ struct StressMode {
 impl StressMode {
     /// Runs all scripts with each of these runners.
     fn new(runners: impl IntoIterator<Item = WastRunner>) -> StressMode {
-        let all: fn(&str) -> bool = |_| true;
+        let all: Selection = |_| true;
         let runners = runners.into_iter().map(|runner| (runner, all)).collect();
         StressMode { runners, is_alone: false }
     }
 
-    fn only(mut self, includes: fn(&str) -> bool) -> StressMode {
+    fn only(mut self, includes: Selection) -> StressMode {
         self.runners.iter_mut().for_each(|(_, included)| *included = includes);
         self
     }
 
-    /// For modes in which stacks move: threads that change mappings all the time mostly wait for
-    /// each other.
+    /// For modes in which stacks move: threads that constantly change mappings mostly wait for each
+    /// other.
     fn one_at_a_time(self) -> StressMode {
         StressMode { is_alone: true, ..self }
     }
@@ -197,17 +199,16 @@ fn checked(modes: &[Mode]) -> StressMode {
     StressMode::new(modes.iter().map(|mode| runner(&all_of(&[*mode, stress::CHECK]))))
 }
 
-/// A mode in which stacks move. They may only become large where a script needs it: to fill a stack
-/// and to move it at each step takes long.
+/// A mode in which stacks move. Only the script that needs large stacks has them, because filling a
+/// stack and moving it at each step is slow.
 fn moving(mut config: Config) -> StressMode {
     const DEEP: &str = "exceptions-through-many-frames.wast";
-    let small: (_, fn(&str) -> bool) = (runner(&config), |name| name != DEEP);
-    let large: (_, fn(&str) -> bool) =
-        (runner(config.max_wasm_stack(1 << 20)), |name| name == DEEP);
+    let small: (_, Selection) = (runner(&config), |name| name != DEEP);
+    let large: (_, Selection) = (runner(config.max_wasm_stack(1 << 20)), |name| name == DEEP);
     StressMode { runners: vec![small, large], is_alone: true }
 }
 
-/// All these modes at once, with stacks that may become larger than in [`stress::MOVE`].
+/// All these modes at once, with a larger maximum stack size than in [`stress::MOVE`].
 fn with_larger_stacks(modes: &[Mode]) -> Config {
     let mut config = all_of(modes);
     config.max_wasm_stack(1 << 20).clone()
@@ -218,7 +219,7 @@ fn saved(configs: impl IntoIterator<Item = Config>) -> StressMode {
     StressMode::new(configs.into_iter().map(|config| saving(config).with_snapshots()))
 }
 
-/// Saves what changed in stores since the snapshot before.
+/// Saves and restores stores by delta snapshots.
 fn changes_saved(config: Config) -> StressMode {
     StressMode::new([saving(config).with_delta_snapshots()])
 }

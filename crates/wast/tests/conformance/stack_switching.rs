@@ -1,6 +1,5 @@
-//! Runs the official scripts of the stack-switching proposal where they lie
-//! beside the project, and says whether they do. Our own scripts cover the same,
-//! everywhere.
+//! Runs the official scripts of the stack-switching proposal if they exist beside the project, and
+//! prints whether they do. The scripts of this project cover the same behavior.
 
 use ropewalk::Engine;
 use ropewalk::stress::{self, Mode};
@@ -9,7 +8,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Where the scripts are expected: in a folder beside that of the project.
+/// The folder of the scripts, beside the project's folder.
 fn folder() -> PathBuf {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let project = project.canonicalize().expect("the project has a folder");
@@ -34,7 +33,7 @@ fn check(mode: Mode) {
     say(mode, &format!("{} scripts ran, {passed} directives passed", scripts.len()));
 }
 
-/// Runs a script, which must pass whole.
+/// Runs a script. Every assertion in it must pass.
 fn run(runner: &WastRunner, path: &Path) -> Report {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let text = fs::read_to_string(path).expect("a readable script");
@@ -45,7 +44,7 @@ fn run(runner: &WastRunner, path: &Path) -> Report {
     report
 }
 
-/// Says what ran, in a way that is shown for tests that pass as well.
+/// Prints a line, also for tests that pass.
 fn say(mode: Mode, what: &str) {
     let line = format!("official scripts of stack switching, {}: {what}\n", mode.name);
     io::stderr().write_all(line.as_bytes()).expect("standard error can be written");

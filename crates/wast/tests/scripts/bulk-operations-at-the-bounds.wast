@@ -1,5 +1,4 @@
-;; Bulk operations reach exactly to the end, and not one element further. One
-;; that traps has done nothing.
+;; Bulk operations reach exactly the end of a memory or table; one that traps changes nothing.
 
 (module
   (memory 1)
@@ -30,7 +29,7 @@
   "out of bounds memory access")
 (assert_return (invoke "load" (i32.const 1)) (i32.const 9))
 
-;; Copies may overlap either way.
+;; Source and destination may overlap in either direction.
 (assert_return (invoke "fill" (i32.const 0) (i32.const 0) (i32.const 65536)))
 (assert_return (invoke "init" (i32.const 0) (i32.const 0) (i32.const 4)))
 (assert_return (invoke "copy" (i32.const 1) (i32.const 0) (i32.const 4)))
@@ -78,7 +77,7 @@
 (assert_trap (invoke "init" (i32.const 0) (i32.const 0) (i32.const 1))
   "out of bounds memory access")
 
-;; The same for tables.
+;; Tables behave the same.
 (module
   (table $t 8 funcref)
   (table $u 8 funcref)

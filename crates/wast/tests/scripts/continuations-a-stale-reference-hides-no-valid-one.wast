@@ -1,5 +1,4 @@
-;; A reference that is used up and one that is valid name the same stack; the
-;; collector must visit it whichever it meets first.
+;; The collector marks a stack that both a stale and a valid reference name, in either order.
 (module
   (type $f (func (result i32))) (type $c (cont $f))
   (type $box (struct (field i32)))

@@ -1,5 +1,4 @@
-;; A continuation can be wherever a reference can, and still works when that is
-;; the only place where it is.
+;; A continuation works wherever its only reference is: locals, globals, tables, objects, payloads.
 
 (module
   (type $f (func (result i32)))
@@ -12,7 +11,7 @@
   (tag $yield)
   (tag $carry (param (ref null $k)))
   (elem declare func $body $resumes)
-  ;; Suspended, it has a struct in its frame.
+  ;; While it is suspended, its frame holds a struct.
   (func $body (param $n i32) (result i32)
     (local $s (ref $s))
     (local.set $s (struct.new $s (local.get $n) (ref.null $k)))
@@ -54,7 +53,7 @@
   (func (export "struct") (param i32)
     (global.set $s (struct.new $s (i32.const 0) (call $new (local.get 0)))))
   (func (export "struct!") (result i32) (resume $k (struct.get $s 1 (global.get $s))))
-  ;; In an array in an array, under another type.
+  ;; The reference is in an array inside an array, under another type.
   (func (export "array") (param i32)
     (global.set $any
       (array.new $any
@@ -79,7 +78,7 @@
       (cont.bind $ktake $k (call $new (local.get 0)) (cont.new $ktake (ref.func $resumes)))))
   (func (export "bound!") (result i32) (resume $k (global.get $b)))
 
-  ;; In operands, locals, parameters, results, through every kind of branch.
+  ;; The reference passes through operands, locals, parameters, results and every kind of branch.
   (func $through (param $k (ref null $k)) (param $i i32) (result (ref null $k))
     (local $l (ref null $k))
     (call $garbage)

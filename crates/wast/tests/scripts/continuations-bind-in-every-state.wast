@@ -1,7 +1,6 @@
-;; Values that are bound to a continuation arrive before the others: whether it is
-;; new, suspended alone or together with others, whoever continues it, and however
-;; often values were bound; references among them are followed. An exception takes
-;; their place.
+;; Bound values arrive before the other arguments, in every state of the continuation.
+;; The continuation is new, or suspended alone or with other stacks. Values are bound once or
+;; repeatedly, and contain references. An exception replaces the bound values.
 
 (module
   (type $box (struct (field i64)))
@@ -27,7 +26,7 @@
         (i32.const 10)))))
   (func $box (param i64) (result (ref $box)) (struct.new $box (local.get 0)))
 
-  ;; A digit for each.
+  ;; Each argument becomes one digit.
   (func $digits (type $f6) (local $n i64)
     (call $garbage)
     (local.set $n (i64.extend_i32_s (local.get 0)))
@@ -42,7 +41,7 @@
       (i64x2.extract_lane 1 (local.get 5))))
     (local.get $n))
   (func $asks (type $f0) (call $digits (suspend $ask)))
-  ;; It is suspended together with one or two others.
+  ;; Suspended together with one or two other stacks.
   (func $around (type $f0)
     (block $h (result (ref $ko))
       (return (resume $k0 (on $other $h) (cont.new $k0 (ref.func $asks))))
@@ -58,7 +57,7 @@
     (block $h (result (ref $k6))
       (resume $k0 (on $ask $h) (local.get 0))
       (unreachable)))
-  ;; Which: new, or suspended in one, two or three stacks.
+  ;; $which selects a new continuation, or one suspended in one, two or three stacks.
   (func $make (param $which i32) (result (ref $k6))
     (block $3 (block $2 (block $1 (block $0
       (br_table $0 $1 $2 $3 (local.get $which)))
@@ -67,7 +66,7 @@
       (return (call $suspended (cont.new $k0 (ref.func $around)))))
     (call $suspended (cont.new $k0 (ref.func $around-again))))
 
-  ;; Resumed when none, one, ... all are bound, one after the other.
+  ;; Binds $bound arguments one after the other, then resumes with the rest.
   (func (export "one by one") (param $which i32) (param $bound i32) (result i64)
     (local $5 (ref null $k5)) (local $4 (ref null $k4)) (local $3 (ref null $k3))
     (local $2 (ref null $k2)) (local $1 (ref null $k1)) (local $0 (ref null $k0))
@@ -103,7 +102,7 @@
     (call $garbage)
     (resume $k0 (local.get $0)))
 
-  ;; Several at a time, and nothing in between.
+  ;; Binds all arguments at once.
   (func (export "all at once") (param $which i32) (result i64)
     (cont.bind $k6 $k0
       (i32.const 1) (call $box (i64.const 2)) (i64.const 3) (f64.const 4) (call $box (i64.const 5))
@@ -119,15 +118,15 @@
     (call $garbage)
     (resume $k1))
 
-  ;; Nobody ever continues it: its memory serves the next one.
-  (func (export "given up") (param $which i32) (local $i i32)
+  ;; Each continuation is abandoned, and its memory is reused.
+  (func (export "abandoned") (param $which i32) (local $i i32)
     (loop $more
       (drop (cont.bind $k6 $k4 (i32.const 1) (call $box (i64.const 2))
         (call $make (local.get $which))))
       (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1)))
         (i32.const 20)))))
 
-  ;; An exception takes the place of what is bound, and nothing of that comes later.
+  ;; An exception replaces the bound values; none of them arrives later.
   (func $catches (type $f0)
     (block $h (result i64)
       (try_table (catch $x $h) (return (call $digits (suspend $ask))))
@@ -153,7 +152,7 @@
         (return (resume_throw $k5 $x (i64.const 9)
           (cont.bind $k6 $k5 (i32.const 1) (call $make (local.get $which))))))
       (unreachable)))
-  (func (export "an exception that was made before") (param $which i32) (result i64)
+  (func (export "an earlier exception") (param $which i32) (result i64)
     (local $e exnref)
     (local.set $e (block $made (result exnref)
       (try_table (catch_all_ref $made) (throw $x (i64.const 19))) (unreachable)))
@@ -163,7 +162,7 @@
           (cont.bind $k6 $k5 (i32.const 1) (call $make (local.get $which))))))
       (unreachable)))
 
-  ;; Bound again and again, to one that is suspended again and again.
+  ;; Binds repeatedly to a continuation that suspends repeatedly.
   (type $add (func (param i64 i64) (result i64))) (type $kadd (cont $add))
   (type $add1 (func (param i64) (result i64))) (type $kadd1 (cont $add1))
   (tag $more (param i64) (result i64 i64))
@@ -174,7 +173,7 @@
       (i64.add)
       (suspend $more)
       (br $next)))
-  (func (export "again and again") (param $n i64) (result i64) (local $sum i64)
+  (func (export "repeatedly") (param $n i64) (result i64) (local $sum i64)
     (local $k (ref null $kadd))
     (local.set $k (cont.new $kadd (ref.func $adds)))
     (loop $next
@@ -216,19 +215,19 @@
 (assert_return (invoke "two, none, three" (i32.const 1)) (i64.const 123456))
 (assert_return (invoke "two, none, three" (i32.const 2)) (i64.const 123456))
 (assert_return (invoke "two, none, three" (i32.const 3)) (i64.const 123456))
-(assert_return (invoke "given up" (i32.const 0)))
-(assert_return (invoke "given up" (i32.const 1)))
-(assert_return (invoke "given up" (i32.const 2)))
+(assert_return (invoke "abandoned" (i32.const 0)))
+(assert_return (invoke "abandoned" (i32.const 1)))
+(assert_return (invoke "abandoned" (i32.const 2)))
 (assert_return (invoke "caught inside") (i64.const 77))
 (assert_return (invoke "caught outside" (i32.const 0)) (i64.const 9))
 (assert_return (invoke "caught outside" (i32.const 1)) (i64.const 9))
 (assert_return (invoke "caught outside" (i32.const 2)) (i64.const 9))
 (assert_return (invoke "caught outside" (i32.const 3)) (i64.const 9))
-(assert_return (invoke "an exception that was made before" (i32.const 0)) (i64.const 19))
-(assert_return (invoke "an exception that was made before" (i32.const 2)) (i64.const 19))
-(assert_return (invoke "again and again" (i64.const 100)) (i64.const 5050))
+(assert_return (invoke "an earlier exception" (i32.const 0)) (i64.const 19))
+(assert_return (invoke "an earlier exception" (i32.const 2)) (i64.const 19))
+(assert_return (invoke "repeatedly" (i64.const 100)) (i64.const 5050))
 
-;; `switch` to what has bound values: the continuation that is left comes after all.
+;; `switch` to a continuation with bound values: the previous continuation is the last argument.
 
 (module
   (type $box (struct (field i64)))
@@ -243,7 +242,7 @@
   (tag $swap (result i64))
   (tag $ask (result (ref $box) i64 (ref null $kb)))
   (tag $other)
-  (elem declare func $begins $answers $asks $around)
+  (elem declare func $begins $replies $asks $around)
   (global $which (mut i32) (i32.const 0))
 
   (func $garbage (local $i i32)
@@ -251,20 +250,20 @@
       (drop (struct.new $box (i64.const -1)))
       (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1)))
         (i32.const 10)))))
-  ;; Resumes the one that has switched to it, with what both numbers are.
-  (func $answers (type $f3)
+  ;; Resumes the continuation that switched here, and passes both numbers.
+  (func $replies (type $f3)
     (call $garbage)
     (resume $kb
       (i64.add (i64.mul (struct.get $box 0 (local.get 0)) (i64.const 10)) (local.get 1))
       (local.get 2)))
-  (func $asks (type $f0) (call $answers (suspend $ask)))
+  (func $asks (type $f0) (call $replies (suspend $ask)))
   (func $around (type $f0)
     (block $h (result (ref $k0))
       (return (resume $k0 (on $other $h) (cont.new $k0 (ref.func $asks))))
       (unreachable))
     (unreachable))
   (func $make (result (ref $k3))
-    (if (i32.eqz (global.get $which)) (then (return (cont.new $k3 (ref.func $answers)))))
+    (if (i32.eqz (global.get $which)) (then (return (cont.new $k3 (ref.func $replies)))))
     (block $h (result (ref $k3))
       (drop (resume $k0 (on $ask $h)
         (if (result (ref $k0)) (i32.eq (global.get $which) (i32.const 1))
@@ -273,12 +272,12 @@
       (unreachable)))
 
   (func $begins (type $f0) (local $k1 (ref null $k1)) (local $k2 (ref null $k2))
-    ;; Both bound, in two steps.
+    ;; Bind both arguments, in two steps.
     (local.set $k1 (cont.bind $k2 $k1 (i64.const 4)
       (cont.bind $k3 $k2 (struct.new $box (i64.const 3)) (call $make))))
     (call $garbage)
     (i64.mul (switch $k1 $swap (local.get $k1)) (i64.const 100))
-    ;; One bound, one given.
+    ;; Bind one argument and pass the other.
     (local.set $k2 (cont.bind $k3 $k2 (struct.new $box (i64.const 5)) (call $make)))
     (call $garbage)
     (switch $k2 $swap (i64.const 6) (local.get $k2))

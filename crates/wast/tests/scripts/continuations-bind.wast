@@ -1,5 +1,5 @@
-;; `cont.bind` gives a continuation its first arguments: several, in several
-;; steps, all, none; of every type; new or suspended.
+;; `cont.bind` binds the first arguments of a new or suspended continuation.
+;; It binds none, some or all of them, in one step or several.
 
 (module
   (type $s (struct (field i32)))
@@ -65,14 +65,14 @@
   (func (export "references") (param externref) (result v128 i32 externref i64)
     (local $k (ref $kg0)) (local $i i32)
     (local.set $k (call $bound (local.get 0)))
-    ;; Others of the same kind, which are garbage.
+    ;; These continuations of the same type are garbage.
     (loop $next
       (drop (call $bound (ref.null extern)))
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (br_if $next (i32.lt_u (local.get $i) (i32.const 100))))
     (resume $kg0 (local.get $k)))
 
-  ;; An exception takes the place of what was bound.
+  ;; An exception replaces the bound values.
   (tag $x (param i32))
   (func (export "thrown at") (result i32)
     (block $h (result i32)
@@ -81,7 +81,7 @@
           (cont.bind $k4 $k2 (i32.const 1) (i64.const 2) (call $suspended)))))
       (unreachable)))
 
-  ;; Bound or not, continuations of the same type.
+  ;; Continuations with and without bound values have the same type here.
   (func (export "alternately") (result i64)
     (local $i i32) (local $sum i64) (local $k (ref null $k2))
     (loop $next

@@ -1,5 +1,5 @@
-;; A suspension to an outer handler captures all the stacks up to it. They stay
-;; together: resumed as one, later, elsewhere, they go on as they were.
+;; A suspension to an outer handler captures all stacks up to it.
+;; They stay together when they are resumed elsewhere.
 
 (module
   (type $f (func (result i32)))
@@ -12,8 +12,8 @@
   (elem declare func $level)
   (global $asks-inner (mut i32) (i32.const 0))
 
-  ;; n stacks in each other. Each adds what is in a struct in its frame to the
-  ;; result of the next, and would handle $inner.
+  ;; n nested stacks. Each adds a number from a struct in its frame to the result of the next, and
+  ;; has a handler for $inner.
   (func $level (param $n i32) (result i32)
     (local $s (ref $s))
     (local.set $s (struct.new $s (local.get $n)))
@@ -23,11 +23,11 @@
         (resume $kn (on $inner $h)
           (i32.sub (local.get $n) (i32.const 1)) (cont.new $kn (ref.func $level)))
         (struct.get $s 0 (local.get $s)))))
-    ;; The innermost level asks, and gets 1000 times this level's number.
+    ;; The innermost level suspends with $inner, and receives 1000 times this level's number.
     (i32.add
-      (call $answer (i32.mul (local.get $n) (i32.const 1000)))
+      (call $reply (i32.mul (local.get $n) (i32.const 1000)))
       (struct.get $s 0 (local.get $s))))
-  (func $answer (param (ref $kn) i32) (result i32)
+  (func $reply (param (ref $kn) i32) (result i32)
     (resume $kn (local.get 1) (local.get 0)))
   (func $asks (result i32)
     (i32.add
@@ -41,50 +41,50 @@
     (block $h (result i32 (ref $kn))
       (return (resume $kn (on $outer $h) (local.get $n) (cont.new $kn (ref.func $level)))))
     (global.set $k))
-  (func $go-on (export "go on") (param $i i32) (result i32)
+  (func $continue (export "continue") (param $i i32) (result i32)
     (block $h (result i32 (ref $kn))
       (return (resume $kn (on $outer $h) (local.get $i) (global.get $k))))
     (global.set $k))
-  (func (export "ask the inner") (param i32) (global.set $asks-inner (local.get 0)))
+  (func (export "suspend to the inner handler") (param i32) (global.set $asks-inner (local.get 0)))
   (func (export "garbage")
     (local $i i32)
     (loop $next
       (drop (struct.new $s (i32.const -1)))
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (br_if $next (i32.lt_u (local.get $i) (i32.const 1000)))))
-  ;; Goes on as a part of another computation, n stacks deep.
+  ;; Resumes the captured stacks inside another computation, n stacks deep.
   (elem declare func $deeper)
   (func $deeper (param $n i32) (result i32)
-    (if (i32.eqz (local.get $n)) (then (return (call $go-on (i32.const 10)))))
+    (if (i32.eqz (local.get $n)) (then (return (call $continue (i32.const 10)))))
     (resume $kn (i32.sub (local.get $n) (i32.const 1)) (cont.new $kn (ref.func $deeper))))
-  (func (export "go on in a depth of") (param i32) (result i32) (call $deeper (local.get 0))))
+  (func (export "continue at depth") (param i32) (result i32) (call $deeper (local.get 0))))
 
 
-;; To the second enclosing handler, and the tenth, and further.
+;; The suspension reaches the second enclosing handler, then the tenth and the 301st.
 (assert_return (invoke "start" (i32.const 1)) (i32.const 1))
 (invoke "garbage")
-(assert_return (invoke "go on" (i32.const 10)) (i32.const 2))
+(assert_return (invoke "continue" (i32.const 10)) (i32.const 2))
 (invoke "garbage")
-(assert_return (invoke "go on" (i32.const 20)) (i32.const 31))
+(assert_return (invoke "continue" (i32.const 20)) (i32.const 31))
 (assert_return (invoke "start" (i32.const 9)) (i32.const 1))
 (invoke "garbage")
-(assert_return (invoke "go on" (i32.const 10)) (i32.const 2))
-(assert_return (invoke "go on" (i32.const 20)) (i32.const 75))
+(assert_return (invoke "continue" (i32.const 10)) (i32.const 2))
+(assert_return (invoke "continue" (i32.const 20)) (i32.const 75))
 (assert_return (invoke "start" (i32.const 300)) (i32.const 1))
 (invoke "garbage")
-(assert_return (invoke "go on" (i32.const 10)) (i32.const 2))
+(assert_return (invoke "continue" (i32.const 10)) (i32.const 2))
 (invoke "garbage")
-(assert_return (invoke "go on" (i32.const 20)) (i32.const 45180))
+(assert_return (invoke "continue" (i32.const 20)) (i32.const 45180))
 
-;; In another place, in the depth of other stacks.
+;; The captured stacks are resumed elsewhere, at the depth of several other stacks.
 (assert_return (invoke "start" (i32.const 9)) (i32.const 1))
-(assert_return (invoke "go on in a depth of" (i32.const 7)) (i32.const 2))
+(assert_return (invoke "continue at depth" (i32.const 7)) (i32.const 2))
 (invoke "garbage")
-(assert_return (invoke "go on in a depth of" (i32.const 3)) (i32.const 65))
+(assert_return (invoke "continue at depth" (i32.const 3)) (i32.const 65))
 
-;; What was captured once has its own handlers again.
-(invoke "ask the inner" (i32.const 1))
+;; After it is resumed, each captured stack has its own handlers again.
+(invoke "suspend to the inner handler" (i32.const 1))
 (assert_return (invoke "start" (i32.const 9)) (i32.const 1))
 (invoke "garbage")
-(assert_return (invoke "go on" (i32.const 10)) (i32.const 1055))
-(assert_trap (invoke "go on" (i32.const 10)) "continuation already consumed")
+(assert_return (invoke "continue" (i32.const 10)) (i32.const 1055))
+(assert_trap (invoke "continue" (i32.const 10)) "continuation already consumed")

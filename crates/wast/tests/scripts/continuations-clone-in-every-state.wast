@@ -1,5 +1,5 @@
-;; A copy has what its original has: bound arguments, all stacks that were suspended
-;; together, the clauses that wait there; and it is continued in every way.
+;; A clone copies bound arguments, all stacks of a chain, and their handlers.
+;; It can be continued in every way.
 
 (module
   (type $f (func (param i32) (result i32)))
@@ -35,7 +35,7 @@
       (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1)))
         (i32.const 10)))))
 
-  ;; Bound to a new one: whole, and in part.
+  ;; The original is a new continuation with some or all arguments bound.
   (func $digits (param (ref $box) i32) (result i32)
     (call $garbage)
     (i32.add (i32.mul (struct.get $box 0 (local.get 0)) (i32.const 10)) (local.get 1)))
@@ -45,12 +45,12 @@
       (cont.bind $k2 $k (struct.new $box (i32.const 7)) (cont.new $k2 (ref.func $digits))))
     (local.set $c (cont.clone $k (local.get $k)))
     (call $garbage)
-    ;; One gets its second value bound, and is copied once more.
+    ;; The second value is bound to the original, which is then cloned again.
     (local.set $k0 (cont.bind $k $k0 (i32.const 3) (local.get $k)))
     (resume $k0 (cont.clone $k0 (local.get $k0)))
     (resume $k (i32.const 4) (local.get $c))
     (resume $k0 (local.get $k0)))
-  ;; Bound to one that waits.
+  ;; The original is suspended and has bound arguments.
   (func $waits2 (result i32) (call $digits (suspend $ask2)))
   (func (export "bound, suspended") (result i32 i32)
     (local $k2 (ref null $k2)) (local $k (ref null $k)) (local $c (ref null $k))
@@ -64,7 +64,7 @@
     (resume $k (i32.const 1) (local.get $k))
     (resume $k (i32.const 2) (local.get $c)))
 
-  ;; Three stacks are suspended together. The middle one handles $note, and adds in a local.
+  ;; Three stacks are suspended together. The middle one handles $note and adds in a local.
   (func $inner (param i32) (result i32)
     (local $a i32)
     (local.set $a (suspend $ask (local.get 0)))
@@ -85,7 +85,7 @@
   (func $outer (param $x i32) (result i32)
     (i32.add (i32.const 10000)
       (resume $k (local.get $x) (cont.new $k (ref.func $middle)))))
-  ;; 10000 + 100 * (both answers) + the first answer.
+  ;; 10000 + 100 * (both values that were passed) + the first value.
   (func (export "several stacks") (result i32 i32 i32)
     (local $k (ref null $k)) (local $c (ref null $k)) (local $d (ref null $k))
     (local.set $k (call $begin (cont.new $k (ref.func $outer)) (i32.const 0)))
@@ -97,7 +97,7 @@
     (call $finish (local.get $d) (i32.const 1))
     (call $finish (local.get $k) (i32.const 3))
     (call $finish (local.get $c) (i32.const 4)))
-  ;; A copy of a copy, and the copies of what was copied.
+  ;; Clones of clones.
   (func (export "several stacks, several times") (param $n i32) (result i32)
     (local $k (ref null $k)) (local $sum i32)
     (local.set $k (call $begin (cont.new $k (ref.func $outer)) (i32.const 0)))
@@ -108,7 +108,7 @@
       (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
     (i32.add (local.get $sum) (call $finish (local.get $k) (i32.const 0))))
 
-  ;; An exception into a copy, and into a chain of them.
+  ;; An exception is thrown into a clone, and into a cloned chain.
   (func $catches (param i32) (result i32)
     (block $caught (result i32)
       (try_table (result i32) (catch $x $caught)
@@ -136,7 +136,7 @@
         (resume_throw $k $x (i32.const 9)
           (cont.clone $k (cont.new $k (ref.func $catches)))))))
 
-  ;; Frames: so deep, each with a reference and a number.
+  ;; n frames, each with a reference and a number.
   (func $deep (param $n i32) (result i32)
     (call $down (local.get $n) (struct.new $box (i32.const 1))))
   (func $down (param $n i32) (param $box (ref $box)) (result i32)
@@ -163,7 +163,7 @@
 (assert_return (invoke "an exception into a new copy") (i32.const 9))
 (assert_return (invoke "deep" (i32.const 30)) (i32.const 1030) (i32.const 2030) (i32.const 3030))
 
-;; What was continued through others searches further out in the copy's own chain.
+;; A suspension in a cloned chain finds handlers in that chain, not in the original.
 (module
   (type $f (func)) (type $k (cont $f))
   (type $g (func (result i32))) (type $kg (cont $g))
@@ -182,7 +182,7 @@
       (local.set $k)
       (global.set $sum (i32.add (global.get $sum) (i32.const 100)))
       (br $more)))
-  ;; Counts how often one asks, and copies each time; all copies are run to their ends.
+  ;; Counts the suspensions and clones at each one. Runs all clones to their ends.
   (func $run (export "run") (param $k (ref null $k)) (param $copies i32) (result i32)
     (local $count i32)
     (loop $more (result i32)
@@ -200,11 +200,11 @@
     (call $run (cont.new $k (ref.func $outer)) (i32.const 1))
     (global.get $sum)))
 
-;; 3 questions, and after them 2, 1 and 0 more; $b is asked by the first and the first two
-;; copies.
+;; The original suspends with $a 3 times, its clones 2, 1 and 0 more times. The original and the
+;; first two clones suspend with $b.
 (assert_return (invoke "searches") (i32.const 6) (i32.const 300))
 
-;; A continuation that has switched away is copied too.
+;; A continuation that left by `switch` can be cloned too.
 (module
   (rec (type $f (func (param i32 (ref null $k)) (result i32))) (type $k (cont $f)))
   (tag $swap (result i32))

@@ -1,5 +1,4 @@
-;; A suspension that passes several handlers is found again by a shorter way,
-;; which must notice when the stacks in between are not the same any more.
+;; The cached path to an outer handler is not used when the stacks in between have changed.
 (module
   (type $f (func)) (type $c (cont $f))
   (type $g (func (param i32))) (type $d (cont $g))
@@ -7,7 +6,7 @@
   (global $inner (mut (ref null $c)) (ref.null $c))
   (global $seen (mut i32) (i32.const 0))
 
-  ;; Suspends far, near, far, far, ...
+  ;; Suspends with $far, $far, $near, $far, $far.
   (func $worker
     (suspend $far (i32.const 1))
     (suspend $far (i32.const 2))
@@ -16,14 +15,14 @@
     (suspend $far (i32.const 4)))
   (elem declare func $worker $middle $other)
 
-  ;; Handles near: keeps what was suspended and ends.
+  ;; Handles $near: keeps the suspended continuation and ends.
   (func $middle
     (global.set $inner
       (block $h (result (ref $c))
         (resume $c (on $near $h) (cont.new $c (ref.func $worker)))
         (unreachable))))
 
-  ;; Runs what was kept, under another handler of far that adds 100.
+  ;; Resumes the kept continuation under another handler of $far, which adds 100.
   (func $other
     (local $k (ref null $c))
     (local.set $k (global.get $inner))
@@ -36,7 +35,7 @@
         (i32.add (i32.const 100))))
       (br $l)))
 
-  ;; Drives a function, noting what it suspends with.
+  ;; Drives a continuation and records the payloads of its suspensions.
   (func $drive (param $k (ref null $c))
     (loop $l
       (block $h (result i32 (ref $c))
@@ -51,5 +50,5 @@
     (call $other)
     (global.get $seen)))
 
-;; 1 and 2 reach the outer driver, then 103 and 104 the other one.
+;; 1 and 2 reach the outer driver, 103 and 104 the other one.
 (assert_return (invoke "run") (i32.const 12103104))

@@ -1,6 +1,4 @@
-;; Types are the same if they are equal, whatever their indices: in one module, in
-;; others that declare them in another order, and for every instruction that names
-;; two of them.
+;; Equal types are the same type whatever their indices, in one module or across modules.
 
 (module $a
   (type $f (func (param i32 i64) (result i32)))
@@ -33,7 +31,7 @@
 (assert_return (invoke "resume") (i32.const 12) (i32.const 34))
 (assert_return (invoke "bind") (i32.const 12) (i32.const 32) (i32.const 34))
 
-;; The same types, in another order and with others between them.
+;; The same types, in another order and with others in between.
 (module
   (type $n (func (result i32)))
   (type $other (struct (field i64)))
@@ -51,8 +49,8 @@
 (assert_return (invoke "resume") (i32.const 56))
 (assert_return (invoke "bind") (i32.const 78))
 
-;; `switch` passes a reference whose type is recursive, declared twice in one module
-;; and once more in another.
+;; `switch` passes a reference of a recursive type, which is declared twice in one module and once
+;; in another.
 (module $s
   (rec (type $f (func (param (ref null $k)) (result i32))) (type $k (cont $f)))
   (rec (type $g (func (param (ref null $l)) (result i32))) (type $l (cont $g)))
@@ -90,7 +88,7 @@
     (resume $k (on $swap switch) (ref.null $k) (cont.new $k (ref.func $ping)))))
 (assert_return (invoke "run") (i32.const 9))
 
-;; Groups that only look alike are other types.
+;; Recursive groups that differ in structure define different types.
 (assert_invalid
   (module
     (rec (type $f (func (result i32))) (type $pad (func)))

@@ -1,6 +1,6 @@
-;; The worked examples of the proposal's explainer: a generator and its
-;; consumer, coroutines on a seesaw, and both together. Here the tag `yield` is
-;; exported and the generator registered, without which they do not link.
+;; The examples of the stack-switching proposal: a generator, the seesaw, and both together.
+;; Here the tag `yield` is exported and the generator is registered. Without that, the modules do
+;; not link.
 
 (module $generator
   (type $ft (func))

@@ -1,5 +1,5 @@
-;; An exception whose handler can go on: `throw` is a suspension, the handler
-;; answers with a value or with a real exception.
+;; Suspensions act as resumable exceptions.
+;; The handler resumes with a value or throws a real exception.
 
 (module
   (type $f (func (param i32) (result i32)))
@@ -7,7 +7,7 @@
   (tag $raise (param i32) (result i32))
   (tag $abort (param i32))
   (elem declare func $divides)
-  ;; Raises when it should divide by zero, and takes what it gets instead.
+  ;; Suspends instead of dividing by zero, and returns the value that it receives.
   (func $divide (param i32 i32) (result i32)
     (if (result i32) (local.get 1)
       (then (i32.div_s (local.get 0) (local.get 1)))

@@ -1,5 +1,5 @@
-;; An exception that a continuation does not catch goes on at the `resume` in
-;; the parent, and so on through all its parents; the continuations are over.
+;; An uncaught exception leaves a continuation and propagates from its parent's `resume`.
+;; All continuations that it leaves are consumed.
 
 (module
   (type $f (func))
@@ -31,7 +31,7 @@
           (unreachable))
         (resume $k))
       (unreachable)))
-  ;; Only the handlers that are there when it is thrown count.
+  ;; Only handlers that are active at the `throw` count.
   (func (export "caught where it is resumed") (result i32)
     (local $k (ref null $k))
     (block $y (result (ref $k))
@@ -44,7 +44,7 @@
       (try_table (catch $x $h) (resume $k (local.get $k)))
       (unreachable)))
 
-  ;; n stacks inside each other; the innermost throws.
+  ;; n nested stacks. The innermost throws.
   (func $nested (param $n i32) (result i32)
     (if (i32.eqz (local.get $n)) (then (throw $x (i32.const 9))))
     (block $h
@@ -59,7 +59,7 @@
       (unreachable)))
   (func (export "uncaught") (param i32) (drop (call $nested (local.get 0))))
 
-  ;; Caught inside, rethrown, and caught again at every level.
+  ;; Every level catches and rethrows.
   (func $catching (param $n i32) (result i32)
     (block $h (result exnref)
       (try_table (catch_all_ref $h)
@@ -96,7 +96,7 @@
       (unreachable))
     (i32.const 1))
 
-  ;; References in exceptions, and in the frames of those that catch them.
+  ;; References are in exceptions and in the frames that catch them.
   (func $refs
     (throw $refs (struct.new $s (i32.const 1)) (i32.const 2) (struct.new $s (i32.const 3))))
   (func (export "with references") (result i32 i32 i32 i32)
@@ -110,10 +110,9 @@
     (struct.get $s 0 (local.get $first)) (local.get $i) (struct.get $s 0 (local.get $last))
     (struct.get $s 0 (local.get $mine)))
 
-  ;; A continuation that was left by an exception is used up, and its stack is
-  ;; used again.
+  ;; An exception leaves a continuation: the reference is consumed, and the stack is reused.
   (global $kept (mut (ref null $k)) (ref.null $k))
-  (func (export "leave one")
+  (func (export "throw out of one")
     (block $h
       (global.set $kept (cont.new $k (ref.func $throws)))
       (try_table (catch_all $h) (resume $k (global.get $kept)))
@@ -142,7 +141,7 @@
 (assert_return (invoke "caught inside") (i32.const 0))
 (assert_return (invoke "log") (i32.const 317))
 (assert_return (invoke "with references") (i32.const 1) (i32.const 2) (i32.const 3) (i32.const 4))
-(assert_return (invoke "leave one"))
+(assert_return (invoke "throw out of one"))
 (assert_trap (invoke "resume it") "continuation already consumed")
 (assert_return (invoke "many" (i32.const 10000)))
 (assert_trap (invoke "resume it") "continuation already consumed")

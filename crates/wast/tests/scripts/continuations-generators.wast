@@ -1,5 +1,4 @@
-;; Generators in generators: filters of filters, and a generator that walks a
-;; tree by running a generator for each subtree.
+;; Generators nest: they filter other generators, or run one generator for each subtree.
 
 (module
   (type $f (func))
@@ -63,7 +62,7 @@
   (func (export "filters") (param i32) (result i32)
     (call $sum (call $new-twice (call $new-squares (call $new-twice
       (call $new-nats (local.get 0)))))))
-  ;; $yield goes to the nearest handler: doubling n times makes 2 to the n.
+  ;; $yield goes to the nearest handler, so n doublings yield 2 to the n values.
   (func (export "doublings") (param $n i32) (result i32)
     (local $k (ref $k))
     (local.set $k (call $new-nats (i32.const 2)))
@@ -73,7 +72,7 @@
       (br_if $next (local.get $n)))
     (call $sum (local.get $k)))
 
-  ;; A search tree of the numbers in an interval, in order.
+  ;; A balanced search tree of the numbers in an interval.
   (type $node (struct (field $left (ref null $node)) (field $value i32)
     (field $right (ref null $node))))
   (func $build (param $low i32) (param $high i32) (result (ref null $node))
@@ -88,7 +87,7 @@
   (type $tk (cont $tf))
   (func $new-tree (param (ref null $node)) (result (ref $k))
     (cont.bind $tk $k (local.get 0) (cont.new $tk (ref.func $tree))))
-  ;; Passes on what the generators of the subtrees yield.
+  ;; Yields what the generators of the subtrees yield.
   (func $tree (param $node (ref null $node))
     (if (ref.is_null (local.get $node)) (then (return)))
     (call $pass-on (call $new-tree (struct.get $node $left (local.get $node))))
@@ -102,14 +101,14 @@
       (local.set $k)
       (suspend $yield)
       (br $next)))
-  ;; Recursion in one generator.
+  ;; One generator recurs through the whole tree.
   (func $tree-direct (param $node (ref null $node))
     (if (ref.is_null (local.get $node)) (then (return)))
     (call $tree-direct (struct.get $node $left (local.get $node)))
     (suspend $yield (struct.get $node $value (local.get $node)))
     (call $tree-direct (struct.get $node $right (local.get $node))))
 
-  ;; 1 if a generator yields 0 to n - 1 in order.
+  ;; Returns 1 if a generator yields 0 to n - 1 in order.
   (func $in-order (param $k (ref $k)) (param $n i32) (result i32)
     (local $i i32)
     (loop $next
@@ -129,7 +128,7 @@
         (cont.new $tk (ref.func $tree-direct)))
       (local.get $n)))
 
-  ;; Are the leaves of two trees the same? Two generators by turns.
+  ;; Compares the leaves of two trees with two alternating generators.
   (func (export "same") (param $n i32) (param $m i32) (result i32)
     (local $a (ref $k)) (local $b (ref $k)) (local $x i32) (local $y i32)
     (local.set $a (call $new-tree (call $build (i32.const 0) (local.get $n))))

@@ -1,5 +1,4 @@
-;; A continuation has room for a thousand small frames, suspended in the
-;; deepest; a recursion without end exhausts its stack, and nothing else.
+;; A continuation holds a thousand frames; unbounded recursion exhausts only its own stack.
 
 (module
   (type $f (func (param i32) (result i32)))
@@ -16,26 +15,26 @@
       (drop (resume $k (on $yield $h) (local.get 0) (cont.new $k (ref.func $down))))
       (return))
     (global.set $deep))
-  (func (export "go on") (result i32) (resume $k (i32.const 5) (global.get $deep)))
+  (func (export "continue") (result i32) (resume $k (i32.const 5) (global.get $deep)))
 
   (func $forever (param i32) (result i32)
     (i32.add (i32.const 1) (call $forever (local.get 0))))
   (func (export "forever") (result i32)
     (resume $k (i32.const 0) (cont.new $k (ref.func $forever))))
-  ;; n stacks deep.
+  ;; Overflows on the innermost of n nested stacks.
   (func $forever-nested (param i32) (result i32)
     (if (i32.eqz (local.get 0)) (then (return (call $forever (i32.const 0)))))
     (resume $k (i32.sub (local.get 0) (i32.const 1)) (cont.new $k (ref.func $forever-nested))))
-  (func (export "forever in a depth of") (param i32) (result i32)
+  (func (export "overflow at depth") (param i32) (result i32)
     (call $forever-nested (local.get 0)))
-  ;; It is a trap, not an exception.
+  ;; Exhaustion is a trap, so no clause catches it.
   (func $catches (param i32) (result i32)
     (block $h
       (try_table (catch_all $h) (return (call $forever (i32.const 0)))))
     (i32.const 1))
   (func (export "caught") (result i32)
     (resume $k (i32.const 0) (cont.new $k (ref.func $catches))))
-  ;; A chain of ten thousand stacks is no deep recursion.
+  ;; A chain of ten thousand stacks does not count as deep recursion.
   (func $nested (param i32) (result i32)
     (if (i32.eqz (local.get 0)) (then (return (i32.const 0))))
     (i32.add (i32.const 1)
@@ -45,11 +44,11 @@
 
 (assert_return (invoke "start" (i32.const 1000)))
 (assert_exhaustion (invoke "forever") "call stack exhausted")
-(assert_exhaustion (invoke "forever in a depth of" (i32.const 3)) "call stack exhausted")
+(assert_exhaustion (invoke "overflow at depth" (i32.const 3)) "call stack exhausted")
 (assert_exhaustion (invoke "caught") "call stack exhausted")
-(assert_return (invoke "go on") (i32.const 1005))
-(assert_trap (invoke "go on") "continuation already consumed")
+(assert_return (invoke "continue") (i32.const 1005))
+(assert_trap (invoke "continue") "continuation already consumed")
 (assert_return (invoke "nested" (i32.const 10000)) (i32.const 10000))
 (assert_return (invoke "start" (i32.const 1000)))
 (assert_exhaustion (invoke "forever") "call stack exhausted")
-(assert_return (invoke "go on") (i32.const 1005))
+(assert_return (invoke "continue") (i32.const 1005))

@@ -1,6 +1,6 @@
-;; A clause is found in a list of many, whether it is the first, in the middle or the
-;; last. That two clauses have the same tag may be known only when tags are imported: the
-;; first one counts.
+;; A handler is found at any position in a long clause list.
+;; Of several clauses for one tag, the first counts. Imports decide at link time whether two clauses
+;; have the same tag.
 
 (module $tags
   (tag (export "0") (param i32)) (tag (export "1") (param i32)) (tag (export "2") (param i32))
@@ -24,14 +24,14 @@
   (import "tags" "9" (tag $t9 (param i32)))
   (import "tags" "10" (tag $t10 (param i32)))
   (import "tags" "11" (tag $t11 (param i32)))
-  ;; Some of them once more.
+  ;; Some of the tags are imported a second time.
   (import "tags" "0" (tag $again0 (param i32)))
   (import "tags" "3" (tag $again3 (param i32)))
   (import "tags" "5" (tag $again5 (param i32)))
   (import "tags" "11" (tag $again11 (param i32)))
   (tag $absent (param i32))
   (elem declare func $suspends $between)
-  ;; What came: the number of the clause, and the payload.
+  ;; The log holds the number of the clause and the payload.
   (global $log (mut i64) (i64.const 0))
   (func $note (param $payload i32) (param $clause i32)
     (global.set $log
@@ -39,7 +39,7 @@
         (i64.extend_i32_u (i32.add (i32.mul (local.get $clause) (i32.const 100)) (local.get $payload))))))
   (func $take (result i64) (global.get $log) (global.set $log (i64.const 0)))
 
-  ;; Suspends twice with the tag of a number.
+  ;; Suspends twice with the tag that $which selects.
   (global $which (mut i32) (i32.const 0))
   (func $suspend
     (if (i32.eq (global.get $which) (i32.const 0)) (then (suspend $t0 (i32.const 0))))
@@ -102,8 +102,8 @@
     (global.set $which (local.get 0))
     (call $handle (cont.new $k (ref.func $suspends))))
 
-  ;; Three tags are handled in between, as the third to fifth clause of six; one of them by
-  ;; the name under which it was imported again.
+  ;; A stack in between handles three tags, in clauses three to five of six. One clause names its
+  ;; tag by the second import.
   (func $between (local $k (ref null $k))
     (local.set $k (cont.new $k (ref.func $suspends)))
     (loop $again
@@ -158,8 +158,8 @@
 (assert_return (invoke "nested" (i32.const 11)) (i64.const 54115411))
 (assert_suspension (invoke "nested" (i32.const 99)) "unhandled tag")
 
-;; One tag in one list as a tag of suspensions and of switches, each twice, among others:
-;; neither is found in place of the other.
+;; One tag occurs twice in `suspend` clauses and twice in `switch` clauses of one list. Each
+;; operation finds only clauses of its own kind.
 (module
   (rec (type $f (func (param (ref null $k)) (result i32))) (type $k (cont $f)))
   (type $h (func (param i32) (result i32)))

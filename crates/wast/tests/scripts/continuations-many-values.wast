@@ -1,6 +1,4 @@
-;; Twenty values and a hundred travel in every direction: as arguments, with
-;; `suspend`, with `resume` to the suspension, as results, bound one half, with
-;; `switch`, and with an exception.
+;; 20 and 100 values travel as arguments, payloads and results, and by every instruction.
 
 (module
   (type $f20 (func
@@ -102,7 +100,7 @@
     (result
       i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128))
   (elem declare func $first20 $second20)
-  ;; The first switches to the second, which returns what it gets.
+  ;; The first switches to the second, which returns what it receives.
   (func $second20 (type $sf20)
     (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4) (local.get 5)
     (local.get 6) (local.get 7) (local.get 8) (local.get 9) (local.get 10) (local.get 11)
@@ -372,7 +370,7 @@
       f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64
       v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128))
   (elem declare func $first100 $second100)
-  ;; The first switches to the second, which returns what it gets.
+  ;; The first switches to the second, which returns what it receives.
   (func $second100 (type $sf100)
     (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4) (local.get 5)
     (local.get 6) (local.get 7) (local.get 8) (local.get 9) (local.get 10) (local.get 11)

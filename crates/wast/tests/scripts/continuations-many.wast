@@ -1,6 +1,5 @@
-;; A hundred thousand continuations, one after another: run to their end,
-;; suspended once, abandoned at once, abandoned suspended, ended by an
-;; exception. And ten thousand at a time.
+;; 100,000 continuations one after another, and 10,000 at once, exhaust neither memory nor stacks.
+;; They return, are suspended, are abandoned new or suspended, or end by an exception.
 
 (module
   (type $f (func))
@@ -47,7 +46,7 @@
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
       (br_if $next (local.get $n))))
 
-  ;; Chains of three, abandoned as a whole.
+  ;; Chains of three stacks are abandoned as a whole.
   (tag $out)
   (type $n (func (param i32)))
   (type $kn (cont $n))
@@ -64,7 +63,7 @@
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
       (br_if $next (local.get $n))))
 
-  ;; All live at the same time.
+  ;; All continuations are live at the same time.
   (table $t 10000 (ref null $k))
   (func (export "at a time") (param $n i32)
     (local $i i32)

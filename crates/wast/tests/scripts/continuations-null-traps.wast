@@ -1,5 +1,5 @@
-;; Every instruction that takes a continuation refuses null, and `cont.new`
-;; refuses a null function. Operands are evaluated first.
+;; Every instruction that takes a continuation traps on null, after it evaluates its operands.
+;; `cont.new` traps on a null function.
 
 (module
   (type $f (func))
@@ -37,7 +37,7 @@
   (func (export "switch under a handler")
     (resume $k (on $e switch) (cont.new $k (ref.func $switches))))
 
-  ;; After any continuation was made, too.
+  ;; The traps stay the same after a continuation was created.
   (elem declare func $nothing)
   (func $nothing)
   (func (export "make one") (resume $k (cont.new $k (ref.func $nothing)))))
@@ -53,7 +53,7 @@
 (assert_trap (invoke "resume_throw") "null continuation reference")
 (assert_trap (invoke "resume_throw_ref") "null continuation reference")
 (assert_trap (invoke "resume_throw_ref exception") "null exception reference")
-;; Null is found before the search for a handler.
+;; `switch` checks for null before it searches for a handler.
 (assert_trap (invoke "switch") "null continuation reference")
 (assert_trap (invoke "switch under a handler") "null continuation reference")
 (assert_return (invoke "seen") (i32.const 3))

@@ -1,5 +1,4 @@
-;; Values of every type travel with `suspend` to the handler, with `resume` back
-;; to the suspension, and as arguments and results of a continuation.
+;; Payloads, arguments and results of every type reach their destination unchanged.
 
 (module
   (type $f (func (result i32)))
@@ -38,7 +37,7 @@
       (try_table (catch $n $h) (throw_ref (local.get 0)))
       (unreachable)))
 
-  ;; Traps unless all is as it was sent; answers the sum of what is in them.
+  ;; Traps unless all values arrived unchanged. Returns the sum of the values in the references.
   (func $check (type $start)
     (if (i32.ne (local.get 0) (i32.const 1)) (then (unreachable)))
     (if (i64.ne (local.get 1) (i64.const -2)) (then (unreachable)))
@@ -93,7 +92,7 @@
     (local.set $any) (local.set $f) (local.set $func) (local.set $v) (local.set $d)
     (local.set $g) (local.set $l) (local.set $i)
     (drop (struct.new $s (i32.const 0)))
-    ;; Checked here, and sent back in the other order with one more in each.
+    ;; Check the values, and send them back in reverse order, each increased by one.
     (drop (call $check
       (local.get $i) (local.get $l) (local.get $g) (local.get $d) (local.get $v)
       (local.get $func) (local.get $f) (local.get $any) (local.get $s) (local.get $i31)

@@ -1,6 +1,6 @@
-;; `resume_throw` and `resume_throw_ref` continue with an exception: at the
-;; suspension, or before the first instruction. A handler there goes on; else
-;; the exception arrives at the `resume_throw`.
+;; `resume_throw` and `resume_throw_ref` throw at the suspension, or before the first instruction.
+;; A handler in the continuation can catch the exception and continue. Otherwise the exception
+;; propagates from the `resume_throw`.
 
 (module
   (type $f (func (result i32)))
@@ -11,10 +11,10 @@
   (tag $other)
   (tag $x (param i32))
   (tag $y)
-  (elem declare func $never $waits $catches $chain $goes-on $two $switches $switched-to)
+  (elem declare func $never $waits $catches $chain $suspends-again $two $switches $switched-to)
   (func $never (result i32) (unreachable))
   (func $waits (result i32) (suspend $yield) (unreachable))
-  ;; Catches an $x and answers what is in it, plus 100.
+  ;; Catches an $x and returns its payload plus 100.
   (func $catches (result i32)
     (block $h (result i32)
       (try_table (catch $x $h) (suspend $yield))
@@ -27,8 +27,8 @@
       (drop (resume $k (on $yield $h) (local.get $k)))
       (unreachable)))
 
-  ;; Throws an $x at a continuation; answers its result, or what was thrown
-  ;; negated when it arrives here.
+  ;; Throws an $x into a continuation. Returns its result, or the negated payload if the exception
+  ;; propagates to here.
   (func $throw-at (param $i i32) (param $k (ref $k)) (result i32)
     (block $h (result i32)
       (try_table (catch $x $h)
@@ -47,8 +47,7 @@
   (func (export "uncaught new") (result i32)
     (resume_throw $k $x (i32.const 4) (cont.new $k (ref.func $never))))
 
-  ;; n stacks in each other, captured together. The one with number `catcher`
-  ;; has a handler.
+  ;; n nested stacks, captured together. The stack with number $catcher has a handler.
   (global $catcher (mut i32) (i32.const 0))
   (func $chain (param $n i32) (result i32)
     (if (i32.eqz (local.get $n)) (then (return (call $waits))))
@@ -67,8 +66,8 @@
       (call $suspended
         (cont.bind $kn $k (local.get $n) (cont.new $kn (ref.func $chain))))))
 
-  ;; What catches can suspend again, to a clause of the `resume_throw`.
-  (func $goes-on (result i32)
+  ;; A catching stack can suspend again, to a clause of the `resume_throw`.
+  (func $suspends-again (result i32)
     (block $h (result i32)
       (try_table (catch $x $h) (suspend $yield))
       (unreachable))
@@ -76,18 +75,18 @@
     (i32.add (i32.const 1)))
   (func (export "clauses") (result i32)
     (local $k (ref $k))
-    (local.set $k (call $suspended (cont.new $k (ref.func $goes-on))))
+    (local.set $k (call $suspended (cont.new $k (ref.func $suspends-again))))
     (block $no (result (ref $k))
       (block $h (result (ref $k))
         (return (resume_throw $k $x (on $yield $no) (on $other $h)
           (i32.const 6) (local.get $k))))
       (return (resume $k)))
     (unreachable))
-  (func (export "suspends into nothing") (result i32)
+  (func (export "suspends without a handler") (result i32)
     (resume_throw $k $x (i32.const 6)
-      (call $suspended (cont.new $k (ref.func $goes-on)))))
+      (call $suspended (cont.new $k (ref.func $suspends-again)))))
 
-  ;; Thrown at again and again.
+  ;; Throws into the same continuation repeatedly.
   (func $two (result i32)
     (local $sum i32)
     (block $done
@@ -98,7 +97,7 @@
         (local.set $sum (i32.add (local.get $sum)))
         (br $next)))
     (local.get $sum))
-  (func (export "again and again") (param $n i32) (result i32)
+  (func (export "repeatedly") (param $n i32) (result i32)
     (local $k (ref $k))
     (local.set $k (call $suspended (cont.new $k (ref.func $two))))
     (loop $next
@@ -109,7 +108,7 @@
       (br_if $next (local.get $n)))
     (resume_throw $k $y (local.get $k)))
 
-  ;; At a suspension by `switch`.
+  ;; The continuation is suspended by `switch`.
   (type $sf (func (param (ref null $k)) (result i32)))
   (type $sk (cont $sf))
   (tag $swap (result i32))
@@ -124,8 +123,7 @@
     (drop (resume $k (on $swap switch) (cont.new $k (ref.func $switches))))
     (call $throw-at (i32.const 7) (ref.as_non_null (global.get $left))))
 
-  ;; The exception of `resume_throw_ref` is the one that arrives: it has the tag
-  ;; and the values that it had, here and there.
+  ;; `resume_throw_ref` throws the given exception itself, with its tag and its values.
   (func (export "reference, handler") (result i32)
     (resume_throw_ref $k (call $exn-only (i32.const 8))
       (call $suspended (cont.new $k (ref.func $catches)))))
@@ -146,7 +144,7 @@
     (resume_throw_ref $k (local.get $exn) (call $suspended (cont.new $k (ref.func $catches)))))
   (func (export "reference, clauses") (result i32)
     (local $k (ref $k))
-    (local.set $k (call $suspended (cont.new $k (ref.func $goes-on))))
+    (local.set $k (call $suspended (cont.new $k (ref.func $suspends-again))))
     (block $h (result (ref $k))
       (return (resume_throw_ref $k (on $other $h) (call $exn-only (i32.const 11))
         (local.get $k))))
@@ -165,8 +163,8 @@
 (assert_return (invoke "chain" (i32.const 3) (i32.const 3)) (i32.const 3005))
 (assert_return (invoke "chain" (i32.const 50) (i32.const 49)) (i32.const 149005))
 (assert_return (invoke "clauses") (i32.const 7))
-(assert_suspension (invoke "suspends into nothing") "unhandled tag")
-(assert_return (invoke "again and again" (i32.const 100)) (i32.const 5050))
+(assert_suspension (invoke "suspends without a handler") "unhandled tag")
+(assert_return (invoke "repeatedly" (i32.const 100)) (i32.const 5050))
 (assert_return (invoke "switched") (i32.const 207))
 (assert_return (invoke "reference, handler") (i32.const 108))
 (assert_return (invoke "reference, new") (i32.const 9))

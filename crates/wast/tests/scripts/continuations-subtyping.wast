@@ -1,5 +1,5 @@
-;; Where a supertype is wanted, a continuation, a payload or a result of a
-;; subtype will do; abstract types hold continuations of any type.
+;; Continuations, payloads and results accept subtypes.
+;; Abstract types hold continuations of any type.
 
 (module
   (type $a (sub (struct (field i32))))
@@ -14,7 +14,7 @@
     (struct.new $b (struct.get $a 0 (local.get 0)) (i32.const 2)))
   (func $b (param i32) (result (ref $b)) (struct.new $b (local.get 0) (i32.const 0)))
 
-  ;; A continuation of a subtype is resumed at the supertype.
+  ;; `resume` names the supertype; the operand is a continuation of the subtype.
   (func (export "continuation") (result i32)
     (local $k (ref null $ka))
     (local.set $k (cont.new $kb (ref.func $body)))
@@ -25,8 +25,8 @@
     (struct.get $a 0
       (resume $ka (call $b (i32.const 3)) (cont.new $ka (ref.func $body)))))
 
-  ;; The label of a clause takes supertypes of the payload, and a continuation
-  ;; that takes less and gives more general results.
+  ;; The label of a clause takes supertypes of the payload, and a continuation with fewer parameters
+  ;; and more general results.
   (type $less (func (param (ref $b)) (result (ref $a))))
   (type $kless (cont $less))
   (type $start (func (result (ref $b))))
@@ -43,7 +43,7 @@
     (struct.get $a 0 (local.get $p))
     (struct.get $a 0 (resume $kless (call $b (i32.const 6)) (local.get $k))))
 
-  ;; A binding may widen what is left.
+  ;; `cont.bind` may generalize the remaining type.
   (type $two (func (param i32 (ref $a)) (result (ref $b))))
   (type $ktwo (cont $two))
   (elem declare func $two)
@@ -69,7 +69,7 @@
 (assert_return (invoke "bind") (i32.const 8))
 (assert_return (invoke "abstract") (i32.const 0) (i32.const 0) (i32.const 1))
 
-;; Not the other way round.
+;; The reverse is invalid.
 (assert_invalid
   (module
     (type $fa (sub (func)))
@@ -78,7 +78,7 @@
     (type $kb (sub $ka (cont $fb)))
     (func (param (ref $ka)) (resume $kb (local.get 0))))
   "type mismatch")
-;; References to continuations are not compared or cast.
+;; References to continuations cannot be compared or cast.
 (assert_invalid
   (module
     (type $f (func)) (type $k (cont $f))

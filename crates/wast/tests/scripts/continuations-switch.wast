@@ -1,5 +1,4 @@
-;; `switch` suspends the running continuation and continues another in its
-;; place, under the same `resume`.
+;; `switch` suspends the running continuation and continues another under the same `resume`.
 
 (module
   (rec (type $f (func (param i32 (ref null $k)) (result i32))) (type $k (cont $f)))
@@ -13,7 +12,7 @@
       (i64.add (i64.mul (global.get $log) (i64.const 10)) (i64.extend_i32_u (local.get 0)))))
   (func (export "log") (result i64) (global.get $log) (global.set $log (i64.const 0)))
 
-  ;; Two that pass a number back and forth, each adding one, until it is large.
+  ;; Two continuations pass a number back and forth, each adding one, until it is large.
   (func $ping (type $f)
     (loop $next
       (if (i32.ge_s (local.get 0) (i32.const 1000)) (then (return (local.get 0))))
@@ -27,7 +26,7 @@
       (cont.new $k (ref.func $ping))))
   (func $pong (type $f) (return_call $ping (local.get 0) (local.get 1)))
 
-  ;; Whoever returns, returns to the `resume`; the other stays suspended.
+  ;; When one of them returns, the `resume` returns. The other stays suspended.
   (global $left (mut (ref null $k)) (ref.null $k))
   (func $ends (type $f) (global.set $left (local.get 1)) (i32.add (local.get 0) (i32.const 1)))
   (func $switches-once (type $f)
@@ -39,8 +38,8 @@
       (cont.new $k (ref.func $switches-once)))
     (resume $k (i32.const 21) (ref.null $k) (global.get $left)))
 
-  ;; Four tasks in a ring. Whoever is switched to gets the number of the one
-  ;; before it and its continuation, and puts that into the table.
+  ;; Four continuations form a ring. Each receives the number and the continuation of its
+  ;; predecessor, and stores the latter in the table.
   (table $ring 4 (ref null $k))
   (func $round (type $f)
     (local $me i32) (local $left i32)
@@ -73,8 +72,7 @@
     (table.set $ring (i32.const 3) (cont.new $k (ref.func $first)))
     (resume $k (on $swap switch) (i32.const 0) (ref.null $k) (cont.new $k (ref.func $round))))
 
-  ;; A switch out of nested resumes captures them all, and goes past clauses of
-  ;; other kinds and tags.
+  ;; A switch out of nested `resume`s captures them all. It skips clauses of other kinds and tags.
   (func $inner (type $f)
     (call $log (i32.const 2))
     (switch $k $swap (local.get 0) (cont.new $k (ref.func $ends)))
@@ -96,7 +94,7 @@
     (call $log (i32.const 4))
     (resume $k (on $swap switch) (i32.const 40) (ref.null $k) (global.get $left)))
 
-  ;; After a switch the same `resume` handles suspensions.
+  ;; After a switch, the same `resume` handles suspensions.
   (func $suspender (type $f) (suspend $yield (local.get 0)) (i32.const 8))
   (func $to-suspender (type $f)
     (switch $k $swap (i32.const 7) (cont.new $k (ref.func $suspender)))
@@ -109,7 +107,7 @@
       (unreachable))
     (resume $kback))
 
-  ;; After a switch, exceptions go to the same place too.
+  ;; After a switch, exceptions propagate to the same `resume` too.
   (tag $x)
   (elem declare func $throws $to-thrower)
   (func $throws (type $f) (throw $x))

@@ -1,5 +1,5 @@
-;; A tail call in a continuation replaces the frame, and what it calls can
-;; suspend; the chain of tail calls uses no stack.
+;; A tail call in a continuation replaces the frame, and the callee can suspend.
+;; Chains of tail calls use constant stack.
 
 (module
   (type $f (func (param i32) (result i32)))
@@ -16,7 +16,7 @@
   (func $by-reference (type $f)
     (return_call_ref $f (i32.add (local.get 0) (i32.const 3)) (ref.func $suspends)))
 
-  ;; Runs a continuation; what it suspends with goes back to it times ten.
+  ;; Runs a continuation and resumes each suspension with ten times its payload.
   (func $run (param $n i32) (param $k (ref $k)) (result i32)
     (loop $next
       (block $h (result i32 (ref $k))
@@ -32,7 +32,7 @@
   (func (export "return_call_ref") (param i32) (result i32)
     (call $run (local.get 0) (cont.new $k (ref.func $by-reference))))
 
-  ;; More arguments than the frame had room for, and then less again.
+  ;; Passes more arguments than the frame had room for, and then fewer again.
   (func $widens (type $f)
     (local $l i64)
     (local.set $l (i64.extend_i32_u (suspend $yield (local.get 0))))
@@ -43,7 +43,7 @@
   (func (export "many arguments") (param i32) (result i32)
     (call $run (local.get 0) (cont.new $k (ref.func $widens))))
 
-  ;; As often as asked, suspending every thousandth time.
+  ;; Makes n tail calls, and suspends at every thousandth.
   (func $counts (type $f)
     (if (i32.eqz (local.get 0)) (then (return (i32.const 0))))
     (if (i32.eqz (i32.rem_u (local.get 0) (i32.const 1000)))
@@ -68,7 +68,7 @@
       (unreachable))
     (i32.const 1))
 
-  ;; The handler can be left by a tail call too.
+  ;; The handler itself can leave by a tail call.
   (func $handle (param $n i32) (param $k (ref $k)) (result i32)
     (block $h (result i32 (ref $k))
       (return (resume $k (on $yield $h) (local.get $n) (local.get $k))))

@@ -1,5 +1,4 @@
-;; A stack that has found a handler beyond its parent may find it again at once,
-;; but not after a stack in between was resumed with clauses of its own.
+;; A stack's cached handler is not used after a stack in between was resumed with new clauses.
 
 (module
   (type $f (func)) (type $c (cont $f))
@@ -14,7 +13,7 @@
       (return))
     (local.set $k)
     (call $add (i32.const 2))
-    ;; now the same stack is resumed with a second clause for $w
+    ;; Now the same stack is resumed with a second clause for $w.
     (block $h9 (result (ref $c))
       (block $hw (result (ref $c))
         (resume $c (on $t9 $h9) (on $w $hw) (local.get $k))
@@ -32,11 +31,10 @@
         (local.set $k) (call $add (i32.const 1)) (br $l))
       (local.set $k) (call $add (i32.const 3)) (br $l)))
     (global.get $log)))
-;; 1: $w at $go; 2: $t2 at $a; 3: $t3 at $go; 7: $w at $a.
+;; 1: $w at $go. 2: $t2 at $a. 3: $t3 at $go. 7: $w at $a.
 (assert_return (invoke "go") (i32.const 1237))
 
-;; The same when the stack has resumed another in between, which makes it forget
-;; by way of which it was continued.
+;; The same after the stack has resumed another one, which clears its cached path.
 (module
   (type $f (func)) (type $c (cont $f))
   (tag $w) (tag $t2) (tag $t3) (tag $t9)

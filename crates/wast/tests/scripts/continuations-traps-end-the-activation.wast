@@ -1,6 +1,6 @@
-;; A trap in a continuation, however deep, ends the activation: it is not
-;; caught on the way. Other suspended continuations can still be resumed, the
-;; ones that ran cannot, and the store goes on.
+;; A trap in a continuation ends the activation, and no clause catches it.
+;; Other suspended continuations stay resumable, the running ones are consumed, and the store stays
+;; usable.
 
 (module
   (type $f (func (param i32) (result i32)))
@@ -30,7 +30,7 @@
       (return (i32.div_s (i32.const 1) (i32.const 0))))
     (call_indirect (i32.const 0))
     (unreachable))
-  ;; n stacks in each other, each with handlers for all that can be handled.
+  ;; n nested stacks, each with handlers for every tag.
   (func $nested (param $n i32) (result i32)
     (block $h (result (ref $k))
       (block $x
@@ -46,7 +46,7 @@
     (global.set $kind (local.get $kind))
     (global.set $outermost (cont.new $k (ref.func $nested)))
     (resume $k (i32.sub (local.get $n) (i32.const 1)) (global.get $outermost)))
-  (func (export "resume what trapped") (result i32)
+  (func (export "resume the trapped continuation") (result i32)
     (resume $k (i32.const 0) (global.get $outermost)))
   (func (export "after") (result i32) (global.get $after)))
 
@@ -55,17 +55,17 @@
 (assert_trap (invoke "trap" (i32.const 1) (i32.const 1)) "out of bounds memory access")
 (assert_trap (invoke "trap" (i32.const 1) (i32.const 2)) "integer divide by zero")
 (assert_trap (invoke "trap" (i32.const 1) (i32.const 3)) "uninitialized element")
-(assert_trap (invoke "resume what trapped") "continuation already consumed")
+(assert_trap (invoke "resume the trapped continuation") "continuation already consumed")
 (assert_trap (invoke "trap" (i32.const 2) (i32.const 0)) "unreachable")
 (assert_trap (invoke "trap" (i32.const 2) (i32.const 1)) "out of bounds memory access")
 (assert_trap (invoke "trap" (i32.const 2) (i32.const 2)) "integer divide by zero")
 (assert_trap (invoke "trap" (i32.const 2) (i32.const 3)) "uninitialized element")
-(assert_trap (invoke "resume what trapped") "continuation already consumed")
+(assert_trap (invoke "resume the trapped continuation") "continuation already consumed")
 (assert_trap (invoke "trap" (i32.const 3) (i32.const 0)) "unreachable")
 (assert_trap (invoke "trap" (i32.const 3) (i32.const 1)) "out of bounds memory access")
 (assert_trap (invoke "trap" (i32.const 3) (i32.const 2)) "integer divide by zero")
 (assert_trap (invoke "trap" (i32.const 3) (i32.const 3)) "uninitialized element")
-(assert_trap (invoke "resume what trapped") "continuation already consumed")
+(assert_trap (invoke "resume the trapped continuation") "continuation already consumed")
 (assert_return (invoke "resume the other") (i32.const 42))
 (invoke "suspend another" (i32.const 1))
 (assert_trap (invoke "trap" (i32.const 100) (i32.const 0)) "unreachable")

@@ -1,5 +1,4 @@
-;; A tag that no enclosing `resume` of the right kind has a clause for is
-;; unhandled, however deep.
+;; A suspension traps if no enclosing `resume` has a clause of its kind for its tag.
 
 (module
   (type $f (func))
@@ -19,7 +18,7 @@
     (drop (switch $sk $e (cont.new $sk (ref.func $takes)))))
   (func $calls (call $suspends))
 
-  ;; The innermost of n stacks, with a clause for another tag at each.
+  ;; The innermost of n stacks suspends; each stack has a clause for another tag.
   (func $nested (param $n i32)
     (if (i32.eqz (local.get $n)) (then (suspend $e) (return)))
     (block $h (result (ref $k))
@@ -42,7 +41,7 @@
   (func (export "switch, another tag's clause")
     (resume $k (on $other switch) (cont.new $k (ref.func $switches))))
 
-  ;; A clause is only in force while its `resume` lasts.
+  ;; A clause is active only while its `resume` runs.
   (func (export "after the resume")
     (block $h (result (ref $k))
       (resume $k (on $e $h) (cont.new $k (ref.func $suspends)))

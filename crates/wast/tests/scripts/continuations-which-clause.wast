@@ -1,5 +1,4 @@
-;; The innermost `resume` with a clause for the tag handles a suspension, and
-;; in it the first such clause.
+;; A suspension goes to the first matching clause of the innermost `resume` that has one.
 
 (module
   (type $f (func (result i32)))
@@ -28,7 +27,7 @@
     (call $clauses (cont.new $k (ref.func $b)))
     (call $clauses (cont.new $k (ref.func $d))))
 
-  ;; The same tag at two levels.
+  ;; The same tag is handled at two levels.
   (func $middle (result i32)
     (block $h (result (ref $k))
       (return (resume $k (on $a $h) (cont.new $k (ref.func $a)))))
@@ -43,11 +42,11 @@
         (i32.add (local.get $n) (resume $k (on $a $h) (local.get $k)))
         (return))
       (local.set $k)
-      ;; Once, for the second suspension.
+      ;; This clause handles the second suspension, once.
       (local.set $n (i32.add (local.get $n) (i32.const 10)))
       (br $next)))
 
-  ;; The label can be the function's, a loop's, or one outside of a try_table.
+  ;; The label of a clause can be the function's, a loop's, or outside of a try_table.
   (func $to-function (param $k (ref $k)) (result (ref $k))
     (drop (resume $k (on $a 0) (local.get $k)))
     (unreachable))
@@ -70,7 +69,7 @@
       (unreachable))
     (resume $k))
 
-  ;; Values below the operands stay.
+  ;; Values below the operands stay on the operand stack.
   (func (export "values below") (result i32 i64 i32)
     (i32.const 1)
     (i64.const 2)
@@ -80,7 +79,7 @@
     (drop)
     (i32.const 3))
 
-  ;; A tag for exceptions, suspensions and switches at once.
+  ;; One tag serves exceptions, suspensions and switches at once.
   (func $inner (result i32)
     (block $h
       (try_table (catch $a $h) (suspend $a))
@@ -107,7 +106,7 @@
 (assert_return (invoke "values below") (i32.const 1) (i64.const 2) (i32.const 3))
 (assert_return (invoke "one tag for all") (i32.const 1))
 
-;; Tags are told apart by identity, not by type or index.
+;; Tags are compared by identity, not by type or index.
 (module $m
   (tag (export "one"))
   (tag (export "two")))

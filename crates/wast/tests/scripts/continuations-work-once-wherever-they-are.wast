@@ -1,6 +1,5 @@
-;; A used-up continuation stays used up wherever a copy of it was kept: in a
-;; table, a struct, an array, an exception, a bound argument, a payload; and
-;; however many continuations were made since.
+;; A consumed continuation stays consumed wherever its reference was kept.
+;; This holds however many continuations were created since.
 
 (module
   (type $f (func))
@@ -25,7 +24,8 @@
   (global $x (mut exnref) (ref.null exn))
   (global $b (mut (ref null $k)) (ref.null $k))
 
-  ;; Keeps copies of a continuation everywhere.
+  ;; Keeps the reference in a table, a struct, an array, an exception, a bound argument and a
+  ;; payload.
   (func $keep (param $k (ref $k))
     (global.set $g (local.get $k))
     (table.set $t (i32.const 3) (local.get $k))
@@ -38,7 +38,7 @@
     (drop)
     (global.set $b (cont.bind $bk $k (local.get $k) (cont.new $bk (ref.func $resumes)))))
 
-  ;; Keeps a new one and uses it up.
+  ;; Keeps a new continuation and consumes it.
   (func (export "finished")
     (call $keep (cont.new $k (ref.func $nothing)))
     (resume $k (global.get $g)))
@@ -47,7 +47,7 @@
     (block $h (result (ref $k))
       (resume $k (on $yield $h) (global.get $g))
       (unreachable))
-    ;; The same stack goes on and is suspended again, twice.
+    ;; The same stack is resumed and suspended again, twice.
     (loop $again (param (ref $k))
       (block $h (param (ref $k)) (result (ref $k))
         (resume $k (on $yield $h))

@@ -1,4 +1,4 @@
-;; A continuation works once: each way to use it uses it up, for every way.
+;; A continuation works once: every instruction that uses it consumes it.
 
 (module
   (type $f (func))
@@ -20,7 +20,7 @@
       (try_table (catch_all_ref $h) (throw $exception))
       (unreachable)))
 
-  ;; The first uses.
+  ;; The first use.
   (func (export "by nothing")
     (global.set $k (cont.new $k (ref.func $nothing))))
   (func (export "by resume to its end")
@@ -61,7 +61,7 @@
     (global.set $k (cont.new $k (ref.func $switches)))
     (resume $k (on $swap switch) (global.get $k)))
 
-  ;; The second uses.
+  ;; The second use.
   (func (export "resume") (resume $k (global.get $k)))
   (func (export "resume with a handler")
     (block $h (result (ref $k))
@@ -74,10 +74,10 @@
   (func $switch (export "switch") (drop (switch $sk $swap (global.get $sk))))
   (func (export "switch under a handler")
     (resume $k (on $swap switch) (cont.new $k (ref.func $switches))))
-  (func (export "resume what was switched to")
+  (func (export "resume the switched-to continuation")
     (resume $sk (ref.null $sk) (global.get $sk)))
 
-  ;; Many others in between, which use the same memory again.
+  ;; Many other continuations reuse the same memory in between.
   (func (export "others") (param $n i32)
     (loop $next
       (block $h (result (ref $k))
@@ -166,11 +166,11 @@
 (assert_return (invoke "by switch"))
 (assert_trap (invoke "switch") "continuation already consumed")
 (assert_trap (invoke "switch under a handler") "continuation already consumed")
-(assert_trap (invoke "resume what was switched to") "continuation already consumed")
+(assert_trap (invoke "resume the switched-to continuation") "continuation already consumed")
 (invoke "others" (i32.const 300))
 (assert_trap (invoke "switch") "continuation already consumed")
 (assert_trap (invoke "switch under a handler") "continuation already consumed")
-(assert_trap (invoke "resume what was switched to") "continuation already consumed")
+(assert_trap (invoke "resume the switched-to continuation") "continuation already consumed")
 
 (assert_trap (invoke "by a trap in it") "continuation already consumed")
 (assert_trap (invoke "resume") "continuation already consumed")

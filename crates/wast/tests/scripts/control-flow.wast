@@ -1,20 +1,19 @@
-;; Blocks with parameters and results, branches that carry values, and code
-;; that is never reached.
+;; Blocks take parameters and results, branches carry values, and unreachable code is polymorphic.
 
 (module
-  ;; br_table to labels of one type, with values below that are dropped.
+  ;; br_table branches to labels of one type and drops the values below its operands.
   (func (export "br_table") (param i32) (result i32 i64)
     (block $default (result i32 i64)
       (block $two (result i32 i64)
         (block $one (result i32 i64)
-          (f64.const 9) ;; left behind
+          (f64.const 9) ;; dropped by the branch
           (i32.const 7) (i64.const 70)
           (local.get 0)
           (br_table $one $two $default))
-        ;; one
+        ;; label 1
         (drop) (drop)
         (return (i32.const 1) (i64.const 10)))
-      ;; two
+      ;; label 2
       (drop) (drop)
       (br 0 (i32.const 2) (i64.const 20))))
 
@@ -27,7 +26,7 @@
       (return (i32.const 103)))
     (i32.const 104))
 
-  ;; A loop with parameters: the factorial.
+  ;; A loop with parameters computes the factorial.
   (func (export "factorial") (param i64) (result i64)
     (i64.const 1)
     (local.get 0)
@@ -42,13 +41,13 @@
           (i64.sub (local.get 0) (i64.const 1))
           (br $next)))))
 
-  ;; An if without else whose parameters are its results.
+  ;; An `if` without `else` returns its parameters.
   (func (export "if") (param i32 i32) (result i32)
     (local.get 1)
     (local.get 0)
     (if (param i32) (result i32) (then (i32.const 10) (i32.add))))
 
-  ;; br_if leaves its operands when it does not branch.
+  ;; br_if keeps its operands when it does not branch.
   (func (export "br_if") (param i32) (result i32 i32)
     (block (result i32 i32)
       (i32.const 1) (i32.const 2)
@@ -65,7 +64,7 @@
       (br 0))
     (unreachable))
 
-  ;; Unreachable code may be of any type.
+  ;; Unreachable code may have any type.
   (func (export "unreached") (result i32)
     (return (i32.const 5))
     (drop (i64.add)) (drop (f32.add))
@@ -86,8 +85,8 @@
     (select (result funcref) (ref.func 0) (ref.null func) (local.get 0))
     (select (result externref) (ref.null extern) (ref.null extern) (local.get 0)))
 
-  ;; Locals begin as zero or null, and the operands of a tee or set are those
-  ;; from before.
+  ;; Locals start as zero or null. `local.set` and `local.tee` evaluate their operand before they
+  ;; write.
   (func (export "locals") (result i32 i64 f32 f64 v128 funcref externref)
     (local i32 i64 f32 f64 v128 funcref externref)
     (local.get 0) (local.get 1) (local.get 2) (local.get 3)

@@ -1,7 +1,6 @@
-;; What the grammar of the text refuses is malformed, also in a module that
-;; uses a dialect.
+;; Text that the standard grammar rejects is malformed in dialect modules too.
 
-;; blocks that are not balanced
+;; Unbalanced blocks.
 (assert_malformed (module quote "(type $t (task)) (func block $l)") "unexpected end")
 (assert_malformed (module quote "(type $t (task)) (func end)") "unexpected token")
 (assert_malformed (module quote "(type $t (task)) (func (block end))") "unexpected token")
@@ -14,12 +13,12 @@
   (module quote "(global $g fiberref (ref.null fiber) end)")
   "unexpected token")
 
-;; a second start
+;; A second start function.
 (assert_malformed
   (module quote "(type $t (task)) (func $f) (start $f) (start $f)")
   "multiple start sections")
 
-;; an import after a definition
+;; An import after a definition.
 (assert_malformed
   (module quote "(tag $a) (tag $b (import \"m\" \"x\"))")
   "import after tag")

@@ -1,4 +1,4 @@
-;; Modules of a script may use dialects wherever a module can stand.
+;; A script may use dialects in every form of module.
 
 (module $m (type $c (stack (param i32) (ref null $c)))
   (func (export "null") (result (ref null $c)) (ref.null $c))

@@ -1,5 +1,4 @@
-;; A reference to an exception is a value like others: in globals, tables,
-;; structs, arrays, locals, as argument and result, between instances.
+;; An exception reference is a value: it can be kept anywhere, and crosses calls and instances.
 
 (module $keeps
   (tag $e (export "e") (param i32 (ref null i31)))

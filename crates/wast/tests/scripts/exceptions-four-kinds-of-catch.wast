@@ -1,5 +1,5 @@
-;; A clause catches one tag or all, with or without a reference to the
-;; exception; its values and then the reference are the operands of the branch.
+;; The four catch clauses match one tag or all, with or without an exception reference.
+;; The reference is the last operand of the branch.
 
 (module
   (tag $none)
@@ -43,7 +43,7 @@
       (return (i32.const -1)))
     (i32.const 1))
 
-  ;; What was caught with a reference can be caught again, by its tag.
+  ;; The caught reference can be thrown and caught again by its tag.
   (func (export "catch_all_ref") (param i32) (result i32)
     (local $exception exnref)
     (block $any (result (ref exn))
@@ -60,7 +60,7 @@
       (return))
     (i32.add (i32.wrap_i64)))
 
-  ;; No clause fits.
+  ;; No clause matches.
   (func (export "no clause") (param i32)
     (try_table (call $throw (local.get 0))))
   (func (export "other clause") (param i32) (result i32)
@@ -68,7 +68,7 @@
       (try_table (catch $one $one) (call $throw (local.get 0)))
       (i32.const -1)))
 
-  ;; The results of a body that throws nothing.
+  ;; The body throws nothing, and its results are returned.
   (func (export "results") (param i32) (result i32 i64)
     (block $h (result i32 i64)
       (try_table (result i32 i64) (catch $two $h)
@@ -83,7 +83,7 @@
       (return))
     (i64.extend_i32_u))
 
-  ;; A clause may lead to a loop or out of the function.
+  ;; A clause may branch to a loop or return from the function.
   (func (export "loop") (param $n i32) (result i32)
     (local $caught i32)
     (loop $again (result i32)

@@ -1,5 +1,5 @@
-;; A start function that throws fails the instantiation with the exception; what
-;; it did before stays done.
+;; A start function that throws fails the instantiation with the exception.
+;; Its earlier effects remain.
 
 (module $counter
   (tag $e (export "e") (param i32))
@@ -25,7 +25,7 @@
     (start $start)))
 (assert_return (invoke $counter "count") (i32.const 4))
 
-;; Unless it catches it.
+;; If the start function catches the exception, the instantiation succeeds.
 (module
   (import "counter" "e" (tag $e (param i32)))
   (import "counter" "count" (func $count (result i32)))

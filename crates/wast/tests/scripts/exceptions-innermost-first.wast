@@ -1,5 +1,4 @@
-;; The innermost `try_table` with a clause that fits catches, and of its
-;; clauses the first one.
+;; The innermost `try_table` with a matching clause catches, by its first matching clause.
 
 (module
   (tag $a) (tag $b) (tag $c)
@@ -42,7 +41,7 @@
       (return (i32.const 1)))
     (i32.const 2))
 
-  ;; A handler is not inside of its own `try_table`, but of the outer one.
+  ;; A handler is outside of its own `try_table` and inside of the enclosing one.
   (func (export "from a handler") (result i32)
     (block $outer
       (try_table (catch_all $outer)
@@ -53,7 +52,7 @@
       (unreachable))
     (i32.const 7))
 
-  ;; A callee's `try_table` is further inside than the caller's.
+  ;; The callee's `try_table` is inside of the caller's.
   (func $catches (param i32) (result i32)
     (block $h
       (try_table (catch $a $h) (call $throw (local.get 0)))
@@ -65,8 +64,8 @@
       (unreachable))
     (i32.const 2))
 
-  ;; Behind a `try_table`, and in one that has been left, nothing is caught.
-  (func (export "behind") (result i32)
+  ;; A `try_table` that has ended or was left does not catch.
+  (func (export "after the try_table") (result i32)
     (block $h
       (try_table (catch_all $h))
       (call $throw (i32.const 0)))
@@ -77,7 +76,7 @@
       (call $throw (i32.const 0)))
     (i32.const 1))
 
-  ;; A clause of an inner one may lead behind the outer one.
+  ;; A clause of the inner `try_table` may branch past the end of the outer one.
   (func (export "far") (param i32) (result i32)
     (block $far
       (block $near
@@ -99,7 +98,7 @@
 (assert_return (invoke "from a handler") (i32.const 7))
 (assert_return (invoke "callee first" (i32.const 0)) (i32.const 1))
 (assert_return (invoke "callee first" (i32.const 1)) (i32.const 2))
-(assert_exception (invoke "behind"))
+(assert_exception (invoke "after the try_table"))
 (assert_exception (invoke "left"))
 (assert_return (invoke "far" (i32.const 0)) (i32.const 1))
 (assert_return (invoke "far" (i32.const 1)) (i32.const 2))

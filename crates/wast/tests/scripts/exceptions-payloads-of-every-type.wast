@@ -1,4 +1,4 @@
-;; An exception carries values of every type, up to many of them, in order.
+;; An exception carries many values of every type, in order.
 
 (module
   (type $f (func (result i32)))
@@ -61,7 +61,7 @@
         (v128.const i64x2 18 0) (v128.const i64x2 19 0)))
     (unreachable))
 
-  ;; References in the operands stay right while others are made.
+  ;; References among the operands stay valid while other objects are allocated.
   (func $one (param i32) (result (ref $s)) (struct.new $s (local.get 0)))
   (func (export "references") (result i32 i32 i32 i32 i32 i32 i32 i32)
     (local $1 (ref $s)) (local $2 (ref $s)) (local $3 (ref $s)) (local $4 (ref $s))

@@ -1,5 +1,4 @@
-;; `throw_ref` throws the same exception again: its tag, its values, as often as
-;; wanted, from a handler or anywhere else.
+;; `throw_ref` rethrows an exception with its tag and values, any number of times, from anywhere.
 
 (module
   (type $cell (struct (field (mut i32))))
@@ -8,7 +7,7 @@
 
   (func $throw (param (ref $cell)) (throw $e (local.get 0)))
 
-  ;; The handler adds to what the exception carries and throws it again.
+  ;; The handler modifies an object in the exception and rethrows.
   (func $adds (param $cell (ref $cell)) (param $n i32)
     (local $found (ref $cell)) (local $exception (ref exn))
     (if (i32.eqz (local.get $n)) (then (return_call $throw (local.get $cell))))
@@ -31,7 +30,7 @@
     (struct.get $cell 0 (local.get $found))
     (ref.eq (local.get $cell) (local.get $found)))
 
-  ;; From a handler, an outer clause of the same `try_table`'s function.
+  ;; The handler rethrows to an outer clause in the same function.
   (func (export "outwards") (result i32)
     (block $outer (result (ref $cell))
       (try_table (catch $e $outer)
@@ -43,7 +42,8 @@
       (unreachable))
     (struct.get $cell 0))
 
-  ;; The `try_table` around the `throw_ref` catches, whoever caught it first.
+  ;; The `try_table` around the `throw_ref` catches, regardless of which one caught the exception
+  ;; first.
   (func (export "later") (result i32)
     (local $exception exnref)
     (block $h (result exnref)
@@ -74,8 +74,8 @@
       (try_table (catch_all $h) (throw_ref (ref.null exn))))
     (i32.const 1))
 
-  ;; Again and again, bounded by a counter.
-  (func (export "forever") (param $n i32) (result i32)
+  ;; Rethrows n times.
+  (func (export "n times") (param $n i32) (result i32)
     (local $exception exnref) (local $count i32)
     (local.set $exception
       (block $h (result exnref)
@@ -99,4 +99,4 @@
 (assert_trap (invoke "null") "null exception reference")
 (assert_trap (invoke "null noexn") "null exception reference")
 (assert_trap (invoke "null in try") "null exception reference")
-(assert_return (invoke "forever" (i32.const 10_000)) (i32.const 10_000))
+(assert_return (invoke "n times" (i32.const 10_000)) (i32.const 10_000))

@@ -1,5 +1,5 @@
-;; A tag is the same if it was made by the same act, not if it looks the same:
-;; each instance has its own, unless it is imported.
+;; Tags are compared by identity, not by structure.
+;; Each instance has its own tags unless it imports them.
 
 (module definition $M
   (tag $t (export "tag") (param i32))
@@ -9,7 +9,7 @@
 (register "one" $one)
 (register "two" $two)
 
-;; Passes the tag of another one on, under a different name.
+;; Reexports an imported tag under another name.
 (module $between
   (import "one" "tag" (tag $t (param i32)))
   (export "again" (tag $t)))
@@ -80,7 +80,7 @@
 (assert_exception (invoke $b "catches" (i32.const 0)))
 (assert_return (invoke $b "catches" (i32.const 1)) (i32.const 1))
 
-;; The type of an import must be the very one.
+;; The type of an imported tag must match exactly.
 (assert_unlinkable (module (import "one" "tag" (tag (param i64)))) "incompatible import type")
 (assert_unlinkable (module (import "one" "tag" (tag))) "incompatible import type")
 (assert_unlinkable (module (import "one" "tag" (func (param i32)))) "incompatible import type")

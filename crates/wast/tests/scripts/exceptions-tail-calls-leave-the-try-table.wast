@@ -1,5 +1,5 @@
-;; A tail call leaves its function, and with it the function's `try_table`s:
-;; what the callee throws is the business of the function's caller.
+;; A tail call leaves the `try_table`s of its function.
+;; Only the function's caller can catch the callee's exceptions.
 
 (module
   (type $f (func (result i32)))
@@ -27,14 +27,14 @@
       (unreachable))
     (i32.const 2))
 
-  ;; Operands of the tail call are still evaluated inside.
+  ;; Operands of the tail call are still evaluated inside of the `try_table`.
   (func $id (param i32) (result i32) (local.get 0))
   (func (export "operands") (result i32)
     (block $h
       (try_table (catch_all $h) (return_call $id (call $throw))))
     (i32.const 3))
 
-  ;; Forever in constant stack, from inside of a `try_table`.
+  ;; Tail calls from inside of a `try_table` run in constant stack.
   (func $count (export "count") (param i64) (result i64)
     (if (i64.eqz (local.get 0)) (then (return (i64.const -1))))
     (block $h
@@ -42,7 +42,7 @@
         (return_call $count (i64.sub (local.get 0) (i64.const 1)))))
     (i64.const -2))
 
-  ;; A handler that goes on with a tail call.
+  ;; A handler continues with a tail call.
   (func $handler (export "handler") (param i32) (result i32)
     (if (i32.eqz (local.get 0)) (then (return (i32.const 4))))
     (block $h

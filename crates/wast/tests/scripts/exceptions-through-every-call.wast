@@ -1,5 +1,4 @@
-;; An exception leaves functions that were called in any way: directly, through
-;; an import, a table, a reference, from a tail call, over the host.
+;; Exceptions propagate through direct, imported, indirect, reference, tail and host calls.
 
 (module $other
   (tag $e (export "e") (param i32))
@@ -50,7 +49,7 @@
       (try_table (catch $e $h) (call $print (i32.const 9)))
       (i32.const -9)))
 
-  ;; Calls with many results, of which none comes when it throws.
+  ;; A call with many results throws, and none of the results is pushed.
   (func $many (param i32) (result i32 i64 f32 f64 v128 i32 i32 i32 i32 i32 i32 i32 i32 i32)
     (if (local.get 0) (then (throw $e (local.get 0))))
     (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (v128.const i64x2 5 0)

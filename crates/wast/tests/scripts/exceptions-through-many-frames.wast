@@ -1,5 +1,4 @@
-;; An exception leaves any number of frames at once; frames between keep
-;; nothing from being caught, and a loop may catch any number of them.
+;; An exception unwinds any number of frames, whatever handlers the frames in between have.
 
 (module
   (tag $e (param i32))
@@ -19,7 +18,7 @@
       (try_table (catch $e $h) (drop (call $down (local.get 0))))
       (unreachable)))
 
-  ;; Each frame has a `try_table` that does not fit.
+  ;; Each frame has a `try_table` that does not match.
   (func $through (param $n i32)
     (block $h
       (try_table (catch $other $h)
@@ -32,7 +31,7 @@
       (try_table (catch $e $h) (call $through (local.get 0)))
       (unreachable)))
 
-  ;; Each frame catches, and throws a new one.
+  ;; Each frame catches the exception and throws a new one.
   (func $replace (param $n i32)
     (if (i32.eqz (local.get $n)) (then (throw $e (i32.const 0))))
     (block $h (result i32)
@@ -44,8 +43,8 @@
       (try_table (catch $e $h) (call $replace (local.get 0)))
       (unreachable)))
 
-  ;; A frame that catches keeps its own values, in locals and operands, of
-  ;; before the call and of inside the `try_table`.
+  ;; A catching frame keeps its locals and operands from before the call and from inside the
+  ;; `try_table`.
   (func $keeps (param $n i32) (result i32)
     (local $before i32) (local $during i64) (local $vector v128) (local $cell (ref $cell))
     (local $float f64)

@@ -1,5 +1,4 @@
-;; A trap is not an exception: no clause catches it, neither in the function nor
-;; in its callers, and neither an exhausted stack. The next call works.
+;; No clause catches a trap or an exhausted stack, and the next call works.
 
 (module
   (type $f (func))

@@ -1,5 +1,4 @@
-;; An exception that nothing catches ends the call, and nothing else: the next
-;; call works, and what was done before stays done.
+;; An uncaught exception ends only the call: earlier effects remain, and the next call works.
 
 (module
   (tag $e (param i32 i64))

@@ -1,4 +1,4 @@
-;; Fibers, events and functions go from instance to instance.
+;; Fibers, events and functions cross instances.
 
 (module $events
   (tag (export "go"))
@@ -50,7 +50,7 @@
   (func (export "private") (result i32)
     (fiber.mount $private (call $make))
     (i32.const 1))
-  ;; An imported function as the body.
+  ;; The body of the fiber is an imported function.
   (func (export "body") (result i32)
     (block $give (result i32)
       (fiber.mount $go (on $give $give) (fiber.new $give (on $go $body)))
@@ -61,7 +61,7 @@
 (assert_return (invoke "private") (i32.const 1))
 (assert_return (invoke "body") (i32.const 104))
 
-;; The types of other designs do not fit.
+;; Types of other designs do not match.
 (assert_unlinkable
   (module (import "maker" "body" (func $f (param stackref) (result i32))))
   "incompatible import type")

@@ -1,5 +1,4 @@
-;; Modules that are written as strings, and definitions, may use the designs as
-;; others do.
+;; Quoted modules and module definitions may use the designs.
 
 (module quote
   "(tag $e)"

@@ -6,13 +6,13 @@
   (tag $yield (param i32))
   (tag $end (param i64))
   (func $one (param $me fiberref) (result i64)
-    (block $go-on
-      (fiber.dismount $yield $again $go-on (i32.const 1) (local.get $me))
+    (block $continue
+      (fiber.dismount $yield $again $continue (i32.const 1) (local.get $me))
       (unreachable))
     (i64.const 10))
   (func $two (param $me fiberref) (result i64)
-    (block $go-on
-      (fiber.dismount $yield $next $go-on $again $go-on (i32.const 2) (local.get $me))
+    (block $continue
+      (fiber.dismount $yield $next $continue $again $continue (i32.const 2) (local.get $me))
       (unreachable))
     (i64.const 20))
   (func $start (param $fiber fiberref) (param $again i32) (result i32)
@@ -35,7 +35,7 @@
     (local.set $fiber (fiber.new $end $next $one $again $two))
     (call $start (local.get $fiber) (local.get 0))
     (call $finish (local.get $fiber)))
-  ;; An even number: there is none.
+  ;; An even number of names: there is no return event.
   (func (export "even") (result i32)
     (call $start (fiber.new $next $one) (i32.const 0)))
   (func (export "even returns") (result i64)
@@ -43,7 +43,7 @@
     (local.set $fiber (fiber.new $next $one))
     (drop (call $start (local.get $fiber) (i32.const 0)))
     (call $finish (local.get $fiber)))
-  ;; Not handled.
+  ;; The event is not handled.
   (func (export "unhandled") (result i32)
     (call $start (fiber.new $next $one) (i32.const 1)))
   (func (export "only the return event") (result i32)
@@ -67,8 +67,8 @@
   (func (export "switch_new") (result i32)
     (call $start (fiber.new $end $next $switches) (i32.const 0)))
   (func $switches-on (param $me fiberref) (result i64)
-    (block $go-on
-      (fiber.switch $again $next $go-on (local.get $me) (fiber.new $end $next $one $again $two))
+    (block $continue
+      (fiber.switch $again $next $continue (local.get $me) (fiber.new $end $next $one $again $two))
       (unreachable))
     (unreachable))
   (func (export "switch") (result i32)
@@ -84,7 +84,7 @@
 (assert_return (invoke "switch_new") (i32.const 2))
 (assert_return (invoke "switch") (i32.const 2))
 
-;; ---- both forms in one instruction, and half a pair
+;; ---- Both forms in one instruction, and half a pair.
 
 (assert_malformed
   (module quote "(tag $e) (func (block $l (fiber.mount $e $e $l (on $e $l) (ref.null fiber))))")
@@ -114,7 +114,7 @@
   (module (tag $e (param i32)) (func (block $l (fiber.mount $e $e $l (i32.const 1) (ref.null fiber)))))
   "type mismatch")
 
-;; ---- names of an earlier draft
+;; ---- Names of an earlier draft.
 
 (assert_malformed (module quote "(func (fiber.spawn))") "it is `fiber.mount_new` now")
 (assert_malformed (module quote "(func (fiber.resume))") "it is `fiber.mount` now")
@@ -124,7 +124,7 @@
   (module quote "(tag $e) (func (param fiberref) local.get 0 fiber.resume $e)")
   "it is `fiber.mount` now")
 
-;; ---- fiber.eq
+;; ---- fiber.eq.
 
 (module $fibers
   (tag $go)
@@ -147,7 +147,7 @@
 (assert_return (invoke "eq" (i32.const 0) (i32.const 1)) (i32.const 0))
 (assert_return (invoke "eq" (i32.const 0) (i32.const 2)) (i32.const 0))
 (assert_return (invoke "eq" (i32.const 0) (i32.const 0)) (i32.const 1))
-;; Moribund, and its own reference.
+;; A moribund fiber, and a fiber's reference to itself.
 (invoke "mount" (i32.const 0))
 (assert_return (invoke "eq" (i32.const 0) (i32.const 3)) (i32.const 1))
 (assert_return (invoke "eq" (i32.const 0) (i32.const 2)) (i32.const 0))

@@ -1,6 +1,5 @@
-;; Mounting gives a fiber a control parent, switching hands it on, dismounting
-;; takes it away. Ancestors can be suspended too, and what hangs below stays
-;; with them.
+;; Fibers get, pass on and lose control parents by `mount`, `switch` and `dismount`.
+;; An ancestor can be suspended too. Its descendants stay attached to it.
 
 (module
   (tag $go)
@@ -15,7 +14,7 @@
   (global $b (mut fiberref) (ref.null fiber))
   (global $c (mut fiberref) (ref.null fiber))
 
-  ;; Three fibers in a ring, all children of the one mount.
+  ;; Three fibers form a ring. All run as children of one mount.
   (func $ring (param $n i32) (param $self fiberref) (result i32)
     (local $other fiberref)
     (loop $again
@@ -40,7 +39,7 @@
       (fiber.mount $go (on $done $done) (global.get $a))
       (unreachable)))
 
-  ;; The parent is who mounted last.
+  ;; The parent is the last fiber that mounted this one.
   (func $twice (param $self fiberref) (result i32)
     (block $go
       (fiber.dismount $up (on $go $go) (i32.const 1) (local.get $self))
@@ -63,8 +62,8 @@
         (fiber.new $done (on $go $mounts) (local.get $f)))
       (unreachable)))
 
-  ;; An ancestor is dismounted by a grandchild; remounted, it goes on there,
-  ;; and the ones in between are still its descendants.
+  ;; A grandchild dismounts its ancestor. After a remount, the grandchild continues, and the fibers
+  ;; in between are still its ancestors.
   (func $grandchild (param $top fiberref) (param $self fiberref) (result i32)
     (call $log (i32.const 3))
     (block $to (result i32)
@@ -100,7 +99,7 @@
       (fiber.mount $to (on $done $done) (i32.const 4) (local.get $top))
       (unreachable)))
 
-  ;; An ancestor is switched away by a descendant, and back by who came instead.
+  ;; A descendant switches its ancestor away. The other fiber switches back to the ancestor.
   (func $inner (param $outer fiberref) (param $self fiberref) (result i32)
     (block $to (result i32)
       (fiber.switch $go (on $to $to) (local.get $outer) (global.get $b))
@@ -113,7 +112,7 @@
       (unreachable))
     (i32.mul (i32.const 2)))
   (func $instead (param $self fiberref) (result i32)
-    ;; Now a child of the root; the chain comes back in its place.
+    ;; This fiber is now a child of the root. The chain takes its place again.
     (fiber.switch $to (i32.const 20) (local.get $self) (global.get $a))
     (unreachable))
   (func (export "an ancestor is switched") (result i32)
@@ -123,7 +122,7 @@
       (fiber.mount $go (on $done $done) (global.get $a))
       (unreachable)))
 
-  ;; Inside the chain a child may switch to a sibling: the chain's end moves.
+  ;; In the chain, a child may switch to a sibling, which becomes the end of the chain.
   (func $sibling (param $top fiberref) (param $self fiberref) (result i32)
     (block $to (result i32)
       (fiber.dismount $up (on $to $to) (i32.const 8) (local.get $top))
@@ -148,7 +147,7 @@
       (fiber.mount $to (on $done $done) (i32.const 9) (local.get $above))
       (unreachable)))
 
-  ;; n fibers in each other; the innermost dismounts the outermost, n times.
+  ;; n nested fibers. The innermost dismounts the outermost n times.
   (func $nest (param $n i32) (param $outermost fiberref) (param $self fiberref) (result i32)
     (local $times i32)
     (if (ref.is_null (local.get $outermost))

@@ -1,5 +1,5 @@
-;; An event is looked up in the clauses of the instruction at which the receiver
-;; is suspended, in order; in a fresh fiber, in those of its `fiber.new`.
+;; An event matches the first clause for it at the receiver's suspended instruction.
+;; For a fresh fiber, these are the clauses of its `fiber.new`.
 
 (module
   (tag $a)
@@ -7,7 +7,7 @@
   (tag $n (param i32))
   (tag $leave (param i32))
 
-  ;; Fresh fibers: each event has its function, and the first clause counts.
+  ;; In a fresh fiber, each event has its function. The first clause for an event counts.
   (func $on-a (param $self fiberref)
     (fiber.dismount $leave (i32.const 1) (local.get $self)))
   (func $on-b (param $self fiberref)
@@ -33,7 +33,7 @@
     (call $send-b (call $fresh))
     (call $send-n (call $fresh) (i32.const 5)))
 
-  ;; A suspended fiber, with another list at every suspension.
+  ;; A fiber has another clause list at every suspension.
   (func $body (param $self fiberref)
     (local $n i32)
     (loop $next
@@ -47,7 +47,7 @@
           (local.set $n (i32.const 100))
           (br $next))
         (local.set $n (i32.const 200))
-        ;; Only $b is waited for now.
+        ;; Now only $b has a clause.
         (block $only
           (fiber.dismount $leave (on $b $only) (local.get $n) (local.get $self))
           (unreachable))
@@ -62,11 +62,11 @@
     (call $send-a (local.get $f))
     (call $send-n (local.get $f) (i32.const 7))
     (call $send-b (local.get $f))
-    ;; Not waited for: nothing happens.
+    ;; $a has no clause, so nothing happens.
     (call $send-a (local.get $f))
     (call $send-b (local.get $f)))
 
-  ;; The parent is suspended at its mount: its clauses, in order.
+  ;; The parent is suspended at its mount, whose clauses match in order.
   (func $gives (param $self fiberref)
     (fiber.dismount $a (local.get $self)))
   (func (export "parent's clauses") (result i32)
@@ -78,7 +78,7 @@
       (return (i32.const 1)))
     (i32.const 2))
 
-  ;; The label of a loop, and one outside of a try_table.
+  ;; The label of a clause can be a loop's, or outside of a try_table.
   (func $thrice (param $self fiberref)
     (loop $next
       (fiber.dismount $b (on $a $next) (local.get $self))
@@ -96,7 +96,7 @@
         (unreachable)))
     (local.get $count))
 
-  ;; Values below the operands stay.
+  ;; Values below the operands stay on the operand stack.
   (func (export "values below") (result i32 i64 i32)
     (i32.const 1)
     (i64.const 2)
@@ -113,7 +113,7 @@
 (assert_return (invoke "loop's label") (i32.const 10))
 (assert_return (invoke "values below") (i32.const 1) (i64.const 2) (i32.const 3))
 
-;; Tags are told apart by identity, not by type.
+;; Tags are compared by identity, not by type.
 (module $tags
   (tag (export "one"))
   (tag (export "two")))

@@ -1,5 +1,5 @@
-;; An exception that leaves the function of a fiber goes on at the instruction
-;; of its control parent, and the fiber is moribund.
+;; An exception that leaves a fiber's function propagates from its control parent's instruction.
+;; The fiber is then moribund.
 
 (module
   (tag $go)
@@ -34,7 +34,7 @@
     (call $run)
     (call $run))
 
-  ;; After a switch, the inherited parent gets it.
+  ;; After a switch, the exception goes to the inherited parent.
   (func $switches (param $self fiberref)
     (block $y
       (try_table (catch_all $y)
@@ -46,7 +46,7 @@
     (global.set $b (fiber.new $done (on $go $throws)))
     (call $run))
 
-  ;; Through several, and those who catch it go on.
+  ;; The exception passes several fibers. A fiber that catches it continues.
   (func $nest (param $n i32) (param $self fiberref)
     (if (i32.eqz (local.get $n)) (then (throw $x (i32.const 9))))
     (block $y
@@ -73,8 +73,8 @@
     (call $run)
     (call $run))
 
-  ;; A chain that is mounted by another function: its own frames first, then
-  ;; whoever mounts it now.
+  ;; Another function mounts a suspended chain. The exception unwinds the chain first, and then the
+  ;; frames of the new parent.
   (func $inner (param $top fiberref) (param $self fiberref)
     (block $go
       (fiber.dismount $up (on $go $go) (local.get $top))
@@ -95,7 +95,7 @@
       (unreachable))
     (call $run))
 
-  ;; From the forms that make a fiber.
+  ;; The exception leaves a fiber created by `fiber.mount_new` or `fiber.switch_new`.
   (func (export "mount_new") (result i32)
     (block $x (result i32)
       (try_table (catch $x $x) (drop (fiber.mount_new $done $throws)))
@@ -109,7 +109,7 @@
     (global.set $a (fiber.new $done (on $go $switch-new)))
     (call $run))
 
-  ;; By throw_ref, with an exception from another fiber.
+  ;; `throw_ref` throws an exception of another fiber.
   (func $rethrows (param $self fiberref)
     (block $x (result exnref)
       (try_table (catch_all_ref $x) (fiber.mount $go (fiber.new $done (on $go $throws))))
@@ -134,7 +134,7 @@
 (assert_trap (invoke "mount a") "fiber is moribund")
 (assert_return (invoke "after a switch") (i32.const 7))
 (assert_trap (invoke "mount b") "fiber is moribund")
-;; The one that was left is suspended, with no clause.
+;; The fiber that was switched away is suspended without clauses.
 (assert_return (invoke "mount a"))
 (assert_return (invoke "through" (i32.const 0)) (i32.const 9))
 (assert_return (invoke "through" (i32.const 1)) (i32.const 9))

@@ -1,7 +1,6 @@
-;; A stack that is full is full at a function's beginning, never in the middle of
-;; a switch: what a fiber has left is as it was, and the fiber is moribund.
-;; Frames of two more sizes before the first one of the recursion shift all
-;; others, so that one of them ends right at the end of the stack.
+;; Stack exhaustion occurs at a function's entry, never inside a switch.
+;; The exhausted fiber becomes moribund. Frames of two other sizes precede the recursion. They shift
+;; its frames, so that in some run one frame ends exactly at the end of the stack.
 
 (module
   (tag $go)
@@ -10,7 +9,7 @@
   (global $other (mut fiberref) (ref.null fiber))
   (global $ticks (mut i32) (i32.const 0))
 
-  ;; Each level goes away once and comes back.
+  ;; Each level suspends once before it recurs.
   (func $down (param $self fiberref)
     (block $back
       (fiber.dismount $tick (on $go $back) (local.get $self) (local.get $self))
@@ -43,11 +42,11 @@
       (global.set $ticks (i32.add (global.get $ticks) (i32.const 1)))
       (br $again)))
   (func (export "mount") (fiber.mount $go (global.get $deep)))
-  (func (export "went deep") (result i32)
+  (func (export "reached depth") (result i32)
     (i32.gt_u (global.get $ticks) (i32.const 20))
     (global.set $ticks (i32.const 0)))
 
-  ;; One that counts its turns all the time.
+  ;; This fiber counts its turns.
   (func $count (param $self fiberref)
     (loop $next
       (block $back
@@ -66,27 +65,27 @@
 (invoke "start other")
 (assert_return (invoke "other") (i32.const 0))
 (assert_exhaustion (invoke "exhaust" (i32.const 0) (i32.const 0)) "call stack exhausted")
-(assert_return (invoke "went deep") (i32.const 1))
+(assert_return (invoke "reached depth") (i32.const 1))
 (assert_trap (invoke "mount") "fiber is moribund")
 (assert_exhaustion (invoke "exhaust" (i32.const 0) (i32.const 1)) "call stack exhausted")
-(assert_return (invoke "went deep") (i32.const 1))
+(assert_return (invoke "reached depth") (i32.const 1))
 (assert_trap (invoke "mount") "fiber is moribund")
 (assert_exhaustion (invoke "exhaust" (i32.const 1) (i32.const 0)) "call stack exhausted")
-(assert_return (invoke "went deep") (i32.const 1))
+(assert_return (invoke "reached depth") (i32.const 1))
 (assert_trap (invoke "mount") "fiber is moribund")
 (assert_exhaustion (invoke "exhaust" (i32.const 1) (i32.const 1)) "call stack exhausted")
-(assert_return (invoke "went deep") (i32.const 1))
+(assert_return (invoke "reached depth") (i32.const 1))
 (assert_trap (invoke "mount") "fiber is moribund")
 (assert_exhaustion (invoke "exhaust" (i32.const 2) (i32.const 0)) "call stack exhausted")
-(assert_return (invoke "went deep") (i32.const 1))
+(assert_return (invoke "reached depth") (i32.const 1))
 (assert_trap (invoke "mount") "fiber is moribund")
 (assert_exhaustion (invoke "exhaust" (i32.const 2) (i32.const 1)) "call stack exhausted")
-(assert_return (invoke "went deep") (i32.const 1))
+(assert_return (invoke "reached depth") (i32.const 1))
 (assert_trap (invoke "mount") "fiber is moribund")
 (assert_exhaustion (invoke "exhaust" (i32.const 3) (i32.const 0)) "call stack exhausted")
-(assert_return (invoke "went deep") (i32.const 1))
+(assert_return (invoke "reached depth") (i32.const 1))
 (assert_trap (invoke "mount") "fiber is moribund")
 (assert_exhaustion (invoke "exhaust" (i32.const 3) (i32.const 1)) "call stack exhausted")
-(assert_return (invoke "went deep") (i32.const 1))
+(assert_return (invoke "reached depth") (i32.const 1))
 (assert_trap (invoke "mount") "fiber is moribund")
 (assert_return (invoke "other") (i32.const 1))

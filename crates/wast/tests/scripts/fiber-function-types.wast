@@ -1,6 +1,5 @@
-;; The functions of a fiber are matched by shape: parameters may be supertypes
-;; and results subtypes of what is needed, whatever type they were declared
-;; with.
+;; Function types of fibers are compared by structure.
+;; Parameters may be supertypes, and results subtypes.
 
 (module
   (type $s (sub (struct (field i32))))
@@ -38,7 +37,7 @@
     (block $l5 (result i64)
       (fiber.mount $e (on $give $l5) (call $new (i64.const 50))) (unreachable)))
 
-  ;; Supertypes of the payload, subtypes of the result.
+  ;; The parameter is a supertype of the payload, the result a subtype.
   (tag $send (param (ref $t)))
   (tag $done (param (ref null $s)))
   (func $widens (param $any anyref) (param $self fiberref) (param $s (ref null $s))
@@ -64,7 +63,7 @@
     (i32.const 12))
   (func $narrow (param anyref) (param fiberref) (result (ref $t))
     (struct.new $t (i31.get_u (ref.cast (ref i31) (local.get 0))) (i32.const 0)))
-  ;; A label that takes a supertype of the payload.
+  ;; The label takes a supertype of the payload.
   (func $sends (param $self fiberref)
     (fiber.dismount $send (struct.new $t (i32.const 5) (i32.const 6)) (local.get $self)))
   (func (export "subtypes at labels") (result i32)
@@ -73,7 +72,7 @@
       (unreachable))
     (struct.get $s 0 (ref.cast (ref $s))))
 
-  ;; Closures: what is given to `fiber.new` is for whichever function starts.
+  ;; The first arguments of every function come from `fiber.new`, whichever event starts the fiber.
   (func $add (param i32 i32) (param $self fiberref) (param $c i32) (result i32)
     (i32.add (i32.add (local.get 0) (local.get 1)) (local.get $c)))
   (func $multiply (param i32 i32) (param $self fiberref) (result i32)
@@ -96,7 +95,7 @@
 (assert_return (invoke "subtypes at labels") (i32.const 5))
 (assert_return (invoke "closures") (i32.const 113) (i32.const 42))
 
-;; Imported functions, also of the host.
+;; Imported functions and host functions can be bodies.
 (module
   (func $print (import "spectest" "print_i32") (param i32))
   (tag $go)

@@ -1,5 +1,4 @@
-;; Fibers that nothing can reach are garbage, also when they refer to themselves
-;; and to each other; those that something can reach stay, however indirectly.
+;; Unreachable fibers are garbage, even in cycles; fibers that are reachable indirectly survive.
 
 (module
   (type $node (struct (field $fiber (mut fiberref)) (field $next (mut (ref null $node)))))
@@ -8,7 +7,7 @@
   (tag $sum (param i32))
   (tag $done)
 
-  ;; Refers to itself from its frame.
+  ;; The fiber's frame refers to the fiber itself.
   (func $own (param $self fiberref)
     (local $node (ref $node))
     (local.set $node (struct.new $node (local.get $self) (ref.null $node)))
@@ -17,7 +16,7 @@
       (fiber.dismount $up (on $go $go) (local.get $self))
       (unreachable))
     (drop (struct.get $node $fiber (local.get $node))))
-  ;; Refers to the other one of a pair, through a node that the other one has.
+  ;; Two fibers refer to each other through a shared node.
   (func $pair (param $node (ref $node)) (param $self fiberref)
     (block $go
       (fiber.dismount $up (on $go $go) (local.get $self))
@@ -27,7 +26,7 @@
     (block $up
       (fiber.mount $go (on $up $up) (local.get $f))
       (unreachable)))
-  ;; A chain: the inner one knows the outer.
+  ;; The inner fiber of a chain refers to the outer one.
   (func $inner (param $outer fiberref) (param $self fiberref)
     (fiber.dismount $up (local.get $outer))
     (unreachable))
@@ -47,13 +46,13 @@
       (call $start (local.get $a))
       (call $start (local.get $b))
       (call $start (fiber.new $done (on $go $outer)))
-      ;; Fresh ones too.
+      ;; Fresh fibers are garbage too.
       (drop (fiber.new $done (on $go $own)))
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
       (br_if $next (local.get $n)))
     (i32.const 1))
 
-  ;; A list in which each is reached only from the frame of the one before.
+  ;; Each fiber of a list is reachable only from the frame of its predecessor.
   (func $link (param $rest fiberref) (param $n i32) (param $self fiberref)
     (local $sum i32)
     (block $go
@@ -79,7 +78,7 @@
       (fiber.mount $go (on $sum $sum) (global.get $list))
       (unreachable)))
 
-  ;; The one that runs, and its ancestors, stay though nothing refers to them.
+  ;; The running fiber and its ancestors survive without any reference to them.
   (func $alone (param $n i32) (param $self fiberref)
     (local.set $self (ref.null fiber))
     (drop (call $cycles-again))

@@ -1,5 +1,4 @@
-;; A fiber has a stack of its own, deep enough for a thousand frames, and
-;; running out of it is a trap that leaves the others alone.
+;; A fiber's stack holds a thousand frames; exhausting it is a trap that leaves other fibers intact.
 
 (module
   (tag $go)

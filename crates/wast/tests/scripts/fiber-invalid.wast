@@ -1,14 +1,13 @@
-;; What is refused: types that do not fit, unknown names, and indices instead of
-;; names.
+;; Validation rejects wrong types, unknown names, and indices instead of names.
 
-;; What stands in all of them is fine.
+;; These definitions are valid and shared by all modules below.
 (module
   (tag $e) (tag $n (param i32)) (tag $r (result i32))
   (func $f (param fiberref)) (func $g (param i32 fiberref))
   (func $h (param fiberref i32))
   (func (drop (fiber.new (on $n $h)))))
 
-;; fiber.new: the functions of the clauses
+;; fiber.new: the functions of the clauses.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -59,7 +58,7 @@
     (func $bad (param (ref null cont))) (func (drop (fiber.new (on $e $bad)))))
   "type mismatch")
 
-;; ... which must agree on what the closure holds
+;; The functions of the clauses must agree on the closure's types.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -76,7 +75,7 @@
     (func (drop (fiber.new (on $e $g) (on $e $i) (i32.const 1)))))
   "type mismatch")
 
-;; ... and on the return event
+;; They must agree with the return event.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -99,7 +98,7 @@
     (func $i (param fiberref) (result i32)) (func (drop (fiber.new $e (on $e $i)))))
   "type mismatch")
 
-;; fiber.new: the operands
+;; fiber.new: the operands.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -122,7 +121,7 @@
     (func (result i32) (fiber.new (on $e $f))))
   "type mismatch")
 
-;; fiber.mount: the operands
+;; fiber.mount: the operands.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -180,7 +179,7 @@
     (func (result i32) (fiber.mount $e (fiber.new))))
   "type mismatch")
 
-;; fiber.mount: the labels
+;; fiber.mount: the labels.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -211,7 +210,7 @@
       (drop) (drop)))
   "type mismatch")
 
-;; fiber.switch
+;; fiber.switch.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -241,7 +240,7 @@
     (func (block $l (fiber.switch $e (on $n $l) (fiber.new) (fiber.new)))))
   "type mismatch")
 
-;; fiber.dismount
+;; fiber.dismount.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -264,7 +263,7 @@
     (func (block $l (fiber.dismount $e (on $n $l) (fiber.new)))))
   "type mismatch")
 
-;; fiber.release
+;; fiber.release.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -280,7 +279,7 @@
     (func (fiber.release (i32.const 1))))
   "type mismatch")
 
-;; fiber.mount_new
+;; fiber.mount_new.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -310,7 +309,7 @@
     (func (fiber.mount_new $e $f)))
   "type mismatch")
 
-;; ... whose labels take the fiber first
+;; Labels of fiber.mount_new take the fiber first.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -337,7 +336,7 @@
       (drop) (drop)))
   "type mismatch")
 
-;; fiber.switch_new
+;; fiber.switch_new.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -360,7 +359,7 @@
     (func (drop (fiber.switch_new $n $f (fiber.new)))))
   "type mismatch")
 
-;; the forms that release have no clauses, and need their operands
+;; The releasing forms have no clauses, and need their operands.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -390,7 +389,7 @@
     "(func (block $l (fiber.switch_release $e (on $e $l) (fiber.new) (fiber.new))))")
   "unexpected token")
 
-;; events have no results
+;; Events have no results.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -448,7 +447,7 @@
     (func (fiber.dismount_release $r (fiber.new))))
   "type mismatch")
 
-;; fibers are not compared, cast or tested, and are no other references
+;; Fibers cannot be compared, cast or tested, and are not references of another kind.
 (assert_invalid
   (module
     (tag $e) (tag $n (param i32)) (tag $r (result i32))
@@ -506,7 +505,7 @@
     (func (local (ref fiber)) (drop (local.get 0))))
   "uninitialized local")
 
-;; unknown names
+;; Unknown names.
 (assert_malformed
   (module quote
     "(tag $e) (tag $n (param i32)) (tag $r (result i32))"
@@ -564,7 +563,7 @@
     "(func (fiber.unknown (fiber.new)))")
   "unknown operator")
 
-;; missing words
+;; Missing words.
 (assert_malformed
   (module quote
     "(tag $e) (tag $n (param i32)) (tag $r (result i32))"
@@ -594,7 +593,7 @@
     "(func (fiber.mount $e (on $e switch) (fiber.new)))")
   "unexpected token")
 
-;; indices
+;; Indices.
 (assert_malformed
   (module quote
     "(tag $e) (tag $n (param i32)) (tag $r (result i32))"
@@ -631,7 +630,7 @@
     "(func (drop (fiber.new 0 (on $e $f))))")
   "unexpected token")
 
-;; ... also of everything else in such a module
+;; Indices to other items of such a module.
 (assert_malformed
   (module quote
     "(tag $e) (tag $n (param i32)) (tag $r (result i32))"

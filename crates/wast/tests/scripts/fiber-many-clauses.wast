@@ -1,6 +1,6 @@
-;; An event is found among many clauses, whether it is the first, in the middle or the
-;; last: by a fiber that waits, by one that waits for another, and by a new one. That two
-;; clauses have the same tag may be known only when tags are imported: the first one counts.
+;; An event finds its clause at any position in a long list.
+;; Of several clauses for one tag, the first counts. The receiver is a suspended fiber, a mounting
+;; parent or a fresh fiber. Imports decide whether two clauses have the same tag.
 
 (module $tags
   (tag (export "a")) (tag (export "b")) (tag (export "c")) (tag (export "d"))
@@ -15,7 +15,7 @@
   (tag $begin)
   (tag $came (param i32))
 
-  ;; Tells which clause an event came to.
+  ;; Reports which clause received the event.
   (func $waits (param $self fiberref) (local $n i32)
     (loop $again
       (block $l10
@@ -65,7 +65,7 @@
   (func (export "send x") (result i32)
     (block $l (result i32) (fiber.mount $x (on $came $l) (global.get $f)) (i32.const -2)))
 
-  ;; Which clause of the mount comes.
+  ;; Reports which clause of the mount received the event.
   (func $give-a (param $self fiberref) (fiber.dismount $a (local.get $self)))
   (func $give-b (param $self fiberref) (fiber.dismount $b (local.get $self)))
   (func $give-c (param $self fiberref) (fiber.dismount $c (local.get $self)))
@@ -74,7 +74,7 @@
   (func $give-f (param $self fiberref) (fiber.dismount $f (local.get $self)))
   (func $give-g (param $self fiberref) (fiber.dismount $g (local.get $self)))
   (func $give-x (param $self fiberref) (local $n i32)
-    ;; Refused.
+    ;; The mount has no clause for this event.
     (fiber.dismount $x (local.get $self))
     (call $give-d (local.get $self)))
   (func $mounts (param $f fiberref) (result i32)
@@ -112,7 +112,7 @@
   (func (export "give g") (result i32) (call $mounts (fiber.new (on $begin $give-g))))
   (func (export "give x") (result i32) (call $mounts (fiber.new (on $begin $give-x))))
 
-  ;; A new fiber has a function for each event; the return event is looked up as well.
+  ;; A fresh fiber has a function for each event. The return event is looked up in the same way.
   (func $f1 (param fiberref) (result i32) (i32.const 1))
   (func $f2 (param fiberref) (result i32) (i32.const 2))
   (func $f3 (param fiberref) (result i32) (i32.const 3))

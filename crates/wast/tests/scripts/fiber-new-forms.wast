@@ -1,6 +1,6 @@
-;; `fiber.mount_new` and `fiber.switch_new` make a fiber and enter it. The
-;; return event continues after the instruction, whoever sends it; all other
-;; labels get the fiber that the instruction made.
+;; `fiber.mount_new` and `fiber.switch_new` create a fiber and enter it.
+;; The return event continues after the instruction, whichever fiber sends it. All other labels
+;; receive the new fiber.
 
 (module
   (tag $go)
@@ -24,14 +24,14 @@
     (local.set $n)
     (local.set $f)
     (local.get $n))
-  (func (export "is moribund then")
+  (func (export "mount after return")
     (local $f fiberref)
     (fiber.mount_new $done $returns (i32.const 4))
     (drop)
     (local.set $f)
     (fiber.mount $go (local.get $f)))
 
-  ;; The fiber in the label is the new one.
+  ;; The label receives the new fiber.
   (func (export "leaves") (result i32 i32)
     (local $f (ref null fiber)) (local $n i32)
     (block $give (result (ref fiber) i32)
@@ -44,8 +44,7 @@
       (unreachable))
     (local.get $n))
 
-  ;; An explicit clause for the return event never counts: the implicit one is
-  ;; the first.
+  ;; An explicit clause for the return event is never used, because the implicit one comes first.
   (func (export "the implicit clause is first") (result i32)
     (block $no (result (ref fiber) i32)
       (fiber.mount_new $done $returns (on $done $no) (i32.const 1))
@@ -54,7 +53,7 @@
     (call $second))
   (func $second (param (ref fiber) i32) (result i32) (local.get 1))
 
-  ;; The return event is sent by a dismount, by the new fiber and by another.
+  ;; A dismount sends the return event, from the new fiber and from another.
   (func $sends (param $self fiberref) (result i32)
     (block $go
       (fiber.dismount $done (on $go $go) (i32.const 5) (local.get $self))
@@ -69,8 +68,8 @@
     (block $done (result i32)
       (fiber.mount $go (on $done $done) (local.get $f))
       (unreachable)))
-  ;; The new fiber switches to another, which returns or gives: the label still
-  ;; gets the new fiber, which is suspended.
+  ;; The new fiber switches to another, which returns or dismounts. The label still receives the new
+  ;; fiber, which is suspended.
   (func $switches (param $self fiberref) (result i32)
     (block $go
       (fiber.switch $go (on $go $go) (local.get $self) (global.get $other))
@@ -80,7 +79,7 @@
   (func $gives-other (param $self fiberref) (result i32)
     (fiber.dismount $give (i32.const 10) (local.get $self))
     (unreachable))
-  (func (export "sent by another") (result i32 i32)
+  (func (export "return event from another fiber") (result i32 i32)
     (local $f fiberref) (local $n i32)
     (global.set $other (fiber.new $done (on $go $from-other)))
     (fiber.mount_new $done $switches)
@@ -90,7 +89,7 @@
     (block $done (result i32)
       (fiber.mount $go (on $done $done) (local.get $f))
       (unreachable)))
-  (func (export "given by another") (result i32 i32)
+  (func (export "another event from another fiber") (result i32 i32)
     (local $f fiberref) (local $n i32)
     (global.set $other (fiber.new $done (on $go $gives-other)))
     (block $give (result fiberref i32)
@@ -103,13 +102,13 @@
       (fiber.mount $go (on $done $done) (local.get $f))
       (unreachable)))
 
-  ;; No results.
+  ;; The function has no results.
   (func $quiet (param $self (ref fiber)))
   (func (export "no results") (result i32)
     (ref.is_null (fiber.mount_new $nothing $quiet)))
 
-  ;; switch_new: the new one takes the place of the one left, which can be told
-  ;; either event.
+  ;; `fiber.switch_new`: the new fiber replaces the current one, which can then receive either
+  ;; event.
   (func $goes (param $self fiberref) (result i32)
     (local $n i32) (local $new fiberref)
     (block $name (result (ref fiber) i32)
@@ -119,7 +118,7 @@
       (return (i32.add (local.get $n) (i32.const 1000))))
     (local.set $n)
     (local.set $new)
-    ;; The new fiber waits in its dismount.
+    ;; The new fiber is suspended in its dismount.
     (block $done (result i32)
       (fiber.mount $go (on $done $done) (local.get $new))
       (unreachable))
@@ -132,19 +131,19 @@
       (unreachable))
     (if (i32.ne (i32.const 20)) (then (unreachable)))
     (local.get $f))
-  (func (export "switch_new, told the return event") (result i32)
+  (func (export "switch_new, then the return event") (result i32)
     (block $done (result i32)
       (fiber.mount $done (on $done $done) (i32.const 5) (call $begin))
       (unreachable)))
-  (func (export "switch_new, told another") (result i32)
+  (func (export "switch_new, then another event") (result i32)
     (block $done (result i32)
       (fiber.mount $name (on $done $done) (i32.const 5) (call $begin))
       (unreachable)))
-  (func (export "switch_new, told something else") (result i32)
+  (func (export "switch_new, then an unknown event") (result i32)
     (fiber.mount $give (i32.const 5) (call $begin))
     (i32.const 1))
 
-  ;; An ancestor is left by switch_new.
+  ;; `fiber.switch_new` suspends an ancestor.
   (func $child (param $top fiberref) (param $self fiberref) (result i32)
     (local $n i32)
     (fiber.switch_new $done $returns (i32.const 30) (local.get $top))
@@ -175,16 +174,16 @@
     (call $second)))
 
 (assert_return (invoke "returns") (i32.const 5))
-(assert_trap (invoke "is moribund then") "fiber is moribund")
+(assert_trap (invoke "mount after return") "fiber is moribund")
 (assert_return (invoke "leaves") (i32.const 77) (i32.const 3))
 (assert_return (invoke "the implicit clause is first") (i32.const 52))
 (assert_return (invoke "sent") (i32.const 5) (i32.const 6))
-(assert_return (invoke "sent by another") (i32.const 9) (i32.const 8))
-(assert_return (invoke "given by another") (i32.const 10) (i32.const 8))
+(assert_return (invoke "return event from another fiber") (i32.const 9) (i32.const 8))
+(assert_return (invoke "another event from another fiber") (i32.const 10) (i32.const 8))
 (assert_return (invoke "no results") (i32.const 0))
-(assert_return (invoke "switch_new, told the return event") (i32.const 1005))
-(assert_return (invoke "switch_new, told another") (i32.const 82))
-(assert_return (invoke "switch_new, told something else") (i32.const 1))
+(assert_return (invoke "switch_new, then the return event") (i32.const 1005))
+(assert_return (invoke "switch_new, then another event") (i32.const 82))
+(assert_return (invoke "switch_new, then an unknown event") (i32.const 1))
 (assert_return (invoke "an ancestor by switch_new") (i32.const 31) (i32.const 42))
 (assert_trap (invoke "switch_new of null") "null fiber reference")
 (assert_trap (invoke "switch_new on the root") "fiber is not running")

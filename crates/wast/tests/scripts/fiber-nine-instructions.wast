@@ -1,4 +1,4 @@
-;; Each of the nine instructions, folded and plain.
+;; Each of the nine fiber instructions works in folded and plain form.
 
 (module
   (tag $go)
@@ -6,7 +6,7 @@
   (tag $done (param i32))
   (tag $stop)
 
-  ;; ---- folded
+  ;; ---- Folded.
 
   (func $one-two (param $self fiberref) (result i32)
     (block $again
@@ -27,7 +27,7 @@
     (call $swap (local.get $first)))
   (func $swap (param i32 i32) (result i32 i32) (local.get 1) (local.get 0))
 
-  ;; Gives what it is told to the fiber behind it, and that one leaves.
+  ;; $first passes a value to this fiber, which adds one and dismounts.
   (func $second (param $self (ref fiber)) (param $n i32)
     (fiber.dismount $give (i32.add (local.get $n) (i32.const 1)) (local.get $self)))
   (func $first (param $other fiberref) (param $self fiberref) (result i32)
@@ -84,7 +84,7 @@
         (fiber.new (on $go $passes-on) (fiber.new (on $give $second))))
       (unreachable)))
 
-  ;; ---- plain
+  ;; ---- Plain.
 
   (func $one-two-plain (param $self fiberref) (result i32)
     block $again

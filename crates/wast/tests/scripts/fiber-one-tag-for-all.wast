@@ -1,5 +1,5 @@
-;; One tag may serve throw, suspend, switch and events at once: each only looks
-;; at handlers of its own kind.
+;; One tag may serve `throw`, `suspend`, `switch` and events.
+;; Each operation only finds handlers of its own kind.
 
 (module
   (type $f (func))
@@ -10,7 +10,7 @@
   (elem declare func $suspends $resumer $switches $takes $dismounts $swapped)
   (global $f (mut fiberref) (ref.null fiber))
 
-  ;; Thrown through a mount with a clause for it.
+  ;; A `throw` passes a mount with a clause for the tag.
   (func $throws (param $self fiberref) (throw $e))
   (func (export "thrown") (result i32)
     (block $event
@@ -21,7 +21,7 @@
       (return (i32.const 1)))
     (i32.const 2))
 
-  ;; Sent out of a try_table that would catch it.
+  ;; An event leaves a try_table that catches the tag.
   (func $sends (param $self fiberref)
     (block $exception
       (try_table (catch $e $exception) (catch_all $exception)
@@ -37,7 +37,7 @@
       (return (i32.const 1)))
     (i32.const 2))
 
-  ;; Suspended through a mount with a clause for it.
+  ;; A `suspend` passes a mount with a clause for the tag.
   (func $suspends (suspend $e))
   (func $in-fiber (param $self fiberref) (result i32) (suspend $e) (i32.const 5))
   (func $resumer
@@ -60,7 +60,7 @@
       (unreachable))
     (i32.const 1))
 
-  ;; Dismounted through a resume with a clause for it.
+  ;; A dismount passes a `resume` with a clause for the tag.
   (func $dismounts (fiber.dismount $e (global.get $f)))
   (func $resumes (param $self fiberref)
     (global.set $f (local.get $self))
@@ -74,7 +74,7 @@
       (return (i32.const 1)))
     (i32.const 2))
 
-  ;; Switched, inside a fiber, with the handler outside of it.
+  ;; A `switch` inside a fiber uses the handler outside of it.
   (func $takes (type $sf))
   (func $switches (drop (switch $sk $e (cont.new $sk (ref.func $takes)))))
   (func $swaps (param $self fiberref) (result i32) (call $switches) (i32.const 6))

@@ -1,4 +1,4 @@
-;; Values of every type travel with events, into closures, and as results.
+;; Events, closures and results of fibers carry values of every type.
 
 (module
   (type $f (func (result i32)))
@@ -32,7 +32,7 @@
       (try_table (catch $n $h) (throw_ref (local.get 0)))
       (unreachable)))
 
-  ;; Traps unless all is as it was sent; answers the sum of what is in them.
+  ;; Traps unless all values arrived unchanged. Returns the sum of the values in the references.
   (func $check
     (param i32 i64 f32 f64 v128 funcref (ref $f) anyref (ref $s) i31ref exnref (ref $nk)
       fiberref externref)
@@ -56,8 +56,8 @@
     (call $in (local.get 10))
     i32.add i32.add i32.add i32.add i32.add)
 
-  ;; Takes them as a closure, gives them with an event, takes others with one,
-  ;; and gives those as its results.
+  ;; Receives the values as a closure, sends them with an event, receives others with an event, and
+  ;; returns those.
   (func $body
     (param i32 i64 f32 f64 v128 funcref (ref $f) anyref (ref $s) i31ref exnref (ref $nk)
       fiberref externref)
@@ -72,7 +72,7 @@
         (local.get 6) (local.get 7) (local.get 8) (local.get 9) (local.get 10) (local.get 11)
         (local.get 12) (local.get 13) (local.get $self))
       (unreachable)))
-  ;; A fresh fiber that is started with them.
+  ;; A fresh fiber starts with the values.
   (func $started
     (param $self fiberref)
     (param i32 i64 f32 f64 v128 funcref (ref $f) anyref (ref $s) i31ref exnref (ref $nk)

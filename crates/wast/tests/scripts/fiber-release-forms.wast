@@ -1,6 +1,6 @@
-;; `fiber.dismount_release` and `fiber.switch_release` free the fiber they
-;; leave, with all that hangs below it, before the receiver runs. If nothing
-;; handles the event, they fall through and free nothing.
+;; `fiber.dismount_release` and `fiber.switch_release` free the fiber that they leave.
+;; They also free all fibers attached to it, before the receiver runs. If the event is not handled,
+;; they fall through and free nothing.
 
 (module
   (tag $go)
@@ -28,7 +28,7 @@
   (func $passes (param $self fiberref) (result i32)
     (fiber.switch_release $go (local.get $self) (global.get $b))
     (unreachable))
-  ;; The one that was left is moribund when this one runs.
+  ;; When this fiber runs, $a is already moribund.
   (func $takes (param $self fiberref) (result i32)
     (fiber.release (global.get $a))
     (i32.const 2))
@@ -44,7 +44,7 @@
     (global.set $b (fiber.new $done (on $go $takes-and-mounts)))
     (drop (call $run)))
 
-  ;; Not handled: nothing is freed, and the fiber goes on.
+  ;; The event is not handled. Nothing is freed, and the fiber keeps running.
   (func $tries (param $self fiberref) (result i32)
     (fiber.dismount_release $no (local.get $self))
     (fiber.switch_release $no (local.get $self) (global.get $b))
@@ -58,12 +58,12 @@
     (global.set $b (fiber.new $done (on $go $takes-b)))
     (call $run)
     (call $run)
-    ;; The target is as it was.
+    ;; The target is unchanged.
     (global.set $a (global.get $b))
     (call $run))
   (func $takes-b (param $self fiberref) (result i32) (i32.const 5))
 
-  ;; An ancestor is left: all below it are freed, the running one too.
+  ;; Releasing an ancestor frees all its descendants, including the running fiber.
   (func $child (param $self fiberref) (result i32)
     (fiber.dismount_release $give (i32.const 6) (global.get $a))
     (unreachable))
@@ -81,7 +81,7 @@
     (global.set $a (fiber.new $done (on $go $parent)))
     (global.set $b (fiber.new $done (on $go $child-switches)))
     (call $run))
-  ;; And to itself, with the parent's frames between.
+  ;; An ancestor is switched to itself; the parent's frames are in between.
   (func $child-tries (param $self fiberref) (result i32)
     (fiber.switch_release $go (global.get $a) (global.get $a))
     (fiber.dismount $give (i32.const 7) (global.get $a))
@@ -91,7 +91,7 @@
     (global.set $b (fiber.new $done (on $go $child-tries)))
     (call $run))
 
-  ;; The stacks are used again.
+  ;; The freed stacks are reused.
   (func (export "many") (param $n i32)
     (loop $next
       (global.set $a (fiber.new $done (on $go $passes)))

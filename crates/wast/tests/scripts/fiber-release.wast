@@ -1,5 +1,5 @@
-;; `fiber.release` ends a fiber that has no control parent, with all that hangs
-;; below it, without running its code. On a moribund one it does nothing.
+;; `fiber.release` frees a fiber without a control parent, and all fibers attached to it.
+;; Their code does not run. Releasing a moribund fiber has no effect.
 
 (module
   (tag $go)
@@ -40,7 +40,7 @@
     (block $done (fiber.mount $go (on $done $done) (on $up $done) (global.get $c))))
   (func (export "ran") (result i32) (global.get $ran))
 
-  ;; a mounts b mounts c, and c dismounts a.
+  ;; $a mounts $b, $b mounts $c, and $c dismounts $a.
   (func $first (param $self fiberref)
     (global.set $b (fiber.new $done (on $go $second)))
     (block $done (fiber.mount $go (on $done $done) (global.get $b)) (unreachable)))
@@ -55,7 +55,7 @@
     (global.set $a (fiber.new $done (on $go $first)))
     (call $start (global.get $a)))
 
-  ;; From inside.
+  ;; A running fiber cannot release itself or an ancestor.
   (func $release-a (param $self fiberref) (fiber.release (global.get $a)))
   (func (export "itself")
     (global.set $a (fiber.new $done (on $go $release-a)))
@@ -93,7 +93,7 @@
 (assert_return (invoke "release a"))
 (assert_return (invoke "ran") (i32.const 0))
 
-;; Those below cannot be released alone, and go with the one above.
+;; Attached fibers cannot be released alone. They are freed together with their ancestor.
 (invoke "chain")
 (assert_trap (invoke "release b") "fiber already has a control parent")
 (assert_trap (invoke "release c") "fiber already has a control parent")

@@ -1,5 +1,5 @@
-;; When the function of a fiber returns, its control parent receives the return
-;; event with the results; without one, returning traps.
+;; When a fiber's function returns, its control parent receives the return event.
+;; Without a return event, returning traps.
 
 (module
   (tag $go)
@@ -32,7 +32,7 @@
       (fiber.mount $go (on $one $one) (fiber.new $one (on $go $tail) (local.get 0)))
       (unreachable)))
 
-  ;; The return event is an event like others: it can also be sent.
+  ;; The return event can also be sent explicitly.
   (func $sends (param $self fiberref) (result i32)
     (block $go
       (fiber.dismount $one (on $go $go) (i32.const 1) (local.get $self))
@@ -50,7 +50,7 @@
       (unreachable))
     (i32.add (i32.mul (local.get $sum) (i32.const 10))))
 
-  ;; A fiber can wait for its own return event.
+  ;; A fiber can receive its own return event.
   (func $waits (param $self fiberref) (result i32)
     (block $one (result i32)
       (fiber.dismount $done (on $one $one) (local.get $self))
@@ -67,7 +67,7 @@
       (fiber.mount $one (on $one $one) (i32.const 5) (local.get $f))
       (unreachable)))
 
-  ;; It arrives at whoever is the control parent then.
+  ;; The return event goes to the current control parent.
   (func $first (param $other fiberref) (param $self fiberref) (result i32)
     (block $go
       (fiber.switch $go (on $go $go) (local.get $self) (local.get $other))
@@ -84,7 +84,7 @@
       (fiber.mount $go (on $one $three) (local.get $f))
       (unreachable)))
 
-  ;; Afterwards it is moribund.
+  ;; After its function has returned, a fiber is moribund.
   (global $f (mut fiberref) (ref.null fiber))
   (func (export "return one")
     (global.set $f (fiber.new $done (on $go $none)))
@@ -94,7 +94,7 @@
   (func (export "mount it") (fiber.mount $go (global.get $f)))
   (func (export "release it") (fiber.release (global.get $f)))
 
-  ;; Unhandled, or none.
+  ;; The return event is not handled, or there is none.
   (func (export "unhandled") (result i32)
     (block $one (result i32)
       (fiber.mount $go (on $one $one) (fiber.new $done (on $go $none)))

@@ -1,5 +1,5 @@
-;; A fiber may switch to itself: the event arrives at the very instruction that
-;; sends it, or falls through if that has no clause for it.
+;; A fiber may switch to itself: the sending instruction receives the event.
+;; Without a clause for it, the instruction falls through.
 
 (module
   (tag $go)
@@ -21,7 +21,7 @@
       (fiber.mount $go (on $done $done) (fiber.new $done (on $go $jumps)))
       (unreachable)))
 
-  ;; An ancestor to itself: the innermost instruction is again the sender.
+  ;; An ancestor switches to itself. The innermost instruction is again the sender.
   (func $inner (param $outer fiberref) (param $self fiberref) (result i32)
     (block $n (result i32)
       (fiber.switch $n (on $n $n) (i32.const 5) (local.get $outer) (local.get $outer))
@@ -36,7 +36,7 @@
       (fiber.mount $go (on $done $done) (fiber.new $done (on $go $outer)))
       (unreachable)))
 
-  ;; Its control parent stays.
+  ;; The fiber keeps its control parent.
   (func $again (param $self fiberref) (result i32)
     (local $i i32)
     (loop $next
@@ -52,7 +52,7 @@
       (fiber.mount $go (on $n $n) (fiber.new $done (on $go $again)))
       (unreachable)))
 
-  ;; The child of an ancestor cannot be the target, nor the other way round.
+  ;; A fiber cannot switch its ancestor to the ancestor's child, nor itself to its parent.
   (func $to-parent (param $outer fiberref) (param $self fiberref) (result i32)
     (fiber.switch $go (local.get $self) (local.get $outer))
     (unreachable))

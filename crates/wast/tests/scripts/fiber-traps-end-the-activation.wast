@@ -1,5 +1,5 @@
-;; A trap in a fiber is not caught on the way. The running fibers are moribund
-;; afterwards, all others are as they were.
+;; A trap in a fiber ends the activation and makes the running fibers moribund.
+;; Other fibers stay as they were.
 
 (module
   (tag $go)
@@ -53,7 +53,7 @@
 (assert_return (invoke "release b"))
 (assert_return (invoke "mount c") (i32.const 2))
 (assert_trap (invoke "switched") "unreachable")
-;; The one that was left before is only suspended, and has no clause.
+;; The fiber that was switched away is suspended without clauses.
 (assert_return (invoke "mount a"))
 (assert_trap (invoke "mount b") "fiber is moribund")
 (assert_return (invoke "mount c") (i32.const 3))

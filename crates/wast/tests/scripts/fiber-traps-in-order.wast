@@ -1,6 +1,5 @@
-;; Operands are checked from left to right before anything happens: the fiber to
-;; suspend, then the target; null, then moribund, then its state; and only then
-;; whether the event is handled.
+;; Operands are checked before any effect, from left to right: null, then moribund, then state.
+;; The search for the event's clause comes last.
 
 (module
   (tag $go)
@@ -13,7 +12,7 @@
   (global $fresh (mut fiberref) (ref.null fiber))
   (global $suspended (mut fiberref) (ref.null fiber))
   (global $attached (mut fiberref) (ref.null fiber))
-  ;; What to do, and the two fibers to do it with.
+  ;; The operation to try, and its two fibers.
   (global $first (mut i32) (i32.const 0))
   (global $second (mut i32) (i32.const 0))
   (global $what (mut i32) (i32.const 0))
@@ -38,8 +37,8 @@
       (fiber.mount $go (on $done $done) (local.get $f))
       (unreachable)))
 
-  ;; 0 null, 1 moribund, 2 fresh, 3 suspended, 4 attached to a suspended one,
-  ;; 5 the current one, 6 its parent.
+  ;; 0 null, 1 moribund, 2 fresh, 3 suspended, 4 attached to a suspended fiber, 5 the current fiber,
+  ;; 6 its parent.
   (func $pick (param $i i32) (result fiberref)
     (block $6 (block $5 (block $4 (block $3 (block $2 (block $1 (block $0
       (br_table $0 $1 $2 $3 $4 $5 $6 (local.get $i)))
@@ -89,7 +88,7 @@
     (call $run (local.get $top))
     (call $run (fiber.new $done (on $go $middle)))))
 
-;; mount
+;; mount.
 (assert_trap (invoke "try" (i32.const 0) (i32.const 0) (i32.const 0)) "null fiber reference")
 (assert_trap (invoke "try" (i32.const 0) (i32.const 1) (i32.const 0)) "fiber is moribund")
 (assert_return (invoke "try" (i32.const 0) (i32.const 2) (i32.const 0)))
@@ -101,7 +100,7 @@
 (assert_trap (invoke "try" (i32.const 0) (i32.const 6) (i32.const 0))
   "fiber already has a control parent")
 
-;; switch: whatever the second is, the first is looked at first
+;; switch: the first fiber is checked first, whatever the second is.
 (assert_trap (invoke "try" (i32.const 1) (i32.const 0) (i32.const 0)) "null fiber reference")
 (assert_trap (invoke "try" (i32.const 1) (i32.const 0) (i32.const 1)) "null fiber reference")
 (assert_trap (invoke "try" (i32.const 1) (i32.const 0) (i32.const 5)) "null fiber reference")
@@ -128,7 +127,7 @@
   "fiber already has a control parent")
 (assert_return (invoke "try" (i32.const 1) (i32.const 6) (i32.const 6)))
 
-;; dismount
+;; dismount.
 (assert_trap (invoke "try" (i32.const 2) (i32.const 0) (i32.const 0)) "null fiber reference")
 (assert_trap (invoke "try" (i32.const 2) (i32.const 1) (i32.const 0)) "fiber is not running")
 (assert_trap (invoke "try" (i32.const 2) (i32.const 2) (i32.const 0)) "fiber is not running")
@@ -137,7 +136,7 @@
 (assert_return (invoke "try" (i32.const 2) (i32.const 5) (i32.const 0)))
 (assert_return (invoke "try" (i32.const 2) (i32.const 6) (i32.const 0)))
 
-;; release
+;; release.
 (assert_trap (invoke "try" (i32.const 3) (i32.const 0) (i32.const 0)) "null fiber reference")
 (assert_return (invoke "try" (i32.const 3) (i32.const 1) (i32.const 0)))
 (assert_return (invoke "try" (i32.const 3) (i32.const 2) (i32.const 0)))
@@ -149,14 +148,14 @@
 (assert_trap (invoke "try" (i32.const 3) (i32.const 6) (i32.const 0))
   "fiber already has a control parent")
 
-;; dismount_release
+;; dismount_release.
 (assert_trap (invoke "try" (i32.const 4) (i32.const 0) (i32.const 0)) "null fiber reference")
 (assert_trap (invoke "try" (i32.const 4) (i32.const 1) (i32.const 0)) "fiber is not running")
 (assert_trap (invoke "try" (i32.const 4) (i32.const 3) (i32.const 0)) "fiber is not running")
 (assert_return (invoke "try" (i32.const 4) (i32.const 5) (i32.const 0)))
 (assert_return (invoke "try" (i32.const 4) (i32.const 6) (i32.const 0)))
 
-;; switch_release
+;; switch_release.
 (assert_trap (invoke "try" (i32.const 5) (i32.const 0) (i32.const 1)) "null fiber reference")
 (assert_trap (invoke "try" (i32.const 5) (i32.const 1) (i32.const 0)) "fiber is not running")
 (assert_trap (invoke "try" (i32.const 5) (i32.const 3) (i32.const 0)) "fiber is not running")
@@ -170,7 +169,7 @@
   "fiber already has a control parent")
 (assert_return (invoke "try" (i32.const 5) (i32.const 6) (i32.const 6)))
 
-;; switch_new
+;; switch_new.
 (assert_trap (invoke "try" (i32.const 6) (i32.const 0) (i32.const 0)) "null fiber reference")
 (assert_trap (invoke "try" (i32.const 6) (i32.const 1) (i32.const 0)) "fiber is not running")
 (assert_trap (invoke "try" (i32.const 6) (i32.const 3) (i32.const 0)) "fiber is not running")
@@ -178,7 +177,7 @@
 (assert_return (invoke "try" (i32.const 6) (i32.const 5) (i32.const 0)))
 (assert_return (invoke "try" (i32.const 6) (i32.const 6) (i32.const 0)))
 
-;; On the root nothing can be suspended.
+;; On the root, no fiber can be suspended.
 (module
   (tag $e)
   (func (export "switch") (fiber.switch $e (fiber.new) (fiber.new)))

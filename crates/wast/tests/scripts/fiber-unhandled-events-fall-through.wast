@@ -1,6 +1,5 @@
-;; An event that the receiver has no clause for switches nothing: the sending
-;; instruction falls through, with its operands consumed. So a cheap event can
-;; be tried before a general one.
+;; If the receiver has no clause for an event, the sending instruction falls through.
+;; It only consumes its operands. A program can therefore try a cheap event before a general one.
 
 (module
   (tag $go)
@@ -17,7 +16,7 @@
       (unreachable))
     (global.set $ran (i32.add (global.get $ran) (i32.const 10))))
 
-  ;; mount: a fresh fiber, then a suspended one, stays as it was.
+  ;; mount: a fresh and a suspended fiber stay unchanged.
   (func (export "mount") (result i32 i32 i32)
     (local $f fiberref)
     (global.set $ran (i32.const 0))
@@ -37,7 +36,7 @@
       (unreachable))
     (global.get $ran))
 
-  ;; A fiber without clauses handles nothing.
+  ;; A fiber without clauses handles no event.
   (func (export "no clauses") (result i32)
     (local $f fiberref)
     (local.set $f (fiber.new))
@@ -47,7 +46,7 @@
     (fiber.mount $done (local.get $f))
     (i32.const 1))
 
-  ;; dismount: the parent has no clause; the fiber goes on and tries another.
+  ;; dismount: the parent has no clause. The fiber keeps running and sends another event.
   (func $boxes (param $self fiberref)
     (fiber.dismount $int (i32.const 41) (local.get $self))
     (fiber.dismount $box (ref.i31 (i32.const 42)) (local.get $self))
@@ -67,7 +66,7 @@
   (func (export "dismount, none handled")
     (fiber.mount $go (fiber.new (on $go $boxes))))
 
-  ;; switch: to a fresh fiber and to a suspended one.
+  ;; switch: to a fresh and to a suspended fiber.
   (func $taker (param $self fiberref) (param $i (ref i31))
     (global.set $ran (i31.get_u (local.get $i)))
     (fiber.dismount $done (local.get $self)))
@@ -83,7 +82,7 @@
       (unreachable))
     (global.get $ran))
   (func (export "nothing else is tried") (result i32)
-    ;; The clauses of those further out do not count.
+    ;; Clauses of outer fibers do not count.
     (block $int (result i32)
       (fiber.mount $go (on $int $int) (fiber.new (on $go $outer)))
       (return (i32.const 0))))
@@ -93,17 +92,17 @@
       (unreachable))
     (fiber.dismount $int (i32.const 7) (local.get $self)))
   (func $inner (param $self fiberref)
-    ;; The root could handle $int, but the parent is asked.
+    ;; The root has a clause for $int, but only the parent is asked.
     (fiber.dismount $int (i32.const 8) (local.get $self))
     (fiber.dismount $done (local.get $self)))
 
-  ;; Falling through leaves what is below the operands.
+  ;; Falling through keeps the values below the operands.
   (func (export "values below") (result i32 i64)
     (i32.const 3)
     (i64.const 4)
     (fiber.mount $two (i64.const 1) (f32.const 2) (fiber.new)))
 
-  ;; The clauses of an instruction that fell through are not in force.
+  ;; The clauses of an instruction that fell through are inactive.
   (func $falls (param $self fiberref)
     (block $never
       (fiber.dismount $other (on $go $never) (local.get $self))

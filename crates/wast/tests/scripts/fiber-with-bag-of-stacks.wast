@@ -1,5 +1,5 @@
-;; A switch of the bag of stacks suspends everything from the running fiber to
-;; its base as one; a stack of the bag is itself a base.
+;; A bag-of-stacks switch suspends the chain from the running fiber to its base.
+;; A stack of the bag is itself a base.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
@@ -41,8 +41,8 @@
     (local.set $n)
     (local.get $n))
 
-  ;; From a stack of the bag, the fiber that switched to it is not an ancestor,
-  ;; and nothing of it catches an exception.
+  ;; The fiber that switched to a stack of the bag is not its ancestor, and does not catch its
+  ;; exceptions.
   (func $tries (param $n i32) (param $from (ref null $c))
     (fiber.dismount $up (local.get $n) (global.get $f))
     (unreachable))

@@ -1,5 +1,5 @@
-;; Fibers in continuations and continuations in fibers: what is suspended
-;; together stays together, and is found along the parents.
+;; Fibers and continuations nest, and chains of both stay together when suspended.
+;; Handlers are found along the parents.
 
 (module
   (type $f (func (result i32)))
@@ -15,7 +15,7 @@
   (global $f (mut fiberref) (ref.null fiber))
   (global $k (mut (ref null $kn)) (ref.null $kn))
 
-  ;; A fiber suspends to a handler outside of its mount: the fiber goes along.
+  ;; A fiber suspends to a handler outside of its mount, and is captured.
   (func $asks (param $self fiberref) (result i32)
     (i32.add (suspend $ask) (i32.const 1)))
   (func $mounts (result i32)
@@ -30,14 +30,14 @@
       (unreachable))
     (global.set $k))
   (func (export "capture a fiber") (call $capture))
-  ;; It is neither suspended nor running meanwhile.
+  ;; The captured fiber is neither suspended nor running.
   (func (export "mount it") (fiber.mount $go (global.get $f)))
   (func (export "dismount it") (fiber.dismount $up (i32.const 1) (global.get $f)))
   (func (export "release it") (fiber.release (global.get $f)))
   (func (export "resume the continuation") (result i32)
     (resume $kn (i32.const 6) (global.get $k)))
 
-  ;; A continuation in a fiber dismounts it: the continuation goes along.
+  ;; A continuation in a fiber dismounts the fiber, and is suspended with it.
   (func $dismounts (result i32)
     (block $go
       (fiber.dismount $up (on $go $go) (i32.const 3) (global.get $f))
@@ -56,7 +56,7 @@
       (fiber.mount $go (on $done $done) (local.get $f))
       (unreachable)))
 
-  ;; The handler is found past the fibers; so is the place for an exception.
+  ;; The search for a handler passes fibers. So does an exception.
   (func $nested (param $n i32) (param $self fiberref) (result i32)
     (if (i32.eqz (local.get $n)) (then (return (suspend $ask))))
     (block $done (result i32)
@@ -83,10 +83,10 @@
         (fiber.mount $go (fiber.new $done (on $go $resumes-throws))))
       (unreachable)))
 
-  ;; No handler: the fibers are in the way of nothing.
+  ;; Fibers do not affect an unhandled tag.
   (func (export "no handler") (drop (call $nested (i32.const 2) (ref.null fiber))))
 
-  ;; A continuation that holds a fiber is dropped: no trace but garbage.
+  ;; A dropped continuation that holds a fiber is garbage.
   (func (export "drop many") (param $i i32)
     (loop $next
       (call $capture)
@@ -94,7 +94,7 @@
       (local.set $i (i32.sub (local.get $i) (i32.const 1)))
       (br_if $next (local.get $i))))
 
-  ;; An exception put into the captured chain.
+  ;; An exception is thrown into the captured chain.
   (func (export "throw into the fiber") (result i32)
     (call $capture)
     (block $x (result i32)

@@ -1,4 +1,4 @@
-;; Fibers and tasks in each other: parents are followed whichever made them.
+;; Fibers and tasks nest, and parents are followed across both designs.
 
 (module
   (type $t (task (param i32) (result i32)))
@@ -9,7 +9,7 @@
   (global $f (mut fiberref) (ref.null fiber))
   (global $t (mut (ref null $t)) (ref.null $t))
 
-  ;; A task in a fiber dismounts the fiber, and goes along.
+  ;; A task in a fiber dismounts the fiber, and is suspended with it.
   (func $dismounts (param $self (ref null $t)) (param $n i32) (result i32)
     (block $to (result i32)
       (fiber.dismount $up (on $to $to) (local.get $n) (global.get $f))
@@ -32,7 +32,7 @@
       (fiber.mount $to (on $done $done) (i32.const 4) (global.get $f))
       (unreachable)))
 
-  ;; A fiber in a task suspends the task, and goes along.
+  ;; A fiber in a task suspends the task, and is suspended with it.
   (func $suspends (param $self fiberref) (result i32)
     (global.set $f (local.get $self))
     (i32.add (task.suspend $t (global.get $t) (i32.const 20)) (i32.const 1)))
@@ -61,7 +61,7 @@
 (assert_return (invoke "resume the task") (i32.const 20))
 (assert_trap (invoke "mount the fiber") "fiber is moribund")
 
-;; Releasing the task frees the fiber that hangs below it.
+;; Releasing the task frees the fiber attached to it.
 (assert_return (invoke "suspend from a fiber") (i32.const 20))
 (assert_return (invoke "release the task"))
 (assert_trap (invoke "mount the fiber") "fiber is moribund")

@@ -1,5 +1,5 @@
-;; An answer may switch to other stacks, suspend, and resume: it runs on top of
-;; the stack that called, and goes on there.
+;; An answer may switch stacks, suspend and resume.
+;; It runs on top of the calling stack and continues there.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -20,7 +20,7 @@
   (func $awaits (result i32)
     (i32.add (call_stack $await (i32.const 1)) (call_stack $await (i32.const 2))))
 
-  ;; Waits by switching back to whoever runs this stack at the moment.
+  ;; Waits by switching back to the stack that currently runs this one.
   (func $root (param $host stackref)
     (local $promise i32) (local $output i32)
     (stack.redirect $host
@@ -58,8 +58,8 @@
           catch $done $done)
         (unreachable))
       (global.set_cleared $waiting)))
-  ;; The error is thrown by the answer, leaves the program, and is redirected to
-  ;; whoever rejected.
+  ;; The answer throws. The exception leaves the program and is redirected to the stack that
+  ;; rejected.
   (func (export "reject") (param $n i32) (result i32)
     (block $x (result i32)
       (try_table (catch $x $x)
@@ -69,7 +69,7 @@
   (func (export "reject, uncaught") (param $n i32)
     (stack.switch $rejecting (local.get $n) (global.get_clear $waiting)))
 
-  ;; An answer that suspends: from where it was called.
+  ;; An answer that suspends, from the call.
   (func $adds-three (result i32)
     (i32.add (call_stack $await (i32.const 3)) (i32.const 100)))
   (func (export "suspends") (result i32 i32)
@@ -83,18 +83,18 @@
         (unreachable))
       (local.set $k)
       (local.set $n)
-      ;; The answer is still in the continuation, and goes on with the locals.
+      ;; The continuation still contains the answer, which continues with the locals.
       (resume $kn (i32.mul (local.get $n) (i32.const 10)) (local.get $k)))
     (local.get $count))
-  (func (export "suspends, and nobody handles it") (result i32)
+  (func (export "suspends without a handler") (result i32)
     (answer $await (result i32) (suspend $yield) within
       (call_stack $await (i32.const 1))))
 
-  ;; Parents are walked: the answer is around the resume.
+  ;; The walk follows parents. The answer encloses the `resume`.
   (func (export "through a continuation") (param $n i32) (result i32)
     (answer $await (result i32) (i32.mul (local.get $n)) within
       (resume $k (cont.new $k (ref.func $awaits)))))
-  ;; A continuation finds the answer of where it is resumed.
+  ;; A continuation finds the answer at its current `resume`.
   (elem declare func $yields-and-awaits)
   (func $yields-and-awaits (result i32)
     (i32.add (call_stack $await (suspend $yield (i32.const 0)))
@@ -124,6 +124,6 @@
 (assert_return (invoke "start") (i32.const 1))
 (assert_exception (invoke "reject, uncaught" (i32.const 7)))
 (assert_return (invoke "suspends") (i32.const 130) (i32.const 1))
-(assert_suspension (invoke "suspends, and nobody handles it") "unhandled tag")
+(assert_suspension (invoke "suspends without a handler") "unhandled tag")
 (assert_return (invoke "through a continuation" (i32.const 4)) (i32.const 12))
 (assert_return (invoke "where it is resumed") (i32.const 11))

@@ -1,5 +1,4 @@
-;; `call_stack` runs the nearest enclosing `answer`, with the locals of the
-;; function that contains it, and returns to the call.
+;; `call_stack` runs the nearest enclosing `answer` with its function's locals, and returns.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -16,7 +15,7 @@
       (then (call $deep (i32.sub (local.get $n) (i32.const 1))))
       (else (call_stack $add (i32.const 1)))))
 
-  ;; Locals are read and written by the answer, and the function sees it.
+  ;; The answer reads and writes locals of its function.
   (func (export "locals") (result i32 i32 i32)
     (local $sum i32)
     (local.set $sum (i32.const 100))
@@ -44,24 +43,24 @@
     (answer $add (result i32) (i32.add (local.get $n)) within
       (call $deep (local.get $n))))
 
-  ;; The nearest counts, and each has its own tag.
+  ;; The nearest answer counts, and each answer has its own tag.
   (func (export "nearest") (result i32)
     (answer $add (result i32) (i32.add (i32.const 100)) within
       (answer $other (result i32) (i32.add (i32.const 10)) within
         (answer $add (result i32) (i32.add (i32.const 1)) within
           (call_stack $other (call $adds (i32.const 0)))))))
-  ;; Each activation of a function has its own.
+  ;; Each activation of a function has its own answer.
   (func $recursive (param $n i32) (result i32)
     (if (i32.eqz (local.get $n)) (then (return (call_stack $add (i32.const 0)))))
     (answer $add (result i32) (i32.add (local.get $n)) within
       (call $recursive (i32.sub (local.get $n) (i32.const 1))))
-    ;; The answer of this activation is over: its caller's is next.
+    ;; This activation's answer has ended, so the call finds the caller's.
     (if (param i32) (result i32) (i32.eq (local.get $n) (i32.const 5))
       (then)
       (else (call_stack $add))))
   (func (export "recursion") (result i32) (call $recursive (i32.const 5)))
 
-  ;; It does not find itself, but the one outside.
+  ;; An answer does not find itself, but the one outside.
   (func (export "not itself") (result i32)
     (answer $add (result i32) (i32.mul (i32.const 2)) within
       (answer $add (result i32) (call_stack $add (i32.add (i32.const 1))) within
@@ -69,13 +68,13 @@
           (call $adds (i32.const 5))))))
   (func (export "only itself")
     (answer $ping (call_stack $ping) within (call_stack $ping)))
-  ;; Nor one that is further in.
+  ;; An answer does not find one that is further inside.
   (func (export "not further in") (result i32)
     (answer $add (result i32) (call_stack $other) within
       (answer $other (result i32) (i32.add (i32.const 1)) within
         (call_stack $add (i32.const 1)))))
 
-  ;; What it throws leaves from the call.
+  ;; An exception of the answer propagates from the call.
   (func (export "throws") (result i32)
     (block $outer (result i32)
       (try_table (catch $x $outer)
@@ -91,7 +90,7 @@
         (answer $add (throw $x) within
           (drop (call $deep (i32.const 3)))))
       (unreachable)))
-  ;; A `try` inside the answer is its own.
+  ;; A `try` inside the answer catches its exceptions.
   (func (export "catches") (result i32)
     (answer $add (result i32)
       (block $x (param i32) (result i32)
@@ -100,7 +99,7 @@
      within
       (call_stack $add (i32.const 4))))
 
-  ;; However the body is left, the answer ends with it.
+  ;; The answer ends with its body, however the body is left.
   (func (export "after its end") (result i32)
     (answer $ping within)
     (call_stack $ping)
@@ -137,7 +136,7 @@
   (func (export "of another tag") (result i32)
     (answer $add (result i32) within (call_stack $other (i32.const 1))))
 
-  ;; Plain.
+  ;; Plain form.
   (func (export "plain") (result i32)
     i32.const 1
     answer $add (param i32) (result i32)
@@ -170,7 +169,7 @@
 (assert_trap (invoke "of another tag") "no answer on the stack")
 (assert_return (invoke "plain") (i32.const 5))
 
-;; A local without a default that an answer uses: it is set before.
+;; A non-defaultable local that an answer uses must be set before.
 (module
   (call_tag $ask (result i32))
   (type $number (func (result i32)))

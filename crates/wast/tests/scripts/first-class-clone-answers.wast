@@ -1,5 +1,4 @@
-;; The locals that the code of an `answer` or of a redirection shares with the function
-;; around it are the function's: a copy of its stack has its own.
+;; A clone has its own copy of the locals that an answer or a redirection shares with its function.
 
 (module
   (import "host" "new_stack" (func $new-stack (result stackref)))
@@ -17,8 +16,8 @@
       (unreachable))
     (drop (global.get_clear $kept))
     (global.set_cleared $kept))
-  ;; Tells a number; returns what it is sent then.
-  (func $tell (param $x i32) (result i32)
+  ;; Sends a number and returns the reply.
+  (func $send-back (param $x i32) (result i32)
     (block $asked (result i32 stackref)
       (try (stack.switch $told (local.get $x) (global.get_clear $back)) catch $ask $asked)
       (unreachable))
@@ -30,17 +29,17 @@
     (global.set_cleared $copy (local.get_clear $c)))
   (global $copy (mut stackref) (ref.null stack))
 
-  ;; What is sent is added up by the answer; then once more when its block has ended.
+  ;; The answer adds up the replies. After its block has ended, the function adds further replies.
   (func $sums (param $sum i32)
     (answer $add
       (local.set $sum (i32.add (local.get $sum)))
       (local.get $sum)
      within
-      (drop (call $tell (call_stack $add (call $tell (call_stack $add (call $tell
+      (drop (call $send-back (call_stack $add (call $send-back (call_stack $add (call $send-back
         (local.get $sum))))))))
-    ;; The mark is gone, and the local is where it was.
+    ;; The mark is gone, and the local is in place.
     (loop $more
-      (local.set $sum (i32.add (local.get $sum) (call $tell (local.get $sum))))
+      (local.set $sum (i32.add (local.get $sum) (call $send-back (local.get $sum))))
       (br $more)))
   (rout $body
     (block $asked (result i32 stackref)
@@ -48,30 +47,30 @@
       (unreachable))
     (global.set_cleared $back)
     (call $sums))
-  (func (export "an answer's") (result i32 i32 i32 i32)
+  (func (export "locals of an answer") (result i32 i32 i32 i32)
     (drop (call $send (i32.const 100) (stack.extend $body (call $new-stack))))
     (drop (call $send (i32.const 1) (global.get_clear $kept)))
     (call $copy)
     (call $send (i32.const 10) (global.get_clear $kept))
     (call $send (i32.const 20) (global.get_clear $copy))
-    ;; The block ends in the last one, 121; it is copied there.
+    ;; After the last reply the block ends with 121, and the stack is cloned there.
     (drop (call $send (i32.const 0) (global.get_clear $kept)))
     (call $copy)
     (call $send (i32.const 1000) (global.get_clear $kept))
     (call $send (i32.const 2000) (global.get_clear $copy)))
 
-  ;; A walk that is going on: the answer itself tells, and is copied there.
+  ;; The answer itself sends and waits, so the stack is cloned during a walk.
   (func $asks-deep (param $x i32) (result i32) (call_stack $pause (local.get $x)))
   (func $pauses (param $sum i32)
     (answer $add (local.set $sum (i32.add (local.get $sum))) (local.get $sum) within
       (answer $pause
         (local.set $sum (i32.add (local.get $sum)))
-        (call $tell (local.get $sum))
-        ;; From here the answer outside is found.
+        (call $send-back (local.get $sum))
+        ;; From here, the walk finds the outer answer.
         (call_stack $add)
        within
         (loop $more
-          (drop (call $tell (call $asks-deep (i32.const 1))))
+          (drop (call $send-back (call $asks-deep (i32.const 1))))
           (br $more)))))
   (rout $pausing
     (block $asked (result i32 stackref)
@@ -79,7 +78,7 @@
       (unreachable))
     (global.set_cleared $back)
     (call $pauses))
-  (func (export "a walk's") (result i32 i32 i32 i32 i32)
+  (func (export "locals during a walk") (result i32 i32 i32 i32 i32)
     (call $send (i32.const 100) (stack.extend $pausing (call $new-stack)))
     (call $copy)
     (call $send (i32.const 10) (global.get_clear $kept))
@@ -87,9 +86,10 @@
     (call $send (i32.const 20) (global.get_clear $copy))
     (call $send (i32.const 0) (global.get_clear $kept)))
 
-  ;; A redirection: the local is null when it is copied, and one of them gets a stack.
+  ;; A redirection: its local is null when the stack is cloned, and one of the two then gets a
+  ;; stack.
   (func $answers (result i32)
-    (answer $other (result i32) (i32.add (i32.const 500)) within (call $tell (i32.const 0))))
+    (answer $other (result i32) (i32.add (i32.const 500)) within (call $send-back (i32.const 0))))
   (rout $answering
     (block $asked (result i32 stackref)
       (try (stack.start) catch $ask $asked)
@@ -101,11 +101,11 @@
   (func $redirects (local $x stackref)
     (answer $other (i32.add (i32.const 7)) within
       (stack.redirect $x
-        (if (call $tell (i32.const 1))
+        (if (call $send-back (i32.const 1))
           (then (local.set_cleared $x (global.get_clear $other))))
-        (drop (call $tell (call_stack $other (i32.const 0))))
+        (drop (call $send-back (call_stack $other (i32.const 0))))
         (drop (local.get_clear $x))))
-    (drop (call $tell (i32.const -1))))
+    (drop (call $send-back (i32.const -1))))
   (rout $redirecting
     (block $asked (result i32 stackref)
       (try (stack.start) catch $ask $asked)
@@ -113,7 +113,7 @@
     (global.set_cleared $back)
     (drop)
     (call $redirects))
-  (func (export "a redirection's") (result i32 i32 i32)
+  (func (export "locals of a redirection") (result i32 i32 i32)
     (drop (call $send (i32.const 0) (stack.extend $answering (call $new-stack))))
     (global.set_cleared $other (global.get_clear $kept))
     (drop (call $send (i32.const 0) (stack.extend $redirecting (call $new-stack))))
@@ -121,17 +121,17 @@
     (call $send (i32.const 1) (global.get_clear $kept))
     (call $send (i32.const 0) (global.get_clear $copy))
     (call $send (i32.const 0) (global.get_clear $kept)))
-  ;; If it holds a stack, it is not copied.
-  (func (export "a redirection's stack")
+  ;; A redirection that holds a stack cannot be cloned.
+  (func (export "stack of a redirection")
     (drop (call $send (i32.const 0) (stack.extend $answering (call $new-stack))))
     (drop (global.get_clear $other))
     (global.set_cleared $other (global.get_clear $kept))
     (drop (call $send (i32.const 0) (stack.extend $redirecting (call $new-stack))))
     (drop (call $send (i32.const 1) (global.get_clear $kept)))
     (call $copy))
-  ;; Nor if a walk has it.
+  ;; A walk that holds a stack cannot be cloned.
   (func $pausing-there (result i32)
-    (answer $other (result i32) (call $tell) within (call $tell (i32.const 0))))
+    (answer $other (result i32) (call $send-back) within (call $send-back (i32.const 0))))
   (rout $pausing-answer
     (block $asked (result i32 stackref)
       (try (stack.start) catch $ask $asked)
@@ -139,20 +139,20 @@
     (global.set_cleared $back)
     (drop)
     (drop (call $pausing-there)))
-  (func (export "a walk's stack")
+  (func (export "stack of a walk")
     (drop (call $send (i32.const 0) (stack.extend $pausing-answer (call $new-stack))))
     (drop (global.get_clear $other))
     (global.set_cleared $other (global.get_clear $kept))
     (drop (call $send (i32.const 0) (stack.extend $redirecting (call $new-stack))))
     (drop (call $send (i32.const 1) (global.get_clear $kept)))
     (call $copy))
-  ;; Nor if a shared local does.
+  ;; A shared local that holds a stack cannot be cloned.
   (func $shares (local $s stackref)
     (answer $add (drop (local.get_clear $s)) within
       (local.set_cleared $s (call $new-stack))
-      (drop (call $tell (i32.const 1)))
+      (drop (call $send-back (i32.const 1)))
       (drop (call_stack $add (i32.const 5)))
-      (drop (call $tell (i32.const 2)))))
+      (drop (call $send-back (i32.const 2)))))
   (rout $sharing
     (block $asked (result i32 stackref)
       (try (stack.start) catch $ask $asked)
@@ -160,17 +160,17 @@
     (global.set_cleared $back)
     (drop)
     (call $shares))
-  (func (export "a shared local's stack")
+  (func (export "stack in a shared local")
     (drop (call $send (i32.const 0) (stack.extend $sharing (call $new-stack))))
     (call $copy))
-  (func (export "none any more") (result i32)
+  (func (export "stack moved away") (result i32)
     (drop (call $send (i32.const 0) (stack.extend $sharing (call $new-stack))))
     (drop (call $send (i32.const 0) (global.get_clear $kept)))
     (drop (global.get_clear $copy))
     (call $copy)
     (i32.const 1))
 
-  ;; A function that tells where walks continue has locals of its own, too.
+  ;; A function with `stack.redirect_to` has its own locals too.
   (func $redirects-to (local $n i32)
     (answer $other (i32.add (i32.const 7)) within
       (stack.redirect_to
@@ -180,7 +180,7 @@
         (drop)
        within
         (loop $more
-          (drop (call $tell (i32.add (i32.mul (local.get $n) (i32.const 100))
+          (drop (call $send-back (i32.add (i32.mul (local.get $n) (i32.const 100))
             (call_stack $other (i32.const 0)))))
           (br $more)))))
   (rout $redirecting-to
@@ -190,7 +190,7 @@
     (global.set_cleared $back)
     (drop)
     (call $redirects-to))
-  (func (export "a redirect_to's") (result i32 i32 i32 i32)
+  (func (export "locals of redirect_to") (result i32 i32 i32 i32)
     (call $send (i32.const 0) (stack.extend $redirecting-to (call $new-stack)))
     (drop (global.get_clear $copy))
     (call $copy)
@@ -198,14 +198,14 @@
     (call $send (i32.const 0) (global.get_clear $kept))
     (call $send (i32.const 0) (global.get_clear $copy))))
 
-(assert_return (invoke "an answer's")
+(assert_return (invoke "locals of an answer")
   (i32.const 111) (i32.const 121) (i32.const 1121) (i32.const 2121))
-(assert_return (invoke "a walk's")
+(assert_return (invoke "locals during a walk")
   (i32.const 101) (i32.const 111) (i32.const 112) (i32.const 121) (i32.const 122))
-(assert_return (invoke "a redirection's") (i32.const 500) (i32.const 7) (i32.const -1))
-(assert_trap (invoke "a redirection's stack") "stack cannot be copied")
-(assert_trap (invoke "a walk's stack") "stack cannot be copied")
-(assert_trap (invoke "a shared local's stack") "stack cannot be copied")
-(assert_return (invoke "none any more") (i32.const 1))
-(assert_return (invoke "a redirect_to's")
+(assert_return (invoke "locals of a redirection") (i32.const 500) (i32.const 7) (i32.const -1))
+(assert_trap (invoke "stack of a redirection") "stack cannot be copied")
+(assert_trap (invoke "stack of a walk") "stack cannot be copied")
+(assert_trap (invoke "stack in a shared local") "stack cannot be copied")
+(assert_return (invoke "stack moved away") (i32.const 1))
+(assert_return (invoke "locals of redirect_to")
   (i32.const 7) (i32.const 107) (i32.const 207) (i32.const 107))

@@ -1,5 +1,4 @@
-;; `stack.clone` without a type makes two first-class stacks of one: the one that it was
-;; given, and an equal one.
+;; `stack.clone` without a type returns its operand and an equal, independent first-class stack.
 
 (module
   (import "host" "new_stack" (func $new-stack (result stackref)))
@@ -10,7 +9,7 @@
   (global $kept (mut stackref) (ref.null stack))
   (type $f (func (param i32) (result i32))) (type $k (cont $f))
 
-  ;; Tells the sum of what it was sent so far.
+  ;; Reports the sum of all numbers received so far.
   (rout $sums (local $back stackref) (local $sum i32)
     (block $asked (result i32 stackref)
       (try (stack.start) catch $ask $asked)
@@ -25,7 +24,7 @@
         (unreachable))
       (br $more)))
   (func $new (result stackref) (stack.extend $sums (call $new-stack)))
-  ;; Sends a number; returns what is told, and keeps the stack.
+  ;; Sends a number, returns the reply and keeps the stack.
   (func $send (param $x i32) (param $to stackref) (result i32)
     (block $told (result i32 stackref)
       (try (stack.switch $ask (local.get $x) (local.get_clear $to)) catch $told $told)
@@ -57,7 +56,7 @@
     (local.set_cleared $s (global.get_clear $kept))
     (call $send (i32.const 20) (local.get_clear $c))
     (call $send (i32.const 100) (local.get_clear $s)))
-  ;; The operand is below the copy.
+  ;; The original is below the clone on the operand stack.
   (func (export "plain") (result i32)
     (drop (call $send (i32.const 5) (call $new)))
     global.get_clear $kept
@@ -70,7 +69,7 @@
 
   (func (export "null") (stack.clone (ref.null stack)) (drop) (drop))
 
-  ;; A rout on top of a copy, and none on top of the other.
+  ;; A rout extends the clone, and none extends the original.
   (rout $doubles (result i32) (local $back stackref)
     (block $asked (result i32 stackref)
       (try (stack.start) catch $ask $asked)
@@ -91,7 +90,7 @@
       (unreachable))
     (call $send (i32.const 1) (global.get_clear $kept)))
 
-  ;; A continuation on it is copied along.
+  ;; A continuation on the stack is cloned with it.
   (elem declare func $asks)
   (func $asks (param $x i32) (result i32)
     (block $asked (result i32 stackref)
@@ -117,7 +116,8 @@
     (call $send (i32.const 6) (local.get_clear $c))
     (call $send (i32.const 7) (local.get_clear $s)))
 
-  ;; What holds a first-class stack is not copied: it has one owner.
+  ;; A stack that holds a first-class stack cannot be cloned, because a first-class stack has one
+  ;; owner.
   (rout $holds (param $other stackref) (local $back stackref)
     (block $asked (result i32 stackref)
       (try (stack.start) catch $ask $asked)
@@ -128,7 +128,7 @@
       (try (stack.switch $told (i32.const 0) (local.get_clear $back)) catch $ask $again)
       (unreachable))
     (local.set_cleared $back)
-    ;; From here on it holds none.
+    ;; From here on, the local is null.
     (drop (local.get_clear $other))
     (stack.switch $told (local.get_clear $back)))
   (func $copy-kept
@@ -141,7 +141,7 @@
   (func (export "in a local")
     (drop (call $send (i32.const 1) (stack.extend $holds (call $new-stack) (call $new-stack))))
     (call $copy-kept))
-  (func (export "no more") (result i32)
+  (func (export "no longer in a local") (result i32)
     (drop (call $send (i32.const 1) (stack.extend $holds (call $new-stack) (call $new-stack))))
     (drop (call $send (i32.const 1) (global.get_clear $kept)))
     (call $copy-kept)
@@ -150,7 +150,7 @@
     (drop (call $send (i32.const 1) (stack.extend $holds (ref.null stack) (call $new-stack))))
     (call $copy-kept)
     (i32.const 1))
-  ;; Among operands.
+  ;; The operands hold a stack.
   (rout $pending
     (block $asked (result i32 stackref)
       (try (stack.start) catch $ask $asked)
@@ -164,19 +164,19 @@
   (func (export "among operands")
     (drop (call $send (i32.const 1) (stack.extend $pending (call $new-stack))))
     (call $copy-kept))
-  ;; Bound to a continuation.
+  ;; A stack is bound to a continuation.
   (type $fs (func (param stackref) (param i32) (result i32))) (type $ks (cont $fs))
   (elem declare func $takes)
   (func $takes (param stackref) (param i32) (result i32) (local.get 1))
   (func (export "bound")
     (drop (cont.clone $k
       (cont.bind $ks $k (call $new-stack) (cont.new $ks (ref.func $takes))))))
-  (func (export "null bound") (result i32 i32)
+  (func (export "null is bound") (result i32 i32)
     (local $k (ref null $k))
     (local.set $k (cont.bind $ks $k (ref.null stack) (cont.new $ks (ref.func $takes))))
     (resume $k (i32.const 1) (cont.clone $k (local.get $k)))
     (resume $k (i32.const 2) (local.get $k)))
-  ;; In an object it is shared: whoever takes it first has it.
+  ;; Clones share objects, so the first to take a stack out of an object owns it.
   (type $box (struct (field (mut stackref))))
   (rout $boxes (param $box (ref $box)) (local $back stackref)
     (block $asked (result i32 stackref)
@@ -195,7 +195,7 @@
     (call $send (i32.const 1) (local.get_clear $c))
     (call $send (i32.const 2) (local.get_clear $s)))
 
-  ;; The root is not copied.
+  ;; The root cannot be cloned.
   (rout $copies-root
     (block $asked (result i32 stackref)
       (try (stack.start) catch $ask $asked)
@@ -214,11 +214,11 @@
 (assert_return (invoke "with a continuation") (i32.const 5) (i32.const 1006) (i32.const 1007))
 (assert_trap (invoke "in a local, before it starts") "stack cannot be copied")
 (assert_trap (invoke "in a local") "stack cannot be copied")
-(assert_return (invoke "no more") (i32.const 1))
+(assert_return (invoke "no longer in a local") (i32.const 1))
 (assert_return (invoke "null in a local") (i32.const 1))
 (assert_trap (invoke "among operands") "stack cannot be copied")
 (assert_trap (invoke "bound") "stack cannot be copied")
-(assert_return (invoke "null bound") (i32.const 1) (i32.const 2))
+(assert_return (invoke "null is bound") (i32.const 1) (i32.const 2))
 (assert_return (invoke "in an object") (i32.const 0) (i32.const 1))
 (assert_trap (invoke "a root") "stack cannot be copied")
 
@@ -229,13 +229,13 @@
   (module (func (param i32) (stack.clone (local.get 0)) (drop) (drop)))
   "type mismatch")
 
-;; By hand: a copied reference is used up as soon as the other is used, and one of another
-;; design is refused.
+;; By hand: using one copy of a reference consumes it for the other. A reference of another design
+;; traps.
 (module
   (rec (type $stack (cont $stack.func))
        (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $f (func)) (type $k (cont $f))
-  (import "ropewalk:first-class" "new_stack" (func $new (result (ref null $stack))))
+  (import "host" "new_stack" (func $new (result (ref null $stack))))
   (import "ropewalk:first-class" "clone"
     (func $clone (param (ref null $stack)) (result (ref null $stack) (ref null $stack))))
   (import "ropewalk:cont" "clone" (func $clone-cont (param (ref null $stack)) (result (ref $stack))))

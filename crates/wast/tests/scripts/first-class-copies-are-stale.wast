@@ -1,6 +1,5 @@
-;; An `exnref` can be copied, and so an event with a stack in it be delivered
-;; twice. The second time the stack is stale: using it traps, dropping it does
-;; nothing.
+;; A copied `exnref` can deliver an event twice; the second time its stack is stale.
+;; Using a stale stack traps. Dropping it has no effect.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -21,7 +20,7 @@
       (try (stack.switch $go (local.get_clear $s)) catch $done $done)
       (unreachable)))
 
-  ;; The event as an exception.
+  ;; Returns the event as an exception.
   (func $event (result exnref)
     (block $all (result exnref)
       (try_table (catch_all_ref $all) (stack.switch_call $waits (call $new)))
@@ -62,7 +61,7 @@
     (call $ignore (call $deliver (local.get $exn)))
     (drop (ref.is_null (call $deliver (local.get $exn))))
     (call $use (local.get_clear $s)))
-  ;; catch_ref delivers it and gives the exception.
+  ;; catch_ref delivers both the stack and the exception.
   (func (export "catch_ref") (result i32)
     (local $exn exnref) (local $s stackref)
     (block $ready (result stackref (ref exn))
@@ -82,7 +81,7 @@
     (drop (call $use (local.get_clear $s)))
     (call $use (call $deliver (local.get $exn))))
 
-  ;; Every use of a stale one.
+  ;; Every use of a stale stack traps.
   (func $stale (result stackref)
     (local $exn exnref)
     (local.set $exn (call $event))
@@ -96,19 +95,19 @@
     (local $exn exnref) (local $n i32)
     (local.set $exn (call $event))
     (drop (call $deliver (local.get $exn)))
-    ;; Many others in between, which use the same memory again.
+    ;; Many other stacks reuse the same memory in between.
     (loop $next
       (drop (call $use (call $deliver (call $event))))
       (local.set $n (i32.add (local.get $n) (i32.const 1)))
       (br_if $next (i32.lt_u (local.get $n) (i32.const 300))))
     (drop (call $use (call $deliver (local.get $exn)))))
-  ;; It is not null, and can be moved.
+  ;; A stale reference is not null, and can be moved.
   (func (export "stale is not null") (result i32)
     (local $s stackref)
     (local.set_cleared $s (call $stale))
     (ref.is_null (local.get_clear $s)))
 
-  ;; A root is used up when its activation ended by a trap.
+  ;; A root is consumed when a trap ends its activation.
   (func $traps (param $main stackref)
     (global.set_cleared $kept (local.get_clear $main))
     (unreachable))

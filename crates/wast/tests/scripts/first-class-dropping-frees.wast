@@ -1,5 +1,5 @@
-;; Dropping a stackref frees its stack at once, with all that runs on it. A fiber
-;; on it shows that: it is moribund then.
+;; Dropping a stackref frees its stack and everything on it at once.
+;; A fiber on the stack shows this: it is moribund afterwards.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -28,30 +28,30 @@
   (func (export "dropped") (drop (call $make)) (call $mount))
   (func (export "ref.is_null") (drop (ref.is_null (call $make))) (call $mount))
   (func $forget (param $s stackref))
-  (func (export "forgotten parameter") (call $forget (call $make)) (call $mount))
+  (func (export "parameter at return") (call $forget (call $make)) (call $mount))
   (func $forget-local
     (local $s stackref)
     (local.set_cleared $s (call $make)))
-  (func (export "forgotten local") (call $forget-local) (call $mount))
+  (func (export "local at return") (call $forget-local) (call $mount))
   (func $forget-by-return
     (local $s stackref)
     (local.set_cleared $s (call $make))
     (block (loop (return))))
-  (func (export "forgotten by return") (call $forget-by-return) (call $mount))
+  (func (export "local at an explicit return") (call $forget-by-return) (call $mount))
   (func $nothing)
   (func $forget-by-tail-call
     (local $s stackref)
     (local.set_cleared $s (call $make))
     (return_call $nothing))
-  (func (export "forgotten by a tail call") (call $forget-by-tail-call) (call $mount))
-  ;; A local that was moved on is not freed.
-  (func $move-on (result stackref)
+  (func (export "local at a tail call") (call $forget-by-tail-call) (call $mount))
+  ;; A local that was moved out frees nothing.
+  (func $move-out (result stackref)
     (local $s stackref)
     (local.set_cleared $s (call $make))
     (local.get_clear $s))
-  (func (export "moved on") (global.set_cleared $s (call $move-on)))
+  (func (export "moved out") (global.set_cleared $s (call $move-out)))
 
-  ;; switch_drop frees the stack that is left.
+  ;; `stack.switch_drop` frees the current stack.
   (func $leaves (param $self fiberref)
     (stack.switch_drop $end (global.get_clear $main)))
   (func $begins-and-leaves (param $main stackref)
@@ -63,7 +63,7 @@
       (try (stack.switch_call $begins-and-leaves (call $new)) catch $end $end)
       (unreachable))
     (call $mount))
-  ;; So does an exception that is redirected.
+  ;; A redirected exception frees its stack too.
   (func $throws (param $self fiberref) (local $to stackref)
     (local.set_cleared $to (global.get_clear $main))
     (stack.redirect $to (throw $x)))
@@ -77,7 +77,7 @@
       (unreachable))
     (call $mount))
 
-  ;; A root may be dropped: its activation ends by a trap.
+  ;; The root may be dropped. A trap then ends its activation.
   (func $drops (param $main stackref))
   (func (export "the root, then return") (stack.switch_call $drops (call $new)))
   (func $drops-and-traps (param $main stackref)
@@ -103,11 +103,11 @@
 (assert_trap (invoke "mount the fiber") "fiber is moribund")
 (assert_trap (invoke "dropped") "fiber is moribund")
 (assert_trap (invoke "ref.is_null") "fiber is moribund")
-(assert_trap (invoke "forgotten parameter") "fiber is moribund")
-(assert_trap (invoke "forgotten local") "fiber is moribund")
-(assert_trap (invoke "forgotten by return") "fiber is moribund")
-(assert_trap (invoke "forgotten by a tail call") "fiber is moribund")
-(assert_return (invoke "moved on"))
+(assert_trap (invoke "parameter at return") "fiber is moribund")
+(assert_trap (invoke "local at return") "fiber is moribund")
+(assert_trap (invoke "local at an explicit return") "fiber is moribund")
+(assert_trap (invoke "local at a tail call") "fiber is moribund")
+(assert_return (invoke "moved out"))
 (assert_trap (invoke "mount the fiber") "fiber already has a control parent")
 (assert_return (invoke "drop"))
 (assert_trap (invoke "switch_drop") "fiber is moribund")

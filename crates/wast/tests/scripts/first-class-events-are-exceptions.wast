@@ -1,5 +1,5 @@
-;; An event is thrown where the receiver was suspended: the `try` right around
-;; may catch it, one further out, a caller's, one of another kind, or none.
+;; An event is thrown where the receiver was suspended.
+;; Any enclosing `try` or `try_table` may catch it.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -54,7 +54,7 @@
       (try_table (catch_ref $e $e) (call $leaf))
       (unreachable))
     (local.set $exn))
-  ;; Unwinding runs on the way.
+  ;; Handlers in between run while the exception unwinds.
   (func $careful
     (block $all (result exnref)
       (try_table (catch_all_ref $all) (call $leaf))
@@ -93,12 +93,12 @@
       i32.const 0
     end)
 
-  ;; Uncaught on the root: the host gets it.
+  ;; The event is uncaught on the root and reaches the host.
   (func (export "uncaught") (call $between))
   (func $sends-f (param $main stackref)
     (stack.switch $f (i32.const 1) (local.get_clear $main)))
   (func (export "uncaught, with a stack") (stack.switch_call $sends-f (call $new)))
-  ;; Nor is it caught by a `try` that the stack has left.
+  ;; A `try` that the stack has already left does not catch it.
   (func (export "too late")
     (block $e (result i32)
       (try catch $e $e)

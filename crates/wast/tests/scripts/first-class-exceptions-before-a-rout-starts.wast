@@ -1,14 +1,13 @@
-;; An exception that leaves a rout before its `start` goes on below it, on the
-;; stack that is being extended. Whoever extends it waits for ever, and nothing of
-;; the extension is left.
+;; An exception that leaves a rout before its `start` continues on the stack below it.
+;; The extending stack then never continues, and the extension is removed.
 
-;; A root that catches it has no parent: an exception of the next call from the
-;; host reaches the host.
+;; A root that catches the exception has no parent. An exception of the next host call reaches the
+;; host.
 (module
   (rec (type $stack (cont $stack.func))
        (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $rout (func))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "extend_trap" (func $extend (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
   (import "ropewalk:first-class" "start" (func $start))
   (import "ropewalk:first-class" "switch" (func $switch (param (ref null $stack))))
@@ -16,7 +15,7 @@
   (tag $x) (tag $y)
   (global $log (mut i32) (i32.const 0))
   (func $thrower (throw $x))
-  ;; the other stack: extends the root with a rout that throws
+  ;; The other stack extends the root with a rout that throws.
   (func $other
     (local $root (ref null $stack))
     (block $go (result (ref null $stack))
@@ -48,8 +47,8 @@
 (assert_exception (invoke "second"))
 (assert_return (invoke "log") (i32.const 0))
 
-;; A root that catches it does not see the handlers of who extended it, here a
-;; continuation. No stack is freed twice.
+;; A root that catches the exception does not see the handlers of the extending continuation. No
+;; stack is freed twice.
 (module
   (rec (type $stack (cont $stack.func))
        (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
@@ -57,7 +56,7 @@
   (type $box (struct (field (mut i64))))
   (type $fi (func (param i64) (result i64))) (type $ci (cont $fi))
   (type $fb (func (param (ref $box)) (result i64))) (type $cb (cont $fb))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "extend_trap" (func $extend (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
   (import "ropewalk:first-class" "start" (func $start))
   (import "ropewalk:first-class" "switch" (func $switch (param (ref null $stack))))
@@ -98,14 +97,14 @@
 (assert_suspension (invoke "first") "unhandled tag")
 (assert_return (invoke "second" (i64.const 71748523475264)) (i64.const 71748523475264))
 
-;; Nor is a task that extended it one of its ancestors.
+;; The extending task is not an ancestor of the root.
 (module
   (rec (type $stack (cont $stack.func))
        (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $rout (func))
   (rec (type $tk.func (func)) (type $tk (cont $tk.func)))
   (type $tf (func (param (ref null $tk))))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "extend_trap" (func $extend (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
   (import "ropewalk:first-class" "start" (func $start))
   (import "ropewalk:first-class" "switch" (func $switch (param (ref null $stack))))
@@ -139,7 +138,7 @@
     (call $tsuspend (global.get $task))))
 (assert_trap (invoke "first") "task is not running")
 
-;; On a blank stack nothing catches it.
+;; A blank stack catches nothing.
 (module
   (rec (type $stack (cont $stack.func))
        (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
@@ -148,7 +147,7 @@
   (type $f (func (result i64 i64 i64 (ref $box))))
   (type $c (cont $f))
   (type $g (func (param i64 i64 i64 i64))) (type $d (cont $g))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "extend_trap" (func $extend (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
   (import "ropewalk:first-class" "start" (func $start))
   (tag $x)
@@ -160,15 +159,15 @@
     (block $caught
       (try_table (catch $x $caught)
         (drop (call $extend (call $new_stack) (ref.func $thrower)))))
-    ;; Fills the transfer area with numbers.
+    ;; Fill the transfer area with numbers.
     (resume $d (i64.const 1) (i64.const 2) (i64.const 3) (local.get $address) (cont.new $d (ref.func $filler)))
     (resume $c (cont.new $c (ref.func $evil)))
     (struct.get $box 0)
     (return)))
 (assert_trap (invoke "go" (i64.const 71748523475264)) "uncaught exception on a stack")
 
-;; A `start` that no `extend` waits for traps, also after an extension that has
-;; ended in an exception, and also on a continuation.
+;; A `start` that no `extend` waits for traps, also on a continuation and after an extension that
+;; ended by an exception.
 (module
   (rec (type $stack (cont $stack.func))
        (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
@@ -177,13 +176,13 @@
   (type $f (func (result i64 i64 i64 (ref $box))))
   (type $c (cont $f))
   (type $g (func (param i64 i64 i64 i64))) (type $d (cont $g))
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $stack))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $stack))))
   (import "ropewalk:first-class" "extend_trap" (func $extend (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
   (import "ropewalk:first-class" "start" (func $start))
   (import "ropewalk:first-class" "extend_trap" (func $extend_well (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
   (import "ropewalk:first-class" "switch_drop" (func $switch_drop (param (ref null $stack))))
   (tag $x) (tag $go) (tag $end)
-  (func $catcher                   ;; catches what is thrown on top of it, and ends
+  (func $catcher                   ;; catches exceptions of the functions on top of it, and ends
     (block $x
       (try_table (catch $x $x) (call $start))
       (unreachable))
@@ -203,7 +202,7 @@
     (block $caught
       (try_table (catch $x $caught)
         (drop (call $extend (call $extend_well (call $new_stack) (ref.func $catcher)) (ref.func $thrower)))))
-    ;; Fills the transfer area with numbers.
+    ;; Fill the transfer area with numbers.
     (resume $d (i64.const 1) (i64.const 2) (i64.const 3) (local.get $address) (cont.new $d (ref.func $filler)))
     (resume $c (cont.new $c (ref.func $evil)))
     (struct.get $box 0)

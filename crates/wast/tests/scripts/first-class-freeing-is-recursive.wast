@@ -1,7 +1,5 @@
-;; A stack that is freed frees the stacks in the locals and among the operands of its
-;; frames, and those that it was made with or that are bound to it, at once, whichever
-;; design it is of and whichever instruction frees it. A fiber on the last stack shows
-;; it: it is moribund then.
+;; Freeing a stack at once frees the stacks in its locals, operands and bound arguments.
+;; This holds in every design. A fiber on the last stack shows it: it is moribund afterwards.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -39,7 +37,7 @@
   (func $mount (export "mount the fiber") (fiber.mount $start (global.get $f)))
   (func $throws (throw $x))
 
-  ;; Stacks that hold it.
+  ;; Stacks that hold the stack of `$make`.
   (rout $in-param (param $s stackref) (stack.start))
   (rout $in-param-to-the-end (param $s stackref)
     (block $go (result stackref) (try (stack.start) catch $go $go) (unreachable))
@@ -58,7 +56,7 @@
     (global.set_cleared $main (local.get_clear $main))
     (local.set_cleared $s (call $make-inside))
     (loop $l (call $away) (br $l)))
-  ;; As `$make`, where `$main` is in use.
+  ;; Like `$make`, but for code where `$main` is in use.
   (func $make-inside (result stackref) (local $main stackref)
     (local.set_cleared $main (global.get_clear $main))
     (call $make)
@@ -99,7 +97,7 @@
     (local.set_cleared $s (call $on-a-stack (i32.const 2)))
     (unreachable))
 
-  ;; The stack that is left is freed.
+  ;; The switch frees the current stack.
   (func $drops-itself (param $main stackref) (local $s stackref)
     (local.set_cleared $s (call $make))
     (stack.switch_drop $end (local.get_clear $main)))
@@ -127,7 +125,7 @@
     (block $x (try_table (catch $x $x) (stack.switch_call $redirects (call $new))) (unreachable))
     (call $mount))
 
-  ;; Locals that other code shares.
+  ;; A local that an answer or a redirection shares.
   (func $shared (local $s stackref)
     (local.set_cleared $s (call $make))
     (answer $question (drop (local.get_clear $s)) within (call $throws)))
@@ -151,15 +149,14 @@
       (unreachable))
     (drop)
     (call $mount))
-  ;; What a walk has taken: the answer switches away, and the stack where it was asked
-  ;; for is dropped.
+  ;; A walk has taken the stack: the answer switches away, and the calling stack is dropped.
   (rout $answers (param $s stackref)
     (answer $question (stack.switch $left (global.get_clear $main)) within (stack.start)))
   (func $asks (param $main stackref) (local $to stackref)
     (global.set_cleared $main (local.get_clear $main))
     (local.set_cleared $to (stack.extend $answers (call $make-inside) (call $new)))
     (stack.redirect $to (call_stack $question)))
-  (func (export "what a walk has taken")
+  (func (export "a stack taken by a walk")
     (block $left (result stackref)
       (try (stack.switch_call $asks (call $new)) catch $left $left)
       (unreachable))
@@ -257,7 +254,7 @@
           (cont.bind $k1 $k0 (call $make) (cont.new $k1 (ref.func $takes))))))
     (call $mount))
 
-  ;; A continuation that waits for a stack that is dropped.
+  ;; A continuation waits for a stack, which is dropped.
   (func (export "a chain of many") (param $n i32) (local $s stackref)
     (local.set_cleared $s (call $make))
     (loop $next
@@ -286,7 +283,7 @@
 (assert_trap (invoke "a local that an answer uses") "fiber is moribund")
 (assert_trap (invoke "a local that a redirection uses") "fiber is moribund")
 (assert_trap (invoke "drop, a local that an answer uses") "fiber is moribund")
-(assert_trap (invoke "what a walk has taken") "fiber is moribund")
+(assert_trap (invoke "a stack taken by a walk") "fiber is moribund")
 (assert_trap (invoke "switch_retire") "fiber is moribund")
 (assert_trap (invoke "switch_retire, held outside") "fiber is moribund")
 (assert_trap (invoke "task.release") "fiber is moribund")

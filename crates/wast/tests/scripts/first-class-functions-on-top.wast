@@ -1,5 +1,5 @@
-;; Functions on top of other stacks: short ones, which are compiled again for that,
-;; long ones, and those of other modules. All behave the same.
+;; Functions on top of another stack behave the same whether they are short, long or imported.
+;; Short functions are compiled again for this use.
 
 (module $functions
   (event $five (param i32 i64 f32 f64 i32))
@@ -45,7 +45,7 @@
   (func $nothing (param $s stackref)
     (drop (local.get_clear $s)))
 
-  ;; It allocates, in a loop that it leaves by a return.
+  ;; Allocates in a loop that it leaves by a return.
   (func $allocates (param $n i32) (param $s stackref) (result (ref $box))
     (local $b (ref null $box))
     (drop (local.get_clear $s))
@@ -61,18 +61,18 @@
       (unreachable))
     (struct.get $box 0))
 
-  ;; It calls another in its place.
-  (func $goes_on (param $n i32) (param $s stackref) (result i32)
+  ;; Calls another function by a tail call.
+  (func $tail_calls (param $n i32) (param $s stackref) (result i32)
     (return_call $divides (local.get $n) (local.get_clear $s)))
-  (func (export "goes on") (param $n i32) (result i32)
+  (func (export "tail call") (param $n i32) (result i32)
     (block $number (result i32)
       (try (stack.switch_call $sends_number (local.get $n) (call $new)) catch $number $number)
       (unreachable)))
   (func $sends_number (param $n i32) (param $s stackref)
-    (stack.switch_call $goes_on $number (local.get $n) (local.get_clear $s)))
+    (stack.switch_call $tail_calls $number (local.get $n) (local.get_clear $s)))
 
-  ;; It goes away and comes back before it returns.
-  (func $goes_away (param $n i32) (param $s stackref) (result i32)
+  ;; Switches away and back before it returns.
+  (func $switches_away (param $n i32) (param $s stackref) (result i32)
     (block $back (result stackref)
       (try (stack.switch $away (local.get_clear $s)) catch $back $back)
       (unreachable))
@@ -80,19 +80,18 @@
     (i32.mul (local.get $n) (local.get $n)))
   (func $sends_square (param $n i32) (param $s stackref)
     (block $away (result stackref)
-      (try (stack.switch_call $goes_away $number (local.get $n) (local.get_clear $s)) catch $away $away)
+      (try (stack.switch_call $switches_away $number (local.get $n) (local.get_clear $s)) catch $away $away)
       (unreachable))
     (local.set_cleared $s)
     (stack.switch $back (local.get_clear $s)))
-  (func (export "goes away") (param $n i32) (result i32)
+  (func (export "switch away and back") (param $n i32) (result i32)
     (block $number (result i32)
       (try (stack.switch_call $sends_square (local.get $n) (call $new)) catch $number $number)
       (unreachable)))
   (func $waits (param $s stackref)
     (stack.switch_call $allocates $boxed (i32.const 5000) (local.get_clear $s)))
 
-  ;; Its results are the values of an event, which is caught around the instruction
-  ;; below.
+  ;; The results become the payload of an event, which the instruction below catches.
   (func $sends_five (param $s stackref)
     (stack.switch_call $values $five
       (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (i32.const 5) (local.get_clear $s)))
@@ -101,18 +100,17 @@
       (try (stack.switch_call $sends_five (call $new)) catch $five $five)
       (unreachable)))
 
-  ;; The event is caught by the caller of the function with that instruction, as
-  ;; an exception.
+  ;; The caller of the function with that instruction catches the event as an exception.
   (func $waits_for_none
     (block $none
       (try (stack.switch_call $sends_five (call $new)) catch $none $none)
       (unreachable)))
-  (func (export "values from afar") (result i32 i64 f32 f64 i32)
+  (func (export "values through an event") (result i32 i64 f32 f64 i32)
     (block $five (result i32 i64 f32 f64 i32)
       (try (call $waits_for_none) catch $five $five)
       (unreachable)))
 
-  ;; An exception leaves it for the instruction below.
+  ;; An exception propagates to the instruction below.
   (func $makes_throw (param $s stackref)
     (stack.switch_call $throws $none (i32.const 42) (local.get_clear $s)))
   (func (export "throws") (result i32)
@@ -127,12 +125,12 @@
       (try (stack.switch_call $makes_divide (local.get $n) (call $new)) catch $number $number)
       (unreachable)))
 
-  ;; Without an event it must not return.
+  ;; Without an event, returning traps.
   (func $lets_return (param $s stackref)
     (stack.switch_call $nothing (local.get_clear $s)))
   (func (export "returns") (stack.switch_call $lets_return (call $new))))
 (assert_return (invoke "values") (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (i32.const 5))
-(assert_return (invoke "values from afar")
+(assert_return (invoke "values through an event")
   (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (i32.const 5))
 (assert_return (invoke "throws") (i32.const 42))
 (assert_return (invoke "divides" (i32.const 2)) (i32.const 3))
@@ -140,11 +138,11 @@
 (assert_trap (invoke "returns") "function returned to a suspended stack")
 (assert_return (invoke "divides" (i32.const 1)) (i32.const 7))
 (assert_return (invoke "allocates" (i32.const 1)) (i32.const 0))
-(assert_return (invoke "goes on" (i32.const 3)) (i32.const 2))
-(assert_trap (invoke "goes on" (i32.const 0)) "integer divide by zero")
-(assert_return (invoke "goes away" (i32.const 9)) (i32.const 81))
+(assert_return (invoke "tail call" (i32.const 3)) (i32.const 2))
+(assert_trap (invoke "tail call" (i32.const 0)) "integer divide by zero")
+(assert_return (invoke "switch away and back" (i32.const 9)) (i32.const 81))
 
-;; The same, made long.
+;; The same functions, made long.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -178,7 +176,7 @@
     (drop (i64.const -9223372036854775808)) (drop (i64.const -9223372036854775808))
     (drop (local.get_clear $s)))
 
-  ;; It allocates, in a loop that it leaves by a return.
+  ;; Allocates in a loop that it leaves by a return.
   (func $allocates (param $n i32) (param $s stackref) (result (ref $box))
     (local $b (ref null $box))
     (drop (i64.const -9223372036854775808)) (drop (i64.const -9223372036854775808))
@@ -197,21 +195,21 @@
       (unreachable))
     (struct.get $box 0))
 
-  ;; It calls another in its place.
-  (func $goes_on (param $n i32) (param $s stackref) (result i32)
+  ;; Calls another function by a tail call.
+  (func $tail_calls (param $n i32) (param $s stackref) (result i32)
     (drop (i64.const -9223372036854775808)) (drop (i64.const -9223372036854775808))
     (drop (i64.const -9223372036854775808)) (drop (i64.const -9223372036854775808))
     (drop (i64.const -9223372036854775808)) (drop (i64.const -9223372036854775808))
     (return_call $divides (local.get $n) (local.get_clear $s)))
-  (func (export "goes on") (param $n i32) (result i32)
+  (func (export "tail call") (param $n i32) (result i32)
     (block $number (result i32)
       (try (stack.switch_call $sends_number (local.get $n) (call $new)) catch $number $number)
       (unreachable)))
   (func $sends_number (param $n i32) (param $s stackref)
-    (stack.switch_call $goes_on $number (local.get $n) (local.get_clear $s)))
+    (stack.switch_call $tail_calls $number (local.get $n) (local.get_clear $s)))
 
-  ;; It goes away and comes back before it returns.
-  (func $goes_away (param $n i32) (param $s stackref) (result i32)
+  ;; Switches away and back before it returns.
+  (func $switches_away (param $n i32) (param $s stackref) (result i32)
     (drop (i64.const -9223372036854775808)) (drop (i64.const -9223372036854775808))
     (drop (i64.const -9223372036854775808)) (drop (i64.const -9223372036854775808))
     (drop (i64.const -9223372036854775808)) (drop (i64.const -9223372036854775808))
@@ -222,19 +220,18 @@
     (i32.mul (local.get $n) (local.get $n)))
   (func $sends_square (param $n i32) (param $s stackref)
     (block $away (result stackref)
-      (try (stack.switch_call $goes_away $number (local.get $n) (local.get_clear $s)) catch $away $away)
+      (try (stack.switch_call $switches_away $number (local.get $n) (local.get_clear $s)) catch $away $away)
       (unreachable))
     (local.set_cleared $s)
     (stack.switch $back (local.get_clear $s)))
-  (func (export "goes away") (param $n i32) (result i32)
+  (func (export "switch away and back") (param $n i32) (result i32)
     (block $number (result i32)
       (try (stack.switch_call $sends_square (local.get $n) (call $new)) catch $number $number)
       (unreachable)))
   (func $waits (param $s stackref)
     (stack.switch_call $allocates $boxed (i32.const 5000) (local.get_clear $s)))
 
-  ;; Its results are the values of an event, which is caught around the instruction
-  ;; below.
+  ;; The results become the payload of an event, which the instruction below catches.
   (func $sends_five (param $s stackref)
     (stack.switch_call $values $five
       (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (i32.const 5) (local.get_clear $s)))
@@ -243,18 +240,17 @@
       (try (stack.switch_call $sends_five (call $new)) catch $five $five)
       (unreachable)))
 
-  ;; The event is caught by the caller of the function with that instruction, as
-  ;; an exception.
+  ;; The caller of the function with that instruction catches the event as an exception.
   (func $waits_for_none
     (block $none
       (try (stack.switch_call $sends_five (call $new)) catch $none $none)
       (unreachable)))
-  (func (export "values from afar") (result i32 i64 f32 f64 i32)
+  (func (export "values through an event") (result i32 i64 f32 f64 i32)
     (block $five (result i32 i64 f32 f64 i32)
       (try (call $waits_for_none) catch $five $five)
       (unreachable)))
 
-  ;; An exception leaves it for the instruction below.
+  ;; An exception propagates to the instruction below.
   (func $makes_throw (param $s stackref)
     (stack.switch_call $throws $none (i32.const 42) (local.get_clear $s)))
   (func (export "throws") (result i32)
@@ -269,12 +265,12 @@
       (try (stack.switch_call $makes_divide (local.get $n) (call $new)) catch $number $number)
       (unreachable)))
 
-  ;; Without an event it must not return.
+  ;; Without an event, returning traps.
   (func $lets_return (param $s stackref)
     (stack.switch_call $nothing (local.get_clear $s)))
   (func (export "returns") (stack.switch_call $lets_return (call $new))))
 (assert_return (invoke "values") (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (i32.const 5))
-(assert_return (invoke "values from afar")
+(assert_return (invoke "values through an event")
   (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (i32.const 5))
 (assert_return (invoke "throws") (i32.const 42))
 (assert_return (invoke "divides" (i32.const 2)) (i32.const 3))
@@ -282,9 +278,9 @@
 (assert_trap (invoke "returns") "function returned to a suspended stack")
 (assert_return (invoke "divides" (i32.const 1)) (i32.const 7))
 (assert_return (invoke "allocates" (i32.const 1)) (i32.const 0))
-(assert_return (invoke "goes on" (i32.const 3)) (i32.const 2))
-(assert_trap (invoke "goes on" (i32.const 0)) "integer divide by zero")
-(assert_return (invoke "goes away" (i32.const 9)) (i32.const 81))
+(assert_return (invoke "tail call" (i32.const 3)) (i32.const 2))
+(assert_trap (invoke "tail call" (i32.const 0)) "integer divide by zero")
+(assert_return (invoke "switch away and back" (i32.const 9)) (i32.const 81))
 
 ;; Functions of another module.
 
@@ -303,8 +299,7 @@
   (event $away (param stackref))
   (event $back (param stackref))
 
-  ;; Its results are the values of an event, which is caught around the instruction
-  ;; below.
+  ;; The results become the payload of an event, which the instruction below catches.
   (func $sends_five (param $s stackref)
     (stack.switch_call $values $five
       (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (i32.const 5) (local.get_clear $s)))
@@ -313,18 +308,17 @@
       (try (stack.switch_call $sends_five (call $new)) catch $five $five)
       (unreachable)))
 
-  ;; The event is caught by the caller of the function with that instruction, as
-  ;; an exception.
+  ;; The caller of the function with that instruction catches the event as an exception.
   (func $waits_for_none
     (block $none
       (try (stack.switch_call $sends_five (call $new)) catch $none $none)
       (unreachable)))
-  (func (export "values from afar") (result i32 i64 f32 f64 i32)
+  (func (export "values through an event") (result i32 i64 f32 f64 i32)
     (block $five (result i32 i64 f32 f64 i32)
       (try (call $waits_for_none) catch $five $five)
       (unreachable)))
 
-  ;; An exception leaves it for the instruction below.
+  ;; An exception propagates to the instruction below.
   (func $makes_throw (param $s stackref)
     (stack.switch_call $throws $none (i32.const 42) (local.get_clear $s)))
   (func (export "throws") (result i32)
@@ -339,12 +333,12 @@
       (try (stack.switch_call $makes_divide (local.get $n) (call $new)) catch $number $number)
       (unreachable)))
 
-  ;; Without an event it must not return.
+  ;; Without an event, returning traps.
   (func $lets_return (param $s stackref)
     (stack.switch_call $nothing (local.get_clear $s)))
   (func (export "returns") (stack.switch_call $lets_return (call $new))))
 (assert_return (invoke "values") (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (i32.const 5))
-(assert_return (invoke "values from afar")
+(assert_return (invoke "values through an event")
   (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (i32.const 5))
 (assert_return (invoke "throws") (i32.const 42))
 (assert_return (invoke "divides" (i32.const 2)) (i32.const 3))

@@ -1,4 +1,4 @@
-;; Below the frames of a blank stack is its ground, where nothing is caught.
+;; Below the frames of a blank stack is its ground, which catches nothing.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -33,17 +33,16 @@
     (throw $x))
   (func (export "a rout that throws")
     (stack.switch $e (stack.extend $throws-later $other (call $new))))
-  ;; The stack that switched there catches nothing of it.
+  ;; The stack that switched there does not catch its exceptions.
   (func (export "no parent") (result i32)
     (block $all
       (try_table (catch_all $all) (stack.switch_call $throws (call $new)))
       (unreachable))
     (i32.const 1))
-  ;; A stack that was left is not below, either: an event that is not caught
-  ;; there goes to its ground.
+  ;; The previous stack is not below either: an event that is uncaught there reaches its ground.
   (func $waits (param $main stackref)
     (stack.switch $e (local.get_clear $main)))
-  (func (export "uncaught in a stack that waits")
+  (func (export "uncaught in a suspended stack")
     (local $s stackref)
     (block $e (result stackref)
       (try (stack.switch_call $waits (call $new)) catch $e $e)
@@ -61,4 +60,4 @@
 (assert_trap (invoke "an event that a rout does not catch") "uncaught exception on a stack")
 (assert_trap (invoke "a rout that throws") "uncaught exception on a stack")
 (assert_trap (invoke "no parent") "uncaught exception on a stack")
-(assert_trap (invoke "uncaught in a stack that waits") "uncaught exception on a stack")
+(assert_trap (invoke "uncaught in a suspended stack") "uncaught exception on a stack")

@@ -1,5 +1,4 @@
-;; A first-class stack is deep enough for a thousand frames, and for hundreds of
-;; routs on top of each other.
+;; A first-class stack holds a thousand frames, and hundreds of nested routs.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))

@@ -1,5 +1,4 @@
-;; Events and call tags are imported and exported as tags are; an exported event
-;; imports as a tag too. Stacks and answers go from instance to instance.
+;; Events and call tags are imported and exported like tags; stacks and answers cross instances.
 
 (module $lib
   (import "host" "new_stack" (func $new (result stackref)))
@@ -39,7 +38,7 @@
   (event $private (param i32))
   (call_tag $other (param i32) (result i32))
 
-  (func (export "a stack from there") (result i32)
+  (func (export "a stack of the other instance") (result i32)
     (block $done (result i32)
       (try (stack.switch $ready (call $make (i32.const 5))) catch $private $done catch $done $done)
       (unreachable)))
@@ -58,7 +57,7 @@
     (block $tag (result i32)
       (try_table (catch $done-too $tag) (call $throws))
       (unreachable)))
-  (func (export "asked from there") (result i32)
+  (func (export "answer to the other instance") (result i32)
     (answer $other (result i32) (unreachable) within
       (answer $ask (result i32) (i32.add (i32.const 1)) within
         (call $asks (i32.const 2)))))
@@ -66,15 +65,15 @@
     (answer $other (result i32) within (call $asks (i32.const 2))))
   (func (export "without results") (answer $ping within (call_stack $ping))))
 
-(assert_return (invoke "a stack from there") (i32.const 5))
+(assert_return (invoke "a stack of the other instance") (i32.const 5))
 (assert_return (invoke "slots") (i32.const 8))
 (assert_return (invoke "as a tag") (i32.const 9))
 (assert_return (invoke "as another tag") (i32.const 6))
-(assert_return (invoke "asked from there") (i32.const 3))
+(assert_return (invoke "answer to the other instance") (i32.const 3))
 (assert_trap (invoke "another call tag") "no answer on the stack")
 (assert_return (invoke "without results"))
 
-;; A tag is an event.
+;; A tag can be imported as an event.
 (module $tags (tag (export "t") (param i64)))
 (register "tags" $tags)
 (module
@@ -85,7 +84,7 @@
       (unreachable))))
 (assert_return (invoke "throw") (i64.const 4))
 
-;; The types must fit, and the kinds.
+;; Types and kinds must match.
 (assert_unlinkable
   (module (import "lib" "done" (event $e (param i64))))
   "incompatible import type")
@@ -107,7 +106,7 @@
 (assert_unlinkable
   (module (import "lib" "nothing" (event $e)))
   "unknown import")
-;; The host gives one thing.
+;; The host provides only "new_stack".
 (assert_unlinkable
   (module (import "host" "old_stack" (func $f (result stackref))))
   "unknown import")

@@ -1,7 +1,6 @@
-;; What is refused: events that do not fit, routs that do not begin with
-;; `stack.start` or are named elsewhere, answers that leave their function.
+;; Validation rejects wrong events, routs without an initial `stack.start`, and escaping answers.
 
-;; What stands in all of them is fine.
+;; These definitions are valid and shared by all modules below.
 (module
   (import "host" "new_stack" (func $new (result stackref)))
   (event $e (param stackref)) (event $n (param i32)) (event $none)
@@ -11,7 +10,7 @@
   (rout $r (stack.start)) (rout $s (param i32) (result i32) (stack.start))
   (func (stack.switch $e (call $new))))
 
-;; stack.switch: the event ends with the stack that is left
+;; stack.switch: the event's payload ends with the current stack.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -73,7 +72,7 @@
     (func (stack.switch $e (i32.const 1))))
   "type mismatch")
 
-;; stack.switch_drop: it does not
+;; stack.switch_drop: the payload does not end with a stack.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -105,7 +104,8 @@
     (func (stack.switch_drop $none)))
   "type mismatch")
 
-;; stack.switch_call: the function takes the stack last, and gives the event
+;; stack.switch_call: the function takes the stack as its last argument, and its results are the
+;; event's payload.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -177,7 +177,7 @@
     (func (stack.switch_call $f)))
   "type mismatch")
 
-;; stack.extend
+;; stack.extend.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -239,7 +239,7 @@
     (func (stack.extend $r (call $new))))
   "type mismatch")
 
-;; ... and a rout is not a function, nor a function a rout
+;; A rout is not a function, and a function is not a rout.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -321,7 +321,7 @@
     (func (stack.switch_call $r (call $new))))
   "unknown func")
 
-;; stack.start stands once, at the beginning of a rout
+;; stack.start occurs exactly once, at the beginning of a rout.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -393,7 +393,7 @@
     (rout $q (block $l (try (stack.start) catch $none $l) (unreachable)) (stack.start)))
   "stack.start")
 
-;; a branch back over it
+;; A branch back over stack.start.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -437,7 +437,7 @@
         (br_if $back (local.get 0)))))
   "stack.start")
 
-;; stack.redirect
+;; stack.redirect.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -479,7 +479,7 @@
     "(func (stack.redirect $unknown))")
   "unknown local")
 
-;; stack.redirect_to
+;; stack.redirect_to.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -551,7 +551,7 @@
     "(func (stack.redirect_to (call $new) then (drop)))")
   "within")
 
-;; answer: its code has the type of the call tag
+;; answer: its code has the type of the call tag.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -613,7 +613,7 @@
     "(func (answer $unknown within))")
   "unknown call_tag")
 
-;; ... sees none of the labels around it: their names are unknown there
+;; The code of an answer does not see the labels around it.
 (assert_malformed
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -645,7 +645,7 @@
     (func (block $l (answer $ping (try_table (catch_all $l)) within))))
   "unknown label")
 
-;; ... and does not return
+;; The code of an answer must not return.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -667,7 +667,7 @@
     (func $h (answer $ping (return_call $h) within)))
   "return")
 
-;; so do the two parts of stack.redirect_to
+;; The same rules hold for both parts of stack.redirect_to.
 (assert_malformed
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -709,7 +709,7 @@
     (func (stack.redirect_to (call $new) then (drop) (return) within)))
   "return")
 
-;; call_stack
+;; call_stack.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -751,7 +751,7 @@
     "(func (call_stack $unknown))")
   "unknown call_tag")
 
-;; a call tag is no event, and an event no call tag
+;; A call tag is not an event, and an event is not a call tag.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -803,7 +803,7 @@
     (func (block $l (try catch $ping $l))))
   "call_tag")
 
-;; try: the labels take what the event carries
+;; try: the labels take the event's payload.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -855,7 +855,7 @@
     "(func (try catch $none $unknown))")
   "unknown label")
 
-;; unknown names
+;; Unknown names.
 (assert_malformed
   (module quote
     "(import \"host\" \"new_stack\" (func $new (result stackref)))"
@@ -907,7 +907,7 @@
     "(func (stack.unknown))")
   "unknown operator")
 
-;; indices
+;; Indices.
 (assert_malformed
   (module quote
     "(import \"host\" \"new_stack\" (func $new (result stackref)))"
@@ -949,7 +949,7 @@
     "(func (block (try catch $none 0)))")
   "index")
 
-;; ... also of everything else in such a module
+;; Indices to other items of such a module.
 (assert_malformed
   (module quote
     "(import \"host\" \"new_stack\" (func $new (result stackref)))"

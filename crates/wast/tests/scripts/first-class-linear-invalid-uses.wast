@@ -1,13 +1,13 @@
-;; A `stackref` is never copied: what would copy it, or lose it, is invalid.
+;; Every use that would copy or lose a `stackref` is invalid.
 
-;; What stands in all of them is fine.
+;; These definitions are valid and shared by all modules below.
 (module
   (import "host" "new_stack" (func $new (result stackref)))
   (event $e (param stackref)) (event $n (param i32)) (event $none)
   (global $g (mut stackref) (ref.null stack)) (table $t 4 stackref)
   (func (param $s stackref) (drop (local.get_clear $s))))
 
-;; locals
+;; Locals.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -37,7 +37,7 @@
     (func (local $s stackref) (drop (local.tee $s (call $new)))))
   "linear")
 
-;; globals
+;; Globals.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -53,7 +53,7 @@
     (func (global.set $g (call $new))))
   "linear")
 
-;; tables
+;; Tables.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -98,7 +98,7 @@
     (func (drop (table.grow $t (call $new) (i32.const 1)))))
   "linear")
 
-;; element segments
+;; Element segments.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -129,7 +129,7 @@
     (func (table.init $t $s (i32.const 0) (i32.const 0) (i32.const 1))))
   "linear")
 
-;; select
+;; select.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -145,7 +145,7 @@
     (func (drop (select (call $new) (call $new) (i32.const 0)))))
   "linear")
 
-;; fields
+;; Fields.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -168,7 +168,7 @@
     (type $a (array stackref)))
   "linear")
 
-;; objects that hold some
+;; Objects with stackref fields.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -270,7 +270,7 @@
     (func (drop (array.new_elem $a $x (i32.const 0) (i32.const 1)))))
   "linear")
 
-;; a global can be changed, and begins with null
+;; A global must be mutable, and starts as null.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -279,7 +279,7 @@
     (global $h stackref (ref.null stack)))
   "linear")
 
-;; casts, tests, and comparisons
+;; Casts, tests and comparisons.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -302,7 +302,7 @@
     (func (drop (ref.cast (ref null cont) (call $new)))))
   "invalid cast")
 
-;; a stackref is not a stack of the bag, nor a continuation, nor a fiber
+;; A stackref is not a reference to a stack of the bag, a continuation or a fiber.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -346,7 +346,7 @@
     (func (result anyref) (call $new)))
   "type mismatch")
 
-;; the new instructions are for nullable references
+;; The `_clear` and `_cleared` instructions require nullable references.
 (assert_invalid
   (module
     (import "host" "new_stack" (func $new (result stackref)))
@@ -404,7 +404,7 @@
     (func (drop (table.get_clear $t))))
   "type mismatch")
 
-;; unknown names
+;; Unknown names.
 (assert_malformed
   (module quote
     "(import \"host\" \"new_stack\" (func $new (result stackref)))"

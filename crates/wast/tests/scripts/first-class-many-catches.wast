@@ -1,6 +1,6 @@
-;; An event is found among many catches around a switch, whether it is the first, in the
-;; middle or the last, of one `try` or of several. That two of them have the same tag may be
-;; known only when tags are imported: the first one counts.
+;; An event finds its catch at any position, in one `try` or several.
+;; Of several catches for one tag, the first counts. Imports decide whether two catches have the
+;; same tag.
 
 (module $tags
   (event (export "a") (param stackref)) (event (export "b") (param stackref))
@@ -25,7 +25,7 @@
   (event $came (param i32 stackref))
   (global $s (mut stackref) (ref.null stack))
 
-  ;; Tells which catch an event came to.
+  ;; Reports which catch received the event.
   (func $waits (param $to stackref) (local $n i32)
     (loop $again
       (block $l10 (result stackref)
@@ -94,7 +94,7 @@
       (try (stack.switch $g (global.get_clear $s)) catch $came $l)
       (unreachable))
     (global.set_cleared $s))
-  ;; A function on top of the stack returns with the event.
+  ;; A function on top of the stack returns the event.
   (func $returns (param $from stackref) (result stackref) (local.get_clear $from))
   (func (export "call a") (result i32)
     (block $l (result i32 stackref)
@@ -131,7 +131,7 @@
       (try (stack.switch_call $returns $g (global.get_clear $s)) catch $came $l)
       (unreachable))
     (global.set_cleared $s))
-  ;; What nothing catches arrives as an exception.
+  ;; An uncaught event arrives as an exception.
   (func (export "send x") (result i32)
     (block $l (result i32 stackref)
       (try (stack.switch $x (global.get_clear $s)) catch $came $l)

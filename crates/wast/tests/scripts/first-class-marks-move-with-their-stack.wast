@@ -1,6 +1,6 @@
-;; A stack whose generations are used up gets another block. The marks of its
-;; answers move there, and the block that it had before begins without any.
-;; (This shows something only if stacks begin near the last generation.)
+;; A stack whose generations are exhausted moves to another block with its marks.
+;; The old block starts without marks. (This only tests something if stacks start near the last
+;; generation.)
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -73,7 +73,7 @@
     (local.set $v)
     (global.set_cleared $g (local.get_clear $s))
     (local.get $v))
-  ;; garbage, so that spaces are collected and used again, full of this number
+  ;; Garbage: memory is collected and reused, and filled with this number.
   (func $churn (export "churn") (param $v i64)
     (local $i i32)
     (loop $l
@@ -89,18 +89,18 @@
     (global.set_cleared $h)
     (call $turn (i64.const 10))
     (stack.switch_drop $done (global.get_clear $h)))
-  (func $drive                     ;; makes $g ten generations older, and the root one
+  (func $drive                     ;; ages $g by ten generations and the root by one
     (block $d
       (try (stack.switch $next (stack.extend $driver (call $new))) catch $done $d)
       (unreachable)))
-  (func $older (call $make) (drop (global.get_clear $g)))  ;; makes the root one generation older
+  (func $older (call $make) (drop (global.get_clear $g)))  ;; ages the root by one generation
   (func $go2 (export "go2") (param $n i64) (param $o i32) (param $d i32) (result i64)
     (loop $l (if (local.get $o) (then (call $older) (local.set $o (i32.sub (local.get $o) (i32.const 1))) (br $l))))
     (call $make)
-    (call $turn (i64.add (local.get $n) (i64.const 100)))  ;; first the root gets another block, then $g: its mark stays behind
-    (call $churn (i64.const 0)) (call $churn (i64.const 0)) ;; collections: both old blocks can be used again
+    (call $turn (i64.add (local.get $n) (i64.const 100)))  ;; first the root moves to another block, then $g, whose old block keeps its mark
+    (call $churn (i64.const 0)) (call $churn (i64.const 0)) ;; collections: both old blocks become reusable
     (loop $l (if (local.get $d) (then (call $drive) (local.set $d (i32.sub (local.get $d) (i32.const 1))) (br $l))))
-    (call $turn (local.get $n))                            ;; $g gets its first block again, with the stale mark
+    (call $turn (local.get $n))                            ;; $g moves back to its first block, which has the stale mark
     (call $churn (i64.const 0x4141414141414140)) (call $churn (i64.const 0x4141414141414140))
     (call $asks))
   (func $go3 (export "go3") (param $n i64) (param $o i32) (param $d i32) (param $r i32) (param $m i64) (result i64)

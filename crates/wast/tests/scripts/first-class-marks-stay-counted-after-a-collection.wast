@@ -1,5 +1,4 @@
-;; A mark that a function has left without removing it counts until something else
-;; removes it, whether or not there is a collection in between.
+;; A mark that a function did not remove counts until it is removed, despite collections.
 
 (module
   (type $env (struct (field i32)))
@@ -26,7 +25,7 @@
         (drop (array.new_default $arr (i32.const 3000000)))
         (drop (array.new_default $arr (i32.const 3000000)))))
     (call $level))
-  ;; It is found as long as it counts.
+  ;; The answer is found while its mark counts.
   (func $asks (result i32)
     (block $after (result i32)
       (block $sent (result (ref null $ask.func))

@@ -1,5 +1,4 @@
-;; Parameters, results, blocks, branches on null, exceptions, events and
-;; continuations move a stackref from place to place.
+;; A stackref moves through calls, blocks, branches, exceptions, events and continuations.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -17,7 +16,7 @@
   (func $tail (param $s stackref) (result stackref)
     (return_call $through (local.get_clear $s)))
 
-  ;; A stack that works: told with $back, it says 42.
+  ;; A stack that replies with 42 when it receives $back.
   (rout $says (param $n i32)
     (block $back (result stackref)
       (try (stack.start) catch $back $back)
@@ -26,7 +25,7 @@
   (func $tell (param $to stackref) (param $n i32)
     (stack.switch_drop $done (local.get $n) (local.get_clear $to)))
   (func $worker (result stackref) (stack.extend $says (i32.const 42) (call $new)))
-  ;; Whether it still works.
+  ;; Checks that the stack still works.
   (func $works (param $s stackref) (result i32)
     (block $done (result i32)
       (try (stack.switch $back (local.get_clear $s)) catch $done $done)

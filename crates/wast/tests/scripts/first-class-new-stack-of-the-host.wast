@@ -1,6 +1,6 @@
-;; `"host" "new_stack"` is an import like others: what is registered under that name is
-;; called, and may count, refuse or choose the ground. If nothing is, the engine gives
-;; blank stacks.
+;; `"host" "new_stack"` is an ordinary import, which the script may define.
+;; A definition may count, return null or choose the ground. Without a definition, the engine
+;; provides blank stacks.
 
 (module $user
   (import "host" "new_stack" (func $new (result stackref)))
@@ -10,7 +10,7 @@
 (assert_return (invoke "is null") (i32.const 0))
 (assert_trap (invoke "ground") "event reached the ground of a stack")
 
-;; It is a function as any other: it can be exported, referred to and called indirectly.
+;; It is an ordinary function: it can be exported, referenced and called indirectly.
 (module
   (import "host" "new_stack" (func $new (result stackref)))
   (type $f (func (result stackref)))
@@ -24,7 +24,7 @@
 (assert_return (invoke "by reference") (i32.const 0))
 (assert_return (invoke "by a table") (i32.const 0))
 
-;; One that counts, refuses every third time, and has a ground of its own.
+;; This definition counts, returns null every third time, and has its own ground.
 (module $host
   (import "host" "new_stack" (func $blank (result stackref)))
   (global $count (mut i32) (i32.const 0))
@@ -53,10 +53,10 @@
 (assert_return (invoke "is null") (i32.const 0))
 (assert_return (invoke "is null") (i32.const 1))
 
-;; Whoever was linked before keeps what it had.
+;; Modules that were linked earlier keep the function that they were linked with.
 (assert_trap (invoke $user "ground") "event reached the ground of a stack")
 
-;; One that traps.
+;; This definition traps.
 (module $traps (func (export "new_stack") (result stackref) (unreachable)))
 (register "host" $traps)
 (module
@@ -64,7 +64,7 @@
   (func (export "new") (drop (call $new))))
 (assert_trap (invoke "new") "unreachable")
 
-;; One of another type.
+;; This definition has another type.
 (module $other (func (export "new_stack") (result i32) (i32.const 1)))
 (register "host" $other)
 (assert_unlinkable

@@ -1,5 +1,4 @@
-;; Structs and arrays hold stacks. An object that lives keeps its stacks, and one
-;; that is collected frees them.
+;; Structs and arrays hold stacks: a live object keeps them, and collecting it frees them.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -11,7 +10,7 @@
   (global $cell (mut (ref null $cell)) (ref.null $cell))
   (global $row (mut (ref null $row)) (ref.null $row))
 
-  ;; A generator that counts from a number on.
+  ;; A generator that counts upwards.
   (rout $counter (param $n i32)
     (local $consumer stackref)
     (block $go (result stackref)
@@ -27,7 +26,7 @@
       (br $more)))
   (func $new-counter (param $from i32) (result stackref)
     (stack.extend $counter (local.get $from) (call $new)))
-  ;; Resumes a generator, and gives what it yields and the rest of it.
+  ;; Resumes a generator. Returns the yielded value and the suspended generator.
   (func $next (param $s stackref) (result i32 stackref)
     (block $yielded (result i32 stackref)
       (try (stack.switch $next (local.get_clear $s)) catch $yield $yielded)
@@ -38,7 +37,7 @@
       (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1)))
         (i32.const 20)))))
 
-  ;; Resumes the generator in a struct, and puts the rest back.
+  ;; Resumes the generator in a struct, and puts it back.
   (func $next-of (param $o (ref null $cell)) (result i32)
     (local $n i32)
     (call $next (struct.get_clear $cell $stack (local.get $o)))
@@ -61,7 +60,7 @@
     (call $next-of (global.get $cell))
     (call $garbage)
     (call $next-of (global.get $cell)))
-  ;; Others may have the object, but one has the stack.
+  ;; Several references share the object, but only one reader gets the stack.
   (func (export "two references") (result i32 i32 i32)
     (local $o (ref null $cell)) (local $p (ref null $cell))
     (local.set $o (struct.new $cell (i32.const 1) (call $new-counter (i32.const 20))))
@@ -96,16 +95,16 @@
     (array.is_cleared $row (local.get $row) (i32.const 0))
     (array.is_cleared $row (local.get $row) (i32.const 1)))
 
-  ;; Objects that nothing holds are collected with their stacks: there are fewer
-  ;; stacks than are made here.
-  (func (export "forgotten objects") (param $n i32) (result i32)
+  ;; Unreachable objects are collected with their stacks. This creates more stacks than the store
+  ;; may hold.
+  (func (export "unreachable objects") (param $n i32) (result i32)
     (loop $more
       (drop (struct.new $cell (i32.const 0) (call $new-counter (i32.const 1))))
       (drop (array.new_fixed $row 2 (call $new-counter (i32.const 1)) (call $new-counter (i32.const 1))))
       (br_if $more (local.tee $n (i32.sub (local.get $n) (i32.const 1)))))
     (call $next-of (global.get $cell)))
 
-  ;; The stack on which an object lives is in the object.
+  ;; An object holds the stack on which the object itself lives.
   (func (export "in itself") (result i32)
     (local $s stackref)
     (global.set $cell (struct.new_default $cell))
@@ -144,12 +143,12 @@
 (assert_return (invoke "take from the row" (i32.const 49)) (i32.const 1))
 (assert_trap (invoke "next of the row" (i32.const 49)) "null stack reference")
 (assert_return (invoke "next of the row" (i32.const 48)) (i32.const 49))
-(assert_return (invoke "forgotten objects" (i32.const 300)) (i32.const 14))
+(assert_return (invoke "unreachable objects" (i32.const 300)) (i32.const 14))
 (assert_return (invoke "in itself") (i32.const 5))
 (assert_return (invoke "out of itself") (i32.const 1))
 
-;; A stack that a switch has used up is not used by another holder, and a full place
-;; keeps what it has when the trap is over.
+;; After a switch consumed a stack, no other holder can use it. A full slot keeps its stack after a
+;; trap.
 (module
   (import "host" "new_stack" (func $new (result stackref)))
   (type $cell (struct (field $stack (mut stackref))))
@@ -190,7 +189,8 @@
 (assert_trap (invoke "null") "null structure reference")
 (assert_trap (invoke "null array") "null array reference")
 
-;; In one module with stacks of the bag, `ref.null stack` is what the field holds.
+;; In a module that also uses stacks of the bag, the field's type determines what `ref.null stack`
+;; is.
 (module
   (rec (type $c (stack (ref null $c))))
   (type $both (struct (field (mut stackref)) (field (mut (ref null $c)))))
@@ -210,7 +210,7 @@
 (assert_return (invoke "is")
   (i32.const 1) (i32.const 1) (i32.const 1) (i32.const 1) (i32.const 1))
 
-;; Also if that has only their general type.
+;; The same for a bag field of the abstract type.
 (module
   (type $both (struct (field (mut stackref)) (field (mut (ref null stack)))))
   (global $both (ref $both) (struct.new $both (ref.null stack) (ref.null stack)))
@@ -226,7 +226,7 @@
     (global.is_cleared $bag)))
 (assert_return (invoke "is") (i32.const 1) (i32.const 1) (i32.const 1) (i32.const 1))
 
-;; Types with such fields are equal across modules, and objects travel.
+;; Types with stackref fields are equal across modules, and objects cross instances.
 (module $maker
   (import "host" "new_stack" (func $new (result stackref)))
   (type $cell (struct (field (mut stackref))))

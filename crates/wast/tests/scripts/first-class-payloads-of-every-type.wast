@@ -1,5 +1,4 @@
-;; Values of every type travel with events, to the functions that
-;; `stack.switch_call` runs, and through answers.
+;; Events, functions of `stack.switch_call`, and answers carry values of every type.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -47,7 +46,7 @@
     (call $in (local.get 9))
     i32.add i32.add i32.add i32.add)
 
-  ;; With switch, from main to the stack and back with switch_drop.
+  ;; `stack.switch` carries the values to the stack, and `stack.switch_drop` carries them back.
   (rout $returns
     (block $e
       (result i32 i64 f32 f64 v128 funcref (ref $f) anyref (ref $s) exnref fiberref externref
@@ -63,7 +62,7 @@
         catch $sent $sent)
       (unreachable))
     (call $check))
-  ;; With switch_call: the results become the event.
+  ;; With `stack.switch_call`, the results become the event's payload.
   (func $gives
     (param i32 i64 f32 f64 v128 funcref (ref $f) anyref (ref $s) exnref fiberref externref stackref)
     (result i32 i64 f32 f64 v128 funcref (ref $f) anyref (ref $s) exnref fiberref externref)

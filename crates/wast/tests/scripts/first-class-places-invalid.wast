@@ -1,8 +1,6 @@
-;; Which uses of `get_clear`, `set_cleared`, `is_cleared` and `grow_cleared` are no
-;; modules: places that hold no nullable reference, or cannot be changed, or are not
-;; there.
+;; Linear access is invalid on places that are unknown, immutable or not nullable references.
 
-;; not a reference
+;; The place is not a reference.
 (assert_invalid
   (module (func (param $x i32) (drop (local.get_clear $x)))) "type mismatch")
 (assert_invalid
@@ -25,7 +23,7 @@
     (func (param (ref $a)) (drop (array.get_clear $a (local.get 0) (i32.const 0)))))
   "type mismatch")
 
-;; not nullable
+;; The place is not nullable.
 (assert_invalid
   (module (func (param $x (ref func)) (drop (local.get_clear $x)))) "type mismatch")
 (assert_invalid
@@ -51,7 +49,7 @@
     (func (param (ref $a)) (array.set_cleared $a (local.get 0) (i32.const 0) (ref.i31 (i32.const 1)))))
   "type mismatch")
 
-;; not mutable
+;; The place is immutable.
 (assert_invalid
   (module (global $g funcref (ref.null func)) (func (drop (global.get_clear $g))))
   "immutable global")
@@ -75,7 +73,7 @@
     (func (param (ref $a)) (array.set_cleared $a (local.get 0) (i32.const 0) (ref.null any))))
   "immutable array")
 
-;; operands and results of another type
+;; Operands or results have another type.
 (assert_invalid
   (module (func (param $x funcref) (local.set_cleared $x (ref.null extern)))) "type mismatch")
 (assert_invalid
@@ -125,7 +123,7 @@
     (func (param (ref $a)) (drop (array.is_cleared $a (local.get 0)))))
   "type mismatch")
 
-;; types of another sort
+;; The type is of another kind.
 (assert_invalid
   (module (type $a (array (mut anyref)))
     (func (param (ref $a)) (drop (struct.get_clear $a 0 (local.get 0)))))
@@ -137,7 +135,7 @@
 (assert_invalid
   (module (type $f (func)) (func (drop (struct.is_cleared $f 0 (ref.null $f))))) "type mismatch")
 
-;; what is not there
+;; The place is unknown.
 (assert_invalid (module (func (drop (local.get_clear 0)))) "unknown local")
 (assert_invalid (module (func (drop (global.is_cleared 0)))) "unknown global")
 (assert_invalid (module (func (drop (table.grow_cleared (i32.const 1))))) "unknown table")
@@ -161,7 +159,7 @@
     "(func (param (ref $s)) (drop (struct.get_clear $s $g (local.get 0))))")
   "unknown field")
 
-;; Types are named.
+;; Types must be named.
 (assert_malformed
   (module quote
     "(type $s (struct (field $f (mut anyref))))"
@@ -178,7 +176,7 @@
     "(func (param (ref 0)) (drop (struct.get_clear $s $f (local.get 0))))")
   "expected a name")
 
-;; What is missing, and what there is not.
+;; Operands and instructions that are missing or unknown.
 (assert_malformed
   (module quote
     "(type $s (struct (field (mut anyref))))"
@@ -192,7 +190,7 @@
   (module quote "(type $a (array (mut anyref))) (func (drop (array.grow_cleared $a)))")
   "unknown operator")
 
-;; They are not constant.
+;; Linear access is not constant.
 (assert_invalid
   (module
     (global $g (mut anyref) (ref.null any))

@@ -1,6 +1,6 @@
-;; `get_clear`, `set_cleared` and `is_cleared` on places of every sort, in modules
-;; without first-class stacks as well: what traps, in which order, what is evaluated
-;; how often, and which places may be asked.
+;; `get_clear`, `set_cleared` and `is_cleared` work on every kind of place in all modules.
+;; The script checks traps and their order, the evaluation of operands, and which places accept
+;; `is_cleared`.
 
 (module
   (type $s (struct (field $i i32) (field $f (mut externref)) (field externref)))
@@ -10,7 +10,7 @@
   (table $t 3 5 externref)
   (table $t64 i64 3 5 externref)
 
-  ;; Operands that leave a trace, a digit each.
+  ;; Records an operand's evaluation as one digit.
   (func $note (param i32)
     (global.set $trace (i32.add (i32.mul (global.get $trace) (i32.const 10)) (local.get 0))))
   (func $struct (result (ref null $s))
@@ -43,8 +43,8 @@
     (drop (table.is_cleared $t64 (call $index64)))
     (drop (table.grow_cleared $t (i32.sub (call $index) (i32.const 2))))
     (call $traced))
-  ;; The value that comes out is the one that went in, whatever lies below it.
-  (func (export "what went in") (result i32 i32 i32 i32 i32)
+  ;; The value that is read is the one that was written, whatever is below it on the operand stack.
+  (func (export "reads the written value") (result i32 i32 i32 i32 i32)
     (local $x externref) (local $o (ref null $s)) (local $p (ref null $a))
     i32.const 1
     call $value
@@ -76,7 +76,7 @@
     struct.is_cleared $s $f
     i32.const 1
     table.is_cleared $t)
-  ;; An operand may change the place before the instruction looks at it.
+  ;; An operand may change the place before the instruction reads it.
   (func (export "operands run first") (result i32)
     (local $x externref)
     (local.set $x (call $value))
@@ -85,7 +85,7 @@
     (global.set_cleared $g (global.get_clear $g))
     (call $number (global.get_clear $g)))
 
-  ;; null, then bounds, then emptiness
+  ;; Checks in order: null, bounds, emptiness.
   (func (export "null struct: get") (drop (struct.get_clear $s $f (ref.null $s))))
   (func (export "null struct: set") (struct.set_cleared $s $f (ref.null $s) (call $value)))
   (func (export "null struct: is") (drop (struct.is_cleared $s $f (ref.null $s))))
@@ -120,7 +120,7 @@
 (assert_return (invoke "once")
   (i32.const 15) (i32.const 235) (i32.const 35) (i32.const 45) (i32.const 12334)
   (i32.const 123343))
-(assert_return (invoke "what went in")
+(assert_return (invoke "reads the written value")
   (i32.const 1) (i32.const 7) (i32.const 1) (i32.const 1) (i32.const 1))
 (assert_return (invoke "operands run first") (i32.const 7))
 (assert_trap (invoke "null struct: get") "null structure reference")
@@ -153,7 +153,7 @@
 (assert_trap (invoke "table64: set" (i64.const 0x1_0000_0001)) "out of bounds table access")
 (assert_trap (invoke "table64: get" (i64.const 0x1_0000_0001)) "out of bounds table access")
 (assert_trap (invoke "table64: is" (i64.const -1)) "out of bounds table access")
-;; Growing is that of `table.grow`: the old size, or -1 and nothing happens.
+;; Growing works like `table.grow`: it returns the old size, or -1 without an effect.
 (assert_return (invoke "grow" (i32.const 0)) (i32.const 3))
 (assert_return (invoke "grow" (i32.const 2)) (i32.const 3))
 (assert_return (invoke "grow" (i32.const 1)) (i32.const -1))
@@ -163,7 +163,7 @@
 (assert_return (invoke "grow64" (i64.const 0x1_0000_0000)) (i64.const -1))
 (assert_return (invoke "table64: is" (i64.const 3)) (i32.const 1))
 
-;; Places that are not mutable can be asked.
+;; Immutable places accept `is_cleared`.
 (module
   (type $s (struct (field $f funcref) (field (ref null $s))))
   (type $a (array anyref))
@@ -197,7 +197,7 @@
     (array.set_cleared $a (local.get $o) (i32.const 0) (local.get $p))
     (array.len (array.get_clear $a (local.get $o) (i32.const 0)))
     (array.is_cleared $a (local.get $o) (i32.const 0)))
-  ;; In itself.
+  ;; The object holds itself.
   (func (export "cycle") (result i32 i32)
     (local $o (ref null $a))
     (local.set $o (array.new_default $a (i32.const 1)))
@@ -246,7 +246,7 @@
 (assert_return (invoke "grow") (i32.const 2))
 (assert_return (get $owner "g") (ref.null extern))
 
-;; In code that cannot be reached every operand fits.
+;; In unreachable code, operands are polymorphic.
 (module
   (type $s (struct (field $f (mut anyref))))
   (type $a (array (mut anyref)))
@@ -272,8 +272,8 @@
     array.is_cleared $a))
 (assert_trap (invoke "unreachable") "unreachable")
 
-;; Instructions stand where others do: in blocks, folded or plain, with `ref.null
-;; stack` being of the bag where there are no first-class stacks.
+;; The instructions are allowed in every position, folded and plain. Without first-class stacks,
+;; `ref.null stack` is a reference to a stack of the bag.
 (module
   (global $g (mut (ref null stack)) (ref.null stack))
   (func (export "loop") (param $n i32) (result i32)
@@ -287,7 +287,7 @@
     (local.is_cleared $x)))
 (assert_return (invoke "loop" (i32.const 10)) (i32.const 1))
 
-;; In a quoted module, too.
+;; In a quoted module.
 (module quote
   "(type $s (struct (field $f (mut i31ref))))"
   "(func (export \"f\") (param i32) (result i32)"

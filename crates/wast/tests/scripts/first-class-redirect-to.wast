@@ -1,5 +1,4 @@
-;; `stack.redirect_to` computes where to redirect to, and takes the stack back
-;; after a walk.
+;; `stack.redirect_to` computes the stack to redirect to, and takes it back after a walk.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -26,7 +25,7 @@
   (func $finish (param $n i32)
     (stack.switch_drop $done (local.get $n) (global.get_clear $host)))
 
-  ;; An exception moves on to the stack, which is not handed back.
+  ;; An exception moves to the stack, which is not handed back.
   (func $throws (param $main stackref)
     (global.set_cleared $host (local.get_clear $main))
     (stack.redirect_to (call $get) then (call $put) within
@@ -35,7 +34,7 @@
     (block $x (result i32)
       (try_table (catch $x $x) (stack.switch_call $throws (call $new)))
       (unreachable)))
-  ;; Caught inside: it is not even asked.
+  ;; The exception is caught inside, so the target is not computed.
   (func $inside (param $main stackref)
     (global.set_cleared $host (local.get_clear $main))
     (stack.redirect_to (result i32) (call $get) then (call $put) within
@@ -47,7 +46,7 @@
     (block $done (result i32)
       (try (stack.switch_call $inside (call $new)) catch $done $done)
       (unreachable)))
-  ;; Null: the exception goes on here.
+  ;; With null, the exception propagates from here.
   (func (export "null") (result i32)
     (block $x (result i32)
       (try_table (catch $x $x)
@@ -55,7 +54,7 @@
           (throw $x (i32.const 7))))
       (unreachable)))
 
-  ;; A walk goes there and comes back.
+  ;; A walk goes to the stack and comes back.
   (func $walks (param $main stackref)
     (local $sum i32)
     (global.set_cleared $host (local.get_clear $main))
@@ -68,22 +67,21 @@
       (block $done (result i32)
         (try (stack.switch_call $walks (call $new)) catch $done $done)
         (unreachable))))
-  ;; While it walks, the slot is empty.
-  (func (export "the slot is empty meanwhile") (result i32)
+  ;; During the walk, the slot is empty.
+  (func (export "the slot is empty during the walk") (result i32)
     (answer $ask (result i32) (drop) (ref.is_null (global.get_clear $host)) within
       (block $done (result i32)
         (try (stack.switch_call $walks (call $new)) catch $done $done)
         (unreachable))))
-  ;; If someone fills it meanwhile, the stack cannot be put back.
-  (func (export "the slot is filled meanwhile") (result i32)
+  ;; If the answer fills the slot during the walk, the stack cannot be put back.
+  (func (export "the slot is filled during the walk") (result i32)
     (answer $ask (result i32) (global.set_cleared $host (call $new)) within
       (block $done (result i32)
         (try (stack.switch_call $walks (call $new)) catch $done $done)
         (unreachable))))
   (func (export "clear") (drop (global.get_clear $host)))
 
-  ;; An answer that throws: the stack is put back first, then the exception
-  ;; reaches the redirection.
+  ;; The answer throws. The stack is put back before the exception reaches the redirection.
   (func $walks-and-catches (param $main stackref)
     (global.set_cleared $host (local.get_clear $main))
     (stack.redirect_to (result i32) (call $get) then (call $put) within
@@ -97,13 +95,13 @@
       (block $done (result i32)
         (try (stack.switch_call $walks-and-catches (call $new)) catch $done $done)
         (unreachable))))
-  (func (export "an answer throws, and nobody catches it there") (result i32)
+  (func (export "an answer throws an uncaught exception") (result i32)
     (answer $ask (result i32) (throw $x) within
       (block $x (result i32)
         (try_table (catch $x $x) (stack.switch_call $walks (call $new)))
         (unreachable))))
 
-  ;; Its parts see the function's locals, and walk from outside of the block.
+  ;; Both parts see the function's locals. Their walks start outside of the block.
   (func $computes (param $main stackref) (param $n i32)
     (stack.redirect_to
       (local.set $n (i32.add (local.get $n) (i32.const 1)))
@@ -139,7 +137,7 @@
         (try (stack.switch_call $outside (call $new)) catch $done $done)
         (unreachable))))
 
-  ;; A redirection inside another: the inner gives null and is told null.
+  ;; Nested redirections: the inner one computes null, and receives null back.
   (func $both (param $main stackref)
     (local $null stackref) (local $told i32)
     (stack.redirect $main
@@ -156,7 +154,7 @@
       (block $done (result i32)
         (try (stack.switch_call $both (call $new)) catch $done $done)
         (unreachable))))
-  ;; Plain.
+  ;; Plain form.
   (func (export "plain") (result i32)
     i32.const 1
     stack.redirect_to (param i32) (result i32)
@@ -175,14 +173,14 @@
 (assert_return (invoke "null") (i32.const 7))
 (assert_return (invoke "walk") (i32.const 30))
 (assert_return (invoke "counts") (i32.const 2) (i32.const 2))
-(assert_return (invoke "the slot is empty meanwhile") (i32.const 2))
+(assert_return (invoke "the slot is empty during the walk") (i32.const 2))
 (assert_return (invoke "counts") (i32.const 2) (i32.const 2))
-(assert_trap (invoke "the slot is filled meanwhile") "linear slot is not empty")
+(assert_trap (invoke "the slot is filled during the walk") "linear slot is not empty")
 (invoke "clear")
 (invoke "counts")
 (assert_return (invoke "an answer throws") (i32.const 103))
 (assert_return (invoke "counts") (i32.const 1) (i32.const 1))
-(assert_return (invoke "an answer throws, and nobody catches it there") (i32.const 1))
+(assert_return (invoke "an answer throws an uncaught exception") (i32.const 1))
 (assert_return (invoke "counts") (i32.const 2) (i32.const 1))
 (assert_return (invoke "locals") (i32.const 22))
 (assert_return (invoke "walks of its parts") (i32.const 2013))

@@ -1,5 +1,5 @@
-;; `stack.redirect` sends exceptions that reach it on to the stack in its local,
-;; if there is one, and frees the stack that they came from.
+;; `stack.redirect` forwards exceptions that reach it to the stack in its local.
+;; It frees the stack that they came from.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -27,8 +27,8 @@
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
       (br_if $next (local.get $n))))
 
-  ;; Caught inside: nothing is redirected. The body's results pass, and the
-  ;; stack in the local is still there.
+  ;; The exception is caught inside, so nothing is redirected. The body's results are returned, and
+  ;; the local keeps its stack.
   (func $inside (param $main stackref)
     (stack.redirect $main (result i32)
       (block $x (result i32)
@@ -42,13 +42,13 @@
       (try (stack.switch_call $inside (call $new)) catch $done $done)
       (unreachable)))
 
-  ;; Null: the exception goes on here.
+  ;; With null, the exception propagates from here.
   (func (export "null") (result i32)
     (local $null stackref)
     (block $x (result i32)
       (try_table (catch $x $x) (stack.redirect $null (call $calls)))
       (unreachable)))
-  ;; What is in the local when the exception arrives counts.
+  ;; The value of the local when the exception arrives counts.
   (func $cleared (param $main stackref)
     (local $kept stackref)
     (block $x (result i32)
@@ -72,7 +72,7 @@
       (try_table (catch $x $x) (stack.switch_call $set (call $new)))
       (unreachable)))
 
-  ;; The same with parameters and results, plain.
+  ;; The same with parameters and results, in plain form.
   (func (export "block type") (result i32)
     (local $null stackref)
     i32.const 4
@@ -80,7 +80,7 @@
       i32.const 3
       i32.add
     end)
-  ;; A branch leaves it; an exception afterwards is not redirected.
+  ;; After a branch leaves the block, an exception is not redirected.
   (func $left (param $main stackref)
     (block $out
       (stack.redirect $main (br $out)))
@@ -93,7 +93,7 @@
       (try (stack.switch_call $left (call $new)) catch $done $done)
       (unreachable)))
 
-  ;; Several deep: from stack to stack, until someone catches it.
+  ;; The exception passes several stacks until it is caught.
   (func $chain (param $n i32) (param $below stackref)
     (if (i32.eqz (local.get $n)) (then (stack.redirect $below (call $throws))))
     (stack.redirect $below
@@ -106,7 +106,7 @@
   (func (export "several deep, uncaught") (param $n i32)
     (stack.switch_call $chain (local.get $n) (call $new)))
 
-  ;; A rout that redirects: events it does not catch go on to another stack.
+  ;; A rout that redirects: events that it does not catch are forwarded to another stack.
   (rout $forwards (param $to stackref)
     (stack.redirect $to (stack.start)))
   (func $forward (param $main stackref)

@@ -1,6 +1,6 @@
-;; `stack.extend` adds the frame of a rout on top of a suspended stack. The next
-;; event arrives at its `stack.start`; what it returns is delivered below, and
-;; an exception that leaves it goes on below.
+;; `stack.extend` adds a rout's frame on top of a suspended stack.
+;; The next event arrives at the rout's `stack.start`. Its results are delivered below it, and its
+;; exceptions propagate below it.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -16,7 +16,7 @@
       (unreachable))
     (i32.add (local.get $a)))
 
-  ;; On top of the stack that waits: each adds its own.
+  ;; Each rout on top of the suspended stack adds its own number.
   (func $one (param $main stackref)
     (stack.switch_drop $n (i32.const 5)
       (stack.extend $adds $sum (i32.const 1) (local.get_clear $main))))
@@ -34,7 +34,7 @@
       (try (stack.switch_call $several (call $new)) catch $sum $sum)
       (unreachable)))
 
-  ;; An event that it does not catch goes on below.
+  ;; An event that the rout does not catch propagates below it.
   (func $past (param $main stackref)
     (stack.switch_drop $other (i32.const 6)
       (stack.extend $adds $sum (i32.const 1)
@@ -43,7 +43,7 @@
     (block $other (result i32)
       (try (stack.switch_call $past (call $new)) catch $other $other)
       (unreachable)))
-  ;; So does an exception that it throws, also through others.
+  ;; So does an exception of the rout, also through other routs.
   (rout $throws (result i32)
     (block $n (result i32)
       (try (stack.start) catch $n $n)
@@ -57,7 +57,7 @@
     (block $x (result i32)
       (try_table (catch $x $x) (stack.switch_call $thrower (call $new)))
       (unreachable)))
-  ;; One below may catch it.
+  ;; A rout below may catch it.
   (rout $catches (result i32)
     (block $x (result i32)
       (try_table (catch $x $x) (stack.start))
@@ -87,7 +87,7 @@
   (global $s (mut stackref) (ref.null stack))
   (global $n (mut i32) (i32.const 0))
 
-  ;; Arguments of many types, with another stack among them, and locals.
+  ;; Arguments of many types, including another stack, and locals.
   (rout $many (param $i i32) (param $l i64) (param $f f32) (param $d f64) (param $v v128)
       (param $r (ref $s)) (param $x externref) (param $to stackref)
     (local $sum i32) (local $from stackref)
@@ -104,7 +104,7 @@
     (local.set $sum (i32.add (local.get $sum) (ref.is_null (local.get $x))))
     (stack.switch_drop $end (local.get $sum) (local.get_clear $to)))
   (func $make (param $to stackref)
-    ;; The caller's stack goes into the frame, which is then started.
+    ;; The caller's stack moves into the frame, which then starts.
     (stack.switch $go
       (stack.extend $many
         (i32.const 1) (i64.const 2) (f32.const 3) (f64.const 4) (v128.const i32x4 0 0 0 5)
@@ -115,7 +115,7 @@
       (try (stack.switch_call $make (call $new)) catch $end $end)
       (unreachable)))
 
-  ;; A rout that loops after its start, with a `loop` that does not contain it.
+  ;; A rout that loops after its start, with a `loop` that does not contain the start.
   (rout $counts (param $i i32)
     (local $from stackref)
     (block $begin (result stackref)
@@ -139,7 +139,7 @@
       (unreachable))
     (global.set_cleared $s))
 
-  ;; Openings of every kind before the start.
+  ;; Every kind of opening before the start.
   (call_tag $get (result i32))
   (global $main (mut stackref) (ref.null stack))
   (rout $nested (param $a stackref) (param $i i32)
@@ -165,7 +165,7 @@
         catch $end $end)
       (unreachable)))
 
-  ;; Plain.
+  ;; Plain form.
   (rout $plain (param $i i32) (result i32)
     block $go (result stackref)
       try

@@ -1,5 +1,5 @@
-;; Locals, globals and tables hold stackrefs: reading one leaves null behind, and
-;; writing one traps unless null is there.
+;; Reading a stackref from a local, global or table leaves null behind.
+;; Writing one traps unless the slot is null.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -28,7 +28,7 @@
     (ref.is_null (table.get_clear $t (i32.const 1)))
     (ref.is_null (table.get_clear $t (i32.const 1))))
 
-  ;; without an index, the first table
+  ;; Without an index, the instruction uses the first table.
   (func (export "first table") (result i32 i32)
     (table.set_cleared (i32.const 1) (call $new))
     i32.const 0

@@ -1,5 +1,4 @@
-;; Switching suspends the current stack at the instruction, and the stack that
-;; is switched to sees an event there.
+;; A switch suspends the current stack, and the target stack receives an event.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -14,7 +13,7 @@
     (global.set $log (i32.add (i32.mul (global.get $log) (i32.const 10)) (local.get 0))))
   (func (export "log") (result i32) (global.get $log) (global.set $log (i32.const 0)))
 
-  ;; ---- stack.switch: answers twice what it gets, until it is told to stop.
+  ;; ---- stack.switch: replies with twice the value that it receives, until it receives $stop.
 
   (func $doubles (param $n i32) (param $from stackref)
     (local $sum i32)
@@ -54,7 +53,7 @@
     (call $next (i32.const 10))
     (call $next (i32.const 100))
     (call $stop))
-  ;; A suspended stack is continued in other activations.
+  ;; Another activation continues a suspended stack.
   (func (export "start") (param i32) (result i32) (call $start (local.get 0)))
   (func (export "next") (param i32) (result i32) (call $next (local.get 0)))
   (func (export "stop") (result i32) (call $stop))
@@ -66,8 +65,8 @@
       (br_if $again (local.get $n)))
     (call $stop))
 
-  ;; ---- stack.switch_call: the function runs on the other stack, with the one
-  ;; that was left, and its results are the event there.
+  ;; ---- stack.switch_call: the function runs on the target stack with the previous stack as an
+  ;; argument. Its results are the event's payload there.
 
   (func $gives (param $n i32) (param $left stackref) (result i32)
     (call $log (i32.const 2))
@@ -90,8 +89,7 @@
     (call $log (i32.const 3))
     (call $stop))
 
-  ;; It sees the answers of the stack it runs on, and its exceptions are caught
-  ;; there.
+  ;; The function sees the answers of the stack it runs on, which also catches its exceptions.
   (tag $x (param i32))
   (call_tag $where (result i32))
   (func $throws (param $left stackref) (throw $x (call_stack $where)))
@@ -105,14 +103,14 @@
           (stack.switch_call $sends-thrower (call $new)))
         (unreachable))))
 
-  ;; Without an event it must not return.
+  ;; Without an event, returning traps.
   (func $returns (param $left stackref))
   (func $sends-returner (param $main stackref)
     (stack.switch_call $returns (local.get_clear $main)))
   (func (export "switch_call that returns")
     (stack.switch_call $sends-returner (call $new)))
 
-  ;; ---- stack.switch_drop: the stack that is left is freed.
+  ;; ---- stack.switch_drop: the current stack is freed.
 
   (func $leaves (param $main stackref)
     (stack.switch_drop $end (i32.const 3) (local.get_clear $main)))
@@ -127,7 +125,7 @@
       (br_if $next (local.get $n)))
     (local.get $sum))
 
-  ;; ---- plain
+  ;; ---- Plain form.
 
   (func $leaves-plain (param $main stackref)
     i32.const 5
@@ -143,12 +141,12 @@
       unreachable
     end)
 
-  ;; ---- three stacks in a ring
+  ;; ---- Three stacks in a ring.
 
   (event $token (param i32 stackref))
   (global $a (mut stackref) (ref.null stack))
   (global $main (mut stackref) (ref.null stack))
-  ;; Passes the token to whoever waits, and leaves itself waiting.
+  ;; Passes the token to the suspended stack, and is suspended itself.
   (func $member (param $n i32) (param $from stackref)
     (loop $next
       (call $log (local.get $n))

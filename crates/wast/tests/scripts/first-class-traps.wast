@@ -1,5 +1,4 @@
-;; Null is no stack to switch to; frames that do not fit exhaust the stack; and
-;; a trap leaves the other stacks alone.
+;; Switching to null traps, and so do frames without room; other stacks stay intact.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -17,11 +16,11 @@
     (stack.switch_drop $n (i32.const 1) (local.get_clear $null)))
   (func (export "extend") (local $null stackref)
     (drop (stack.extend $r (local.get_clear $null))))
-  ;; Dropping null, and asking whether it is null, is fine.
+  ;; Dropping null and testing for null do not trap.
   (func (export "drop") (result i32) (local $null stackref)
     (drop (local.get_clear $null))
     (ref.is_null (local.get_clear $null)))
-  ;; A trap is not caught, and ends the activation.
+  ;; No clause catches a trap, which ends the activation.
   (func (export "not caught") (result i32)
     (local $null stackref)
     (block $all
@@ -29,15 +28,15 @@
       (unreachable))
     (i32.const 1))
 
-  ;; A stack is full of routs, or of functions that were called on it.
-  (func (export "extend without end")
+  ;; Routs, or functions called on the stack, exhaust it.
+  (func (export "unbounded extend")
     (local $s stackref)
     (local.set_cleared $s (call $new))
     (loop $next
       (local.set_cleared $s (stack.extend $r (local.get_clear $s)))
       (br $next)))
   (func $pile (param $main stackref) (stack.switch $e (local.get_clear $main)))
-  (func (export "switch_call without end")
+  (func (export "unbounded switch_call")
     (local $s stackref)
     (local.set_cleared $s (call $new))
     (loop $next
@@ -49,10 +48,10 @@
   (func $endless (param $n i32) (param $main stackref) (result i32)
     (local $null stackref)
     (i32.add (i32.const 1) (call $endless (local.get $n) (local.get_clear $null))))
-  (func (export "calls without end")
+  (func (export "unbounded calls")
     (stack.switch_call $endless (i32.const 0) (call $new)))
 
-  ;; Another stack counts on, whatever traps meanwhile.
+  ;; Another stack continues to count despite the traps.
   (func $counts (param $n i32) (param $main stackref)
     (loop $next
       (local.set $n (i32.add (local.get $n) (i32.const 1)))
@@ -82,7 +81,7 @@
 (assert_return (invoke "drop") (i32.const 1))
 (assert_trap (invoke "not caught") "null stack reference")
 (assert_return (invoke "next") (i32.const 3))
-(assert_exhaustion (invoke "extend without end") "call stack exhausted")
-(assert_exhaustion (invoke "switch_call without end") "call stack exhausted")
-(assert_exhaustion (invoke "calls without end") "call stack exhausted")
+(assert_exhaustion (invoke "unbounded extend") "call stack exhausted")
+(assert_exhaustion (invoke "unbounded switch_call") "call stack exhausted")
+(assert_exhaustion (invoke "unbounded calls") "call stack exhausted")
 (assert_return (invoke "next") (i32.const 4))

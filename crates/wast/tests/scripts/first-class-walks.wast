@@ -1,4 +1,4 @@
-;; A walk for an answer follows parents and redirections, into stacks that wait.
+;; A walk for an answer follows parents and redirections into suspended stacks.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -13,12 +13,12 @@
   (func $finish (param $n i32) (param $main stackref)
     (stack.switch_drop $done (local.get $n) (local.get_clear $main)))
 
-  ;; Without a redirection, the stack that switched here is not asked.
+  ;; Without a redirection, the walk does not enter the stack that switched here.
   (func $asks (param $main stackref) (drop (call_stack $ask (i32.const 1))))
-  (func (export "not the one that switched") (result i32)
+  (func (export "not the switching stack") (result i32)
     (answer $ask (result i32) within
       (stack.switch_call $asks (call $new))))
-  ;; With one, it is.
+  ;; With a redirection, it does.
   (func $asks-main (param $main stackref)
     (stack.redirect $main (result i32) (call_stack $ask (i32.const 1)))
     (call $finish (local.get_clear $main)))
@@ -30,7 +30,7 @@
         (try (stack.switch_call $asks-main (call $new)) catch $done $done)
         (unreachable)))
     (i32.add (local.get $l)))
-  ;; Its own answers come first, and only those inside the redirection.
+  ;; The stack's own answers come first, but only those inside the redirection.
   (func $own (param $main stackref)
     (answer $other (result i32) (i32.add (i32.const 1000)) within
       (stack.redirect $main (result i32)
@@ -43,13 +43,13 @@
         (block $done (result i32)
           (try (stack.switch_call $own (call $new)) catch $done $done)
           (unreachable)))))
-  ;; With null it is as if it were not there.
+  ;; A redirection with null has no effect.
   (func (export "null") (result i32)
     (local $null stackref)
     (answer $ask (result i32) (i32.add (i32.const 3)) within
       (stack.redirect $null (result i32) (call_stack $ask (i32.const 1)))))
 
-  ;; Several deep: n stacks, each redirected to the one before.
+  ;; n stacks, each redirected to the previous one.
   (func $chain (param $n i32) (param $below stackref)
     (if (i32.eqz (local.get $n))
       (then
@@ -68,7 +68,7 @@
         (try (stack.switch_call $chain (local.get $n) (call $new)) catch $done $done)
         (unreachable))))
 
-  ;; Into a stack that waits: it has its answer in the middle of its frames.
+  ;; The walk enters a suspended stack, whose answer is in the middle of its frames.
   (func $waits (param $n i32) (param $main stackref)
     (answer $ask
       (i32.add (local.get $n))
@@ -86,23 +86,23 @@
     (block $ready (result stackref)
       (try (stack.switch_call $waits (local.get $n) (call $new)) catch $ready $ready)
       (unreachable)))
-  (func (export "into a stack that waits") (result i32 i32 i32)
+  (func (export "into a suspended stack") (result i32 i32 i32)
     (local $s stackref)
     (local.set_cleared $s (call $start (i32.const 5)))
     (stack.redirect $s (result i32 i32)
       (call_stack $ask (i32.const 10))
       (call_stack $ask (i32.const 20)))
-    ;; What the answers did there is seen when it goes on.
+    ;; The suspended stack sees the effects of its answers when it continues.
     (block $done (result i32)
       (try (stack.switch $go (local.get_clear $s)) catch $done $done)
       (unreachable)))
-  (func (export "into one without an answer")
+  (func (export "into a stack without an answer")
     (local $s stackref)
     (local.set_cleared $s (call $new))
     (answer $ask within
       (stack.redirect $s (drop (call_stack $ask (i32.const 1))))))
 
-  ;; The answers and redirections of a rout that has not started are in place.
+  ;; Answers and redirections of a rout that has not started are active.
   (rout $answers (param $n i32)
     (answer $ask
       (i32.add (local.get $n))
@@ -116,7 +116,7 @@
     (stack.redirect $s (result i32 i32)
       (call_stack $ask (i32.const 10))
       (call_stack $ask (i32.const 20))))
-  (func (export "extended stacks on each other") (result i32)
+  (func (export "nested extended stacks") (result i32)
     (local $s stackref)
     (local.set_cleared $s
       (stack.extend $redirects
@@ -130,7 +130,7 @@
         (stack.extend $answers (i32.const 100) (call $new))))
     (stack.redirect $s (result i32) (call_stack $ask (i32.const 0))))
 
-  ;; After a walk the local has its stack again, also after an exception.
+  ;; After a walk, also one that ends by an exception, the local has its stack again.
   (rout $throws
     (answer $ask (result i32) (throw $x) within
       (block $x (result i32)
@@ -146,8 +146,7 @@
         (try_table (catch $x $x) (drop (call_stack $ask (i32.const 5))))
         (unreachable)))
     (ref.is_null (local.get_clear $s)))
-  ;; If nobody catches it, it reaches the redirection, and goes where the
-  ;; answer's stack waits.
+  ;; If it is not caught, the exception reaches the redirection and continues in the answer's stack.
   (func $asks-redirected (param $main stackref)
     (local $s stackref)
     (global.set_cleared $ready (local.get_clear $main))
@@ -158,8 +157,8 @@
       (try (stack.switch_call $asks-redirected (call $new)) catch $done $done)
       (unreachable)))
 
-  ;; A walk from an answer that was found by a walk: from outside the answer, in
-  ;; the stack where it is.
+  ;; A walk finds an answer, which starts a second walk. The second walk starts outside of that
+  ;; answer, in the answer's stack.
   (rout $asks-on (param $to stackref)
     (stack.redirect $to
       (answer $other (i32.add (i32.const 1)) within
@@ -176,8 +175,8 @@
       (stack.redirect $s (result i32)
         (call_stack $ask (i32.const 1000)))))
 
-  ;; The slot is set while it walks.
-  (func (export "set meanwhile")
+  ;; The slot is set during the walk.
+  (func (export "set during the walk")
     (local $s stackref) (local $null stackref)
     (local.set_cleared $s (stack.extend $answers (i32.const 1) (call $new)))
     (stack.redirect $s
@@ -189,19 +188,19 @@
        within
         (drop (call_stack $ask (i32.const 0)))))))
 
-(assert_trap (invoke "not the one that switched") "no answer on the stack")
+(assert_trap (invoke "not the switching stack") "no answer on the stack")
 (assert_return (invoke "redirected") (i32.const 31))
 (assert_return (invoke "own answers first") (i32.const 101))
 (assert_return (invoke "null") (i32.const 4))
 (assert_return (invoke "several deep" (i32.const 0)) (i32.const 1))
 (assert_return (invoke "several deep" (i32.const 1)) (i32.const 2))
 (assert_return (invoke "several deep" (i32.const 40)) (i32.const 41))
-(assert_return (invoke "into a stack that waits") (i32.const 15) (i32.const 26) (i32.const 7))
-(assert_trap (invoke "into one without an answer") "no answer on the stack")
+(assert_return (invoke "into a suspended stack") (i32.const 15) (i32.const 26) (i32.const 7))
+(assert_trap (invoke "into a stack without an answer") "no answer on the stack")
 (assert_return (invoke "an extended stack") (i32.const 17) (i32.const 28))
-(assert_return (invoke "extended stacks on each other") (i32.const 3))
+(assert_return (invoke "nested extended stacks") (i32.const 3))
 (assert_return (invoke "below the rout") (i32.const 100))
 (assert_return (invoke "restored after an exception") (i32.const 5) (i32.const 0))
 (assert_return (invoke "thrown to the stack of the answer") (i32.const 6))
 (assert_return (invoke "a second walk") (i32.const 1351))
-(assert_trap (invoke "set meanwhile") "linear slot is not empty")
+(assert_trap (invoke "set during the walk") "linear slot is not empty")

@@ -1,5 +1,4 @@
-;; Floats round as IEEE 754 says; NaNs are kept apart from numbers and keep
-;; their bits where nothing is computed.
+;; Floats round as IEEE 754 specifies, and NaNs keep their bits when only moved.
 
 (module
   (func (export "add") (param f32 f32) (result f32) (f32.add (local.get 0) (local.get 1)))

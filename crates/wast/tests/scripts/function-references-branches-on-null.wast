@@ -1,5 +1,5 @@
-;; `br_on_null` takes null away, `br_on_non_null` takes what is not null along;
-;; the operands below go with either.
+;; `br_on_null` drops the null, `br_on_non_null` passes the reference.
+;; Both keep the operands below.
 
 (module
   (type $f (func (result i32)))
@@ -33,7 +33,7 @@
       (i32.const 3) (i64.const 4) (ref.func $seven))
     (call_ref $f))
 
-  ;; To a loop, and to the function itself.
+  ;; To a loop, and to the function's end.
   (func (export "loop") (param $n i32) (result i32)
     (local $count i32)
     (loop $again
@@ -45,7 +45,7 @@
     (br_on_non_null 0 (call $maybe (local.get 0)))
     (ref.null $f))
 
-  ;; Any hierarchy of references.
+  ;; References of every hierarchy.
   (func (export "extern") (param externref) (result i32)
     (block $null (drop (br_on_null $null (local.get 0))) (return (i32.const 1)))
     (i32.const 0))

@@ -1,5 +1,4 @@
-;; `call_ref` calls what a reference refers to: a function of any signature, of
-;; this instance or another, that got there by any way.
+;; `call_ref` calls a function of any signature and instance, wherever its reference was kept.
 
 (module $other
   (type $unary (func (param i32) (result i32)))
@@ -64,7 +63,7 @@
     (call_ref $unary (i32.const 12) (local.get $func))
     (local.get $v128) (local.get $f64) (local.get $f32) (local.get $i64) (local.get $first))
 
-  ;; A function that calls itself by a reference that is passed along.
+  ;; A function calls itself by a reference that it receives as an argument.
   (type $recursive (func (param i64 (ref null $recursive)) (result i64)))
   (func $factorial (type $recursive)
     (if (i64.eqz (local.get 0)) (then (return (i64.const 1))))

@@ -1,5 +1,4 @@
-;; A function refers to the globals of its own instance, through whatever hands
-;; it went: globals, tables, structs, arrays, arguments, another instance.
+;; A function uses the globals of its own instance, wherever its reference was kept.
 
 (module definition $M
   (type $f (func (param i32) (result i32)))

@@ -1,5 +1,4 @@
-;; A local that cannot be null is usable once it is set, in the block where it
-;; was set.
+;; A non-nullable local can be read after it was set, in the block that set it.
 
 (module
   (type $f (func (result i32)))

@@ -1,5 +1,4 @@
-;; A null where a function or anything is needed is a trap that says so, and
-;; operands are evaluated before it.
+;; Null where a function or value is required traps, after all operands are evaluated.
 
 (module
   (type $f (func (param i32) (result i32)))

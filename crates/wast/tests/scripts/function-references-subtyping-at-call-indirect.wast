@@ -1,5 +1,4 @@
-;; `call_indirect` accepts a function whose type is a declared subtype of the
-;; one it names, and no other, however alike.
+;; `call_indirect` accepts declared subtypes of its type, and no other type, however similar.
 
 (module $defines
   (type $super (sub (func (param (ref null $super)) (result anyref))))
@@ -63,7 +62,7 @@
 (assert_return (invoke "cast" (i32.const 3)) (i32.const 0))
 (assert_return (invoke "cast" (i32.const 6)) (i32.const 4))
 
-;; The types of another module are the same if they were declared the same.
+;; Equal types of another module are the same types.
 (module
   (type $open (sub (func (result i32))))
   (type $other (sub (func (result i64))))

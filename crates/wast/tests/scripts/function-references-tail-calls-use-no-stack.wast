@@ -1,5 +1,5 @@
-;; `return_call_ref` runs in constant stack, within an instance, between
-;; instances, and between functions whose parameters need different room.
+;; `return_call_ref` uses constant stack, within and across instances.
+;; This includes functions whose parameters need different amounts of stack.
 
 (module $A
   (type $count (func (param i64) (result i64)))
@@ -8,7 +8,7 @@
     (if (i64.eqz (local.get 0)) (then (return (i64.const -1))))
     (return_call_ref $count (i64.sub (local.get 0) (i64.const 1)) (ref.func $count)))
 
-  ;; The function to go on with is an argument.
+  ;; The next function is an argument.
   (type $hop (func (param i64 (ref null $hop)) (result i64)))
   (elem declare func $hop)
   (func $hop (export "hop") (type $hop)

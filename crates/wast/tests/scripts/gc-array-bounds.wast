@@ -1,5 +1,5 @@
-;; Operations on arrays reach to the last element and not beyond; those of no
-;; elements may stand right behind it. Nothing is written by one that traps.
+;; Array operations reach exactly the last element.
+;; Empty ranges may start at the end. An operation that traps writes nothing.
 
 (module
   (type $a (array (mut i32)))

@@ -1,5 +1,4 @@
-;; `array.copy` within one array copies as if through a buffer, in either
-;; direction, whatever the size of the elements.
+;; `array.copy` within one array works as if through a buffer, for every element size.
 
 (module
   (type $b (array (mut i8)))

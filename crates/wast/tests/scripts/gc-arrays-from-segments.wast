@@ -1,5 +1,5 @@
-;; Arrays are made and filled from segments: bytes of data as elements of any
-;; width, and references. A dropped segment has nothing.
+;; Arrays are created and filled from data segments and element segments.
+;; Data segments provide elements of any width. A dropped segment is empty.
 
 (module
   (type $i8 (array (mut i8)))

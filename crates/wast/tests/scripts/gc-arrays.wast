@@ -1,5 +1,4 @@
-;; Arrays of every type of element: made in every way, read, written, filled and
-;; copied.
+;; Arrays of every element type are created in every way, read, written, filled and copied.
 
 (module
 

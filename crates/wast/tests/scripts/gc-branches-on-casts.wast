@@ -1,5 +1,5 @@
-;; `br_on_cast` and `br_on_cast_fail` branch with the reference, and with the
-;; operands below it; what falls through has what is left of the type.
+;; `br_on_cast` and `br_on_cast_fail` pass the reference and the operands below it.
+;; The fallthrough has the remaining type.
 
 (module
   (type $a (sub (struct (field i32))))
@@ -35,11 +35,11 @@
       (return (struct.get $b 1)))
     (return (ref.is_null)))
 
-  ;; Null goes with the type that admits it.
+  ;; Null belongs to whichever of the two types is nullable.
   (func (export "null with the cast") (param i32) (result i32)
     (block $yes (result (ref null $a))
       (br_on_cast $yes anyref (ref null $a) (call $value (local.get 0)))
-      ;; Here it is not null any more.
+      ;; Here the reference is not null.
       (call $not_null)
       (return (i32.const 0)))
     (drop)
@@ -52,7 +52,7 @@
     (drop)
     (i32.const -1))
 
-  ;; To a loop: down a list until the end.
+  ;; To a loop, which walks down a list.
   (type $node (sub (struct (field anyref))))
   (func (export "loop") (param $n i32) (result i32)
     (local $list anyref) (local $count i32)
@@ -72,13 +72,13 @@
     (drop)
     (local.get $count))
 
-  ;; To the function, as its result.
+  ;; To the function's end, as its result.
   (func (export "function") (param i32) (result anyref)
     (br_on_cast 0 anyref (ref $a) (call $value (local.get 0)))
     (drop)
     (ref.i31 (i32.const 1)))
 
-  ;; Of functions.
+  ;; Function references.
   (type $f (sub (func (result i32))))
   (type $g (sub $f (func (result i32))))
   (elem declare func $f $g)

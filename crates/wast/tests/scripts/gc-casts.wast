@@ -1,5 +1,4 @@
-;; A value has its own type and those above it: casts go up for nothing, down if
-;; the value is that, and never sideways. Null has every type that admits it.
+;; Upcasts are implicit, downcasts check the value's type, and null belongs to every nullable type.
 
 (module
   (type $shape (sub (struct (field $id i32))))
@@ -17,7 +16,7 @@
   (func $get (param i32) (result (ref null $shape))
     (array.get $shapes (global.get $all) (local.get 0)))
 
-  ;; Which of shape, circle, square, cube, and null it is.
+  ;; Tests whether the value is a shape, a circle, a square, a cube, and null.
   (func (export "test") (param i32) (result i32 i32 i32 i32 i32)
     (local $s (ref null $shape))
     (local.set $s (call $get (local.get 0)))
@@ -45,7 +44,7 @@
     (if (i32.eq (local.get 0) (i32.const 5)) (then (return (global.get $all))))
     (call $get (local.get 0)))
 
-  ;; A cast keeps the reference.
+  ;; A cast returns the same reference.
   (func (export "same") (param i32) (result i32)
     (ref.eq
       (ref.cast (ref null $square) (call $get (local.get 0)))
@@ -79,7 +78,7 @@
 (assert_return (invoke "same" (i32.const 3)) (i32.const 1))
 (assert_return (invoke "same" (i32.const 4)) (i32.const 1))
 
-;; Sideways between hierarchies there is nothing to ask.
+;; Casts between hierarchies are invalid.
 (assert_invalid (module (func (param funcref) (drop (ref.cast anyref (local.get 0))))) "type mismatch")
 (assert_invalid (module (func (param externref) (drop (ref.test i31ref (local.get 0))))) "type mismatch")
 (assert_invalid

@@ -1,5 +1,4 @@
-;; Constant expressions allocate: for globals, tables and elements, with what
-;; was allocated before them inside.
+;; Constant expressions allocate objects, which may contain earlier objects.
 
 (module $M
   (type $point (struct (field i32) (field (mut i64))))
@@ -114,7 +113,7 @@
 (assert_return (invoke "lists") (i32.const 61) (i32.const 1))
 (assert_return (invoke "any") (ref.i31))
 
-;; Each instance evaluates its own; an import is shared.
+;; Each instance evaluates its own expressions. An imported object is shared.
 (module
   (type $point (struct (field i32) (field (mut i64))))
   (type $points (array (mut (ref null $point))))
@@ -130,7 +129,7 @@
 (assert_return (invoke "get") (i64.const 99))
 (assert_return (invoke $M "point") (i32.const 7) (i64.const 99))
 
-;; Reading does not allocate, and is not constant.
+;; Reading a field is not constant.
 (assert_invalid
   (module (type $s (struct (field i32)))
     (global i32 (struct.get $s 0 (struct.new $s (i32.const 1)))))

@@ -1,5 +1,5 @@
-;; A chain of subtypes may be as deep as the specification's limit, 63, and
-;; casts know every step of it. Deeper is refused.
+;; Chains of subtypes may be as deep as the specified limit, 63, and casts work at every level.
+;; Deeper chains are invalid.
 
 (module
   (type $t0 (sub (struct (field i32))))

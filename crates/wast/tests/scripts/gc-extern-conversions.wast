@@ -1,5 +1,4 @@
-;; References go out to the host and come in again as the same: structs, arrays,
-;; `i31`, host values, null.
+;; References convert to `externref` and back without change, including `i31` and null.
 
 (module $M
   (type $s (struct (field i32)))
@@ -34,7 +33,7 @@
   (func (export "null keeps") (result i32)
     (ref.is_null (any.convert_extern (extern.convert_any (ref.null $s)))))
 
-  ;; A host value inside is nothing but `any`.
+  ;; A converted host value only has the type `any`.
   (func (export "in") (param externref) (result anyref) (any.convert_extern (local.get 0)))
   (func (export "in and out") (param externref) (result externref)
     (extern.convert_any (any.convert_extern (local.get 0))))
@@ -49,7 +48,7 @@
     (ref.test (ref struct) (local.get $x))
     (ref.test (ref $a) (local.get $x)))
 
-  ;; Outside it can be kept like any host value.
+  ;; A converted reference can be kept like any host value.
   (func (export "keep")
     (global.set $kept (extern.convert_any (struct.new $s (i32.const 7))))
     (table.set $t (i32.const 1) (extern.convert_any (ref.i31 (i32.const 8)))))
@@ -83,7 +82,7 @@
 (assert_return (invoke "kept") (i32.const 7) (i32.const 8))
 (assert_return (invoke "constant") (i32.const 3))
 
-;; What can be null stays so, what cannot does not become so.
+;; Conversions preserve nullability.
 (assert_invalid
   (module (func (param externref) (result (ref any)) (any.convert_extern (local.get 0))))
   "type mismatch")

@@ -1,5 +1,4 @@
-;; An `i31` holds 31 bits of an integer, read with or without sign, and is the
-;; same as any other of the same value.
+;; An `i31` holds 31 bits, reads them with or without sign, and equals other `i31`s by value.
 
 (module
   (func (export "signed") (param i32) (result i32) (i31.get_s (ref.i31 (local.get 0))))

@@ -1,5 +1,4 @@
-;; Any number of references is live across calls: more locals, operands,
-;; parameters and results than there are registers, mixed with numbers.
+;; More references than registers stay live across calls, mixed with numbers.
 
 (module
   (type $n (struct (field i32)))
@@ -8,7 +7,7 @@
     (drop (struct.new $n (i32.const -1)))
     (struct.get $n 0 (local.get 0)))
 
-  ;; The sum of squares, if nothing was lost or mixed up.
+  ;; Returns the sum of squares if no reference was lost or exchanged.
   (func (export "locals") (result i32)
     (local $r0 (ref $n)) (local $r1 (ref $n)) (local $r2 (ref $n)) (local $r3 (ref $n))
     (local $r4 (ref $n)) (local $r5 (ref $n)) (local $r6 (ref $n)) (local $r7 (ref $n))
@@ -235,7 +234,7 @@
     (local.set $sum (call $add (local.get $sum) (i32.const 23)))
     (local.get $sum))
 
-  ;; Through many frames, each with some of its own.
+  ;; Many frames, each with references of its own.
   (func $deep (export "deep") (param $depth i32) (result i32)
     (local $a (ref $n)) (local $b (ref $n))
     (if (i32.eqz (local.get $depth)) (then (return (i32.const 0))))

@@ -1,5 +1,5 @@
-;; Every access through null traps, and says what was null. Operands are
-;; evaluated first, and null is found before bounds.
+;; Every access through null traps with a message of its own.
+;; All operands are evaluated before, and bounds are checked after.
 
 (module
   (type $s (struct (field $i (mut i32)) (field $b (mut i8)) (field $v (mut v128)) (field $r (mut anyref))))
@@ -47,12 +47,12 @@
   (func (export "ref.cast any") (drop (ref.cast (ref any) (ref.null any))))
   (func (export "ref.as_non_null") (drop (ref.as_non_null (ref.null $s))))
 
-  ;; Not only a null that the compiler sees.
+  ;; The compiler cannot know that this reference is null.
   (func (export "field of") (param anyref) (result i32)
     (struct.get $s $i (ref.cast (ref null $s) (local.get 0))))
   (func (export "length of") (param anyref) (result i32)
     (array.len (ref.cast (ref null array) (local.get 0))))
-  ;; A result that nobody wants.
+  ;; The result is dropped.
   (func (export "dropped") (param (ref null $s))
     (drop (struct.get $s $i (local.get 0)))))
 

@@ -1,5 +1,5 @@
-;; Packed fields and elements take the low bits of a value, and give them back
-;; extended by sign or by zeroes.
+;; Packed fields and elements store the low bits of a value.
+;; Reading extends them with or without sign.
 
 (module
   (type $s (struct (field $b (mut i8)) (field $h (mut i16))))
@@ -25,8 +25,8 @@
     (array.get_u $bytes (local.get $b) (i32.const 0))
     (array.get_s $shorts (local.get $h) (i32.const 1))
     (array.get_u $shorts (local.get $h) (i32.const 1)))
-  ;; A neighbour is not touched.
-  (func (export "neighbours") (param i32) (result i32 i32 i32 i32)
+  ;; Writing a packed field leaves its neighbors unchanged.
+  (func (export "neighbors") (param i32) (result i32 i32 i32 i32)
     (local $b (ref $bytes)) (local $h (ref $shorts))
     (local.set $b (array.new $bytes (i32.const 0x55) (i32.const 100)))
     (local.set $h (array.new $shorts (i32.const 0x5555) (i32.const 100)))
@@ -55,5 +55,5 @@
   (i32.const 0) (i32.const 0) (i32.const -0x8000) (i32.const 0x8000))
 (assert_return (invoke "element" (i32.const 0xabcd_ef80))
   (i32.const -0x80) (i32.const 0x80) (i32.const -0x1080) (i32.const 0xef80))
-(assert_return (invoke "neighbours" (i32.const -1))
+(assert_return (invoke "neighbors" (i32.const -1))
   (i32.const 0x55) (i32.const 0x55) (i32.const 0x5555) (i32.const 0x5555))

@@ -1,5 +1,4 @@
-;; `ref.eq` compares identities: of objects, however alike; of `i31` by value;
-;; and null with null.
+;; `ref.eq` compares objects by identity, `i31` by value, and null equal to null.
 
 (module
   (type $s (sub (struct (field (mut i32)))))
@@ -21,7 +20,7 @@
     (table.set $t (i32.const 11) (array.new_default $a (i32.const 0))))
   (func (export "eq") (param i32 i32) (result i32)
     (ref.eq (table.get $t (local.get 0)) (table.get $t (local.get 1))))
-  ;; The identity is that of the object, not of what it holds.
+  ;; Identity does not depend on the object's contents.
   (func (export "changed") (result i32)
     (struct.set $s 0 (ref.cast (ref $s) (table.get $t (i32.const 7))) (i32.const 50))
     (struct.get $s 0 (ref.cast (ref $s) (table.get $t (i32.const 6)))))

@@ -1,6 +1,6 @@
-;; References are kept and passed like other values, and stay right while other
-;; objects are made: in locals, operands, parameters and results of blocks and
-;; loops, branches of every kind, globals, tables, elements.
+;; References stay valid while other objects are allocated.
+;; They are in locals, operands, parameters, results, blocks, loops, branches, globals, tables and
+;; elements.
 
 (module
   (type $n (struct (field (mut i32))))
@@ -54,7 +54,7 @@
       (then (drop) (call $n (i32.const 4))))
     (call $v))
 
-  ;; A loop that carries two references around and swaps them.
+  ;; A loop carries two references and swaps them.
   (func (export "loop") (param $times i32) (result i32)
     (local $x (ref null $n)) (local $y (ref null $n))
     (call $n (i32.const 1)) (call $n (i32.const 2))
@@ -104,7 +104,7 @@
   (func $three (result (ref $n) i64 (ref $n))
     (call $n (i32.const 3)) (i64.const 0) (call $n (i32.const 4)))
 
-  ;; Through references to functions, and tail calls.
+  ;; Through function references and tail calls.
   (table $functions funcref (elem $add_ten))
   (func (export "calls") (result i32)
     (call $v
@@ -116,7 +116,7 @@
     (call $churn)
     (return_call $add_ten (local.get 0)))
 
-  ;; Kept.
+  ;; In globals and tables.
   (global $g (mut (ref null $n)) (ref.null $n))
   (table $t 2 (ref null $n))
   (table $u 1 anyref)

@@ -1,5 +1,4 @@
-;; A struct has fields of every type; each keeps what is put there, next to the
-;; others, and is zero or null by default.
+;; A struct has fields of every type, which are independent and default to zero or null.
 
 (module
   (type $f (func (result i32)))
@@ -43,7 +42,7 @@
     (struct.get $every $typed (global.get $it))
     (struct.get $every $any (global.get $it)))
 
-  ;; Setting one field leaves the others alone.
+  ;; Writing one field leaves the others unchanged.
   (func (export "set")
     (struct.set $every $i16 (global.get $it) (i32.const -1))
     (struct.set $every $b (global.get $it) (i32.const 0x80))
@@ -61,7 +60,7 @@
   (func (export "call") (result i32)
     (call_ref $f (struct.get $every $typed (global.get $it))))
 
-  ;; The operands are in the order of the fields.
+  ;; The operands have the order of the fields.
   (global $count (mut i32) (i32.const 0))
   (func $next (result i32)
     (global.set $count (i32.add (global.get $count) (i32.const 1)))

@@ -1,6 +1,5 @@
-;; Types are the same if they stand at the same place of equal recursive groups,
-;; in one module or in several; a group with a member more, or in another order,
-;; has other types.
+;; Types are equal if they have the same position in equal recursive groups, across modules.
+;; A group with another member, or in another order, defines different types.
 
 (module $A
   (rec
@@ -28,7 +27,7 @@
     (type $l (sub (struct (field i32) (field (ref null $l)))))
     (type $t (sub (struct (field (ref null $t)) (field (ref null $l))))))
   (type $d (sub $l (struct (field i32) (field (ref null $l)) (field (ref null $d)))))
-  ;; The same shapes in other groups.
+  ;; The same structures in other groups.
   (type $alone (sub (struct (field i32) (field (ref null $alone)))))
   (rec
     (type $t2 (sub (struct (field (ref null $t2)) (field (ref null $l2)))))
@@ -42,7 +41,7 @@
     (type $t4 (sub (struct (field (ref null $t4)) (field (ref null $l))))))
   (type $final (struct (field i32) (field (ref null $final))))
   (type $mutable (struct (field (mut i32))))
-  ;; Twice in one module.
+  ;; The same group twice in one module.
   (rec
     (type $l5 (sub (struct (field i32) (field (ref null $l5)))))
     (type $t5 (sub (struct (field (ref null $t5)) (field (ref null $l5))))))
@@ -88,7 +87,7 @@
     (call $take (struct.new $d (i32.const 9) (ref.null $l) (ref.null $d))))
   (func (export "fields") (result i32)
     (struct.get $l 0 (struct.get $t 1 (ref.cast (ref $t) (call $tree)))))
-  ;; A function of this module with the type of the other group does not care.
+  ;; The types of both groups are interchangeable in a function.
   (func $id (param (ref $l5)) (result (ref $l)) (local.get 0))
   (func (export "twice") (result i32)
     (struct.get $l5 0 (call $id (struct.new $l (i32.const 10) (ref.null $l5))))))

@@ -1,4 +1,4 @@
-;; Imports of one module in a group: items with a type each, or one type for all.
+;; A group of imports names its module once; its items have one type each, or one type for all.
 
 (module
   (global (export "one") i32 (i32.const 1))
@@ -21,7 +21,7 @@
   (module (import "m" (item "one") (item "four") (global i32)))
   "unknown import")
 
-;; With items of the dialects.
+;; Groups with items of the dialects.
 (module
   (call_tag (export "ask") (param i32) (result i32))
   (event (export "event") (param i32))

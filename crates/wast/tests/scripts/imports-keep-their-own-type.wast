@@ -1,5 +1,5 @@
-;; An import can be declared with a supertype of what it is given. It is still the same function
-;; or global: casts, tests, indirect calls and exports see its own type.
+;; An item that is imported with a supertype keeps its own type.
+;; Casts, tests, indirect calls and exports use the own type.
 
 (module $lib
   (type $top (sub (func (result i32))))
@@ -14,7 +14,7 @@
   (func $f (type $bottom) (i32.const 4)))
 (register "lib" $lib)
 
-;; The module in between imports with supertypes, and exports what it got.
+;; The module in between imports the items with supertypes, and reexports them.
 (module $between
   (type $top (sub (func (result i32))))
   (type $p (sub (struct (field i32))))
@@ -22,10 +22,10 @@
   (import "lib" "top" (func $top (type $top)))
   (import "lib" "q" (global $q (ref $p)))
   (import "lib" "f" (global $f (ref null $top)))
-  (export "bottom again" (func $bottom))
-  (export "top again" (func $top))
-  (export "q again" (global $q))
-  (export "f again" (global $f))
+  (export "reexported bottom" (func $bottom))
+  (export "reexported top" (func $top))
+  (export "reexported q" (global $q))
+  (export "reexported f" (global $f))
   (table (export "table") funcref (elem $bottom $top))
   (func (export "reference") (result funcref) (ref.func $bottom)))
 (register "between" $between)
@@ -37,13 +37,13 @@
   (type $other (sub final $middle (func (result i32))))
   (type $p (sub (struct (field i32))))
   (type $q (sub $p (struct (field i32) (field i32))))
-  ;; What was exported again can be imported with its own type.
-  (import "between" "bottom again" (func $bottom (type $bottom)))
-  (import "between" "bottom again" (func $as-middle (type $middle)))
-  (import "between" "bottom again" (func $as-top (type $top)))
-  (import "between" "top again" (func $top (type $top)))
-  (import "between" "q again" (global $q (ref $q)))
-  (import "between" "f again" (global $f (ref null $middle)))
+  ;; A reexported item can be imported with its own type.
+  (import "between" "reexported bottom" (func $bottom (type $bottom)))
+  (import "between" "reexported bottom" (func $as-middle (type $middle)))
+  (import "between" "reexported bottom" (func $as-top (type $top)))
+  (import "between" "reexported top" (func $top (type $top)))
+  (import "between" "reexported q" (global $q (ref $q)))
+  (import "between" "reexported f" (global $f (ref null $middle)))
   (import "between" "table" (table $shared 2 funcref))
   (import "between" "reference" (func $reference (result funcref)))
   (table $own funcref (elem $as-top $top))
@@ -109,16 +109,16 @@
 (assert_return (invoke "continuation") (i32.const 3))
 (assert_return (invoke "globals") (i32.const 12))
 
-;; A type beside the own type does not fit.
+;; A sibling of the item's own type does not match.
 (assert_unlinkable
   (module
     (type $top (sub (func (result i32))))
     (type $bottom (sub final $top (func (result i32))))
-    (import "between" "bottom again" (func (type $bottom))))
+    (import "between" "reexported bottom" (func (type $bottom))))
   "incompatible import type")
 (assert_unlinkable
   (module
     (type $top (sub (func (result i32))))
     (type $middle (sub $top (func (result i32))))
-    (import "between" "top again" (func (type $middle))))
+    (import "between" "reexported top" (func (type $middle))))
   "incompatible import type")

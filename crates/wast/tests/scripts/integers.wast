@@ -1,5 +1,4 @@
-;; Integers wrap, shifts take their count modulo the width, and sizes change as
-;; one says.
+;; Integers wrap, shifts take their count modulo the width, and conversions wrap or extend.
 
 (module
   (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1)))

@@ -1,10 +1,9 @@
-;; Static offsets of any size: below and beyond what a guard region covers,
-;; and beyond what a signed 32-bit displacement can say.
+;; Static offsets of any size work, beyond the guard region and beyond 31 bits.
 
 (module
   (memory 1)
 
-  ;; 32 MiB and a bit.
+  ;; Slightly above 32 MiB.
   (func (export "load 32M") (param i32) (result i32) (i32.load offset=0x2000000 (local.get 0)))
   (func (export "store 32M") (param i32) (i32.store offset=0x2000000 (local.get 0) (i32.const 1)))
   (func (export "load8 64M") (param i32) (result i32) (i32.load8_u offset=0x4000000 (local.get 0)))
@@ -13,13 +12,13 @@
   (func (export "load 2G-1") (param i32) (result i64) (i64.load offset=0x7fffffff (local.get 0)))
   (func (export "store 2G") (param i32)
     (f64.store offset=0x80000000 (local.get 0) (f64.const 1)))
-  ;; The last offset there is.
+  ;; The largest offset.
   (func (export "load last") (param i32) (result i32) (i32.load8_u offset=0xffffffff (local.get 0)))
   (func (export "load last v128") (param i32) (result v128)
     (v128.load offset=0xffffffff (local.get 0)))
   (func (export "store last") (param i32)
     (i32.store8 offset=0xffffffff (local.get 0) (i32.const 1)))
-  ;; Just inside.
+  ;; The last byte of the memory, and the one after it.
   (func (export "load 0xffff") (param i32) (result i32)
     (i32.load8_u offset=0xffff (local.get 0)))
   (func (export "load 0x10000") (param i32) (result i32)
@@ -48,7 +47,7 @@
 (assert_trap (invoke "load 0x10000" (i32.const 0)) "out of bounds memory access")
 (assert_trap (invoke "load 0x10000" (i32.const -1)) "out of bounds memory access")
 
-;; With a memory that is large enough, the offset is simply added.
+;; In a memory that is large enough, the offset is added.
 (module
   (memory 1025)
   (func (export "store") (param i32 i32)
@@ -75,7 +74,7 @@
 (assert_trap (invoke "store" (i32.const 65529) (i64.const 7)) "out of bounds memory access")
 (assert_trap (invoke "store" (i32.const 0x80000000) (i64.const 7)) "out of bounds memory access")
 
-;; The address may be a constant as well.
+;; The address may be constant as well.
 (module
   (memory 1)
   (func (export "inside") (result i32) (i32.load8_u offset=0xfffe (i32.const 1)))

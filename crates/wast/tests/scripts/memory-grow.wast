@@ -1,4 +1,4 @@
-;; A memory that has grown can be accessed at once, by whoever knows it.
+;; A grown memory is accessible at once, in the running function and in every instance.
 
 (module $M
   (memory $m (export "memory") 1 4)
@@ -29,7 +29,7 @@
 (assert_return (invoke "load" (i32.const 0x1fffc)) (i32.const 31))
 (assert_return (invoke "grow" (i32.const 0)) (i32.const 3))
 
-;; What cannot be had is refused, and nothing changes.
+;; A rejected growth changes nothing.
 (assert_return (invoke "grow" (i32.const 2)) (i32.const -1))
 (assert_return (invoke "grow" (i32.const -1)) (i32.const -1))
 (assert_return (invoke "grow" (i32.const 0x10000)) (i32.const -1))
@@ -40,7 +40,7 @@
 (assert_trap (invoke "load" (i32.const 0x40000)) "out of bounds memory access")
 (assert_return (invoke "grow" (i32.const 1)) (i32.const -1))
 
-;; Another instance grows the memory under a running function.
+;; Another instance grows the memory during a function's execution.
 (module $Owner
   (memory (export "memory") 1)
   (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0))))
@@ -58,7 +58,7 @@
 (assert_return (invoke "f") (i32.const 1) (i32.const 7) (i32.const 8))
 (assert_return (invoke "size") (i32.const 101))
 
-;; A memory that begins with nothing.
+;; A memory that starts empty.
 (module
   (memory 0)
   (func (export "load") (result i32) (i32.load8_u (i32.const 0)))
@@ -67,7 +67,7 @@
 (assert_return (invoke "grow") (i32.const 0))
 (assert_return (invoke "load") (i32.const 0))
 
-;; With 64-bit addresses.
+;; 64-bit addresses.
 (module
   (memory i64 1 3)
   (func (export "size") (result i64) (memory.size))
@@ -81,7 +81,7 @@
 (assert_return (invoke "grow" (i64.const 0x1_0000_0000)) (i64.const -1))
 (assert_return (invoke "size") (i64.const 2))
 
-;; Sizes near the end of the address space are refused, too.
+;; Sizes near the end of the address space are rejected too.
 (module
   (memory i64 1)
   (func (export "grow") (param i64) (result i64) (memory.grow (local.get 0))))

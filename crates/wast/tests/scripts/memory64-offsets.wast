@@ -1,5 +1,4 @@
-;; In a memory with 64-bit addresses, address plus offset may overflow, which
-;; must trap and not wrap.
+;; With 64-bit addresses, an address plus offset that overflows traps and does not wrap.
 
 (module
   (memory i64 1)
@@ -48,7 +47,7 @@
 (assert_trap (invoke "store last" (i64.const 1)) "out of bounds memory access")
 (assert_trap (invoke "wrapped") "out of bounds memory access")
 
-;; More than 4 GiB of addresses, one access at each end.
+;; A memory of more than 4 GiB, accessed at its start, above 4 GiB and at its end.
 (module
   (memory i64 65538)
   (func (export "store") (param i64 i32) (i32.store (local.get 0) (local.get 1)))
@@ -63,7 +62,7 @@
 (assert_return (invoke "load 4G" (i64.const 0x1_fffc)) (i32.const 7))
 (assert_trap (invoke "store" (i64.const 0x1_0001_fffd) (i32.const 7)) "out of bounds memory access")
 
-;; A 32-bit memory takes no such offset.
+;; A 32-bit memory rejects such an offset.
 (assert_invalid
   (module
     (memory 1)

@@ -1,4 +1,4 @@
-;; Memories and tables whose addresses have 64 bits.
+;; Memories and tables may have 64-bit addresses.
 
 (module
   (memory i64 1 4)
@@ -88,7 +88,7 @@
 (assert_trap (invoke "copy" (i64.const 0x1_0000_0000) (i64.const 0) (i64.const 0))
   "out of bounds table access")
 
-;; The host has a table like that.
+;; The host has a table with 64-bit addresses.
 (module
   (import "spectest" "table64" (table i64 10 20 funcref))
   (func (export "size") (result i64) (table.size 0)))

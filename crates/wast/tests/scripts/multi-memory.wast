@@ -1,4 +1,4 @@
-;; Several memories in one module, each with its own size and contents.
+;; A module may have several memories, each with its own size and contents.
 
 (module
   (memory $a 1)
@@ -33,7 +33,7 @@
 (assert_return (invoke "load c" (i64.const 0)) (i32.const 0))
 (assert_return (invoke "v128" (i32.const 3)) (v128.const i8x16 0 0x14 0 0 0 0 0 0 0 0 0 0 0 0 0 0))
 
-;; Growing one does not touch the others.
+;; Growing one memory leaves the others unchanged.
 (assert_trap (invoke "store b" (i32.const 65536) (i32.const 5)) "out of bounds memory access")
 (assert_return (invoke "grow b" (i32.const 1)) (i32.const 1))
 (assert_return (invoke "store b" (i32.const 65536) (i32.const 5)))
@@ -43,7 +43,7 @@
 (assert_return (invoke "sizes") (i32.const 1) (i32.const 2) (i64.const 1))
 (assert_return (invoke "grow b" (i32.const 1)) (i32.const -1))
 
-;; From one to another, at the bounds of each.
+;; Copies between memories respect the bounds of each.
 (assert_return (invoke "a to b" (i32.const 131068) (i32.const 0) (i32.const 4)))
 (assert_return (invoke "load b" (i32.const 131068)) (i32.const 0x04030201))
 (assert_trap (invoke "a to b" (i32.const 131069) (i32.const 0) (i32.const 4))

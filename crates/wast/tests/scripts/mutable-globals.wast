@@ -1,5 +1,4 @@
-;; Mutable globals are shared by all instances that import them, whatever the
-;; type of their value.
+;; All instances that import a mutable global share it, whatever its type.
 
 (module $G
   (global (export "i32") (mut i32) (i32.const 1))
@@ -32,7 +31,7 @@
   (global $func (import "G" "func") (mut funcref))
   (global $extern (import "G" "extern") (mut externref))
   (global $constant (import "G" "constant") i32)
-  ;; An imported constant may initialise.
+  ;; An initializer may use an imported constant.
   (global $copy (export "copy") i32 (global.get $constant))
   (global $own (export "i32") (mut i32) (i32.const -1))
 
@@ -77,12 +76,12 @@
 (assert_return (invoke $H "call") (i32.const 10))
 (assert_return (get $H "copy") (i32.const 42))
 
-;; One of its own with the same name is another one.
+;; The instance's own global of the same name is a different global.
 (assert_return (invoke $H "set own" (i32.const 5)))
 (assert_return (get $H "i32") (i32.const 5))
 (assert_return (get $G "i32") (i32.const 10))
 
-;; Exported again, it is still the same.
+;; A reexported global is still the same global.
 (module $I
   (global (import "G" "i32") (mut i32))
   (export "again" (global 0)))

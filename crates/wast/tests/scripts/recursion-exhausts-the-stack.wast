@@ -1,5 +1,4 @@
-;; Deep recursion exhausts the stack, which is a trap like any other: the next
-;; call works.
+;; Deep recursion exhausts the stack and traps; the next call works.
 
 (module
   (func $endless (export "endless") (call $endless))
@@ -17,7 +16,7 @@
       (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4)
       (local.get 5) (local.get 6) (local.get 7) (local.get 8) (local.get 9)))
 
-  ;; The depth that was reached is state that outlives the trap.
+  ;; The depth is recorded in a global, which outlives the trap.
   (global $depth (export "depth") (mut i32) (i32.const 0))
   (func $count (export "count")
     (global.set $depth (i32.add (global.get $depth) (i32.const 1)))
@@ -26,7 +25,7 @@
   (func (export "deep enough") (result i32)
     (i32.gt_u (global.get $depth) (i32.const 1000)))
 
-  ;; Recursion that ends: the sum of the numbers up to n.
+  ;; Finite recursion: the sum of the numbers up to n.
   (func $sum (export "sum") (param i64) (result i64)
     (if (result i64) (i64.eqz (local.get 0))
       (then (i64.const 0))
@@ -50,7 +49,7 @@
   "call stack exhausted")
 (assert_return (invoke "sum" (i64.const 5000)) (i64.const 12502500))
 
-;; Again and again: nothing is used up for good.
+;; Repeated exhaustion has no lasting effect.
 (assert_exhaustion (invoke "count") "call stack exhausted")
 (assert_return (invoke "deep enough") (i32.const 1))
 (assert_return (invoke "reset"))

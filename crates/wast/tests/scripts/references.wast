@@ -1,5 +1,4 @@
-;; References are values: they can be passed, returned, kept in locals, globals
-;; and tables, and tested for null.
+;; References are values: they are passed, returned, kept anywhere, and tested for null.
 
 (module
   (func $one (result i32) (i32.const 1))
@@ -54,6 +53,6 @@
     (ref.null extern) (v128.const i64x2 7 7) (ref.extern 8) (ref.extern 9) (ref.extern 10))
   (ref.extern 10) (i32.const 1) (ref.extern 0) (ref.extern 8))
 
-;; Functions that are never exported or in a table must be declared.
+;; A function that is neither exported nor in a table must be declared.
 (assert_invalid (module (func $f (drop (ref.func $f)))) "undeclared function reference")
 (assert_invalid (module (func (param funcref) (result externref) (local.get 0))) "type mismatch")

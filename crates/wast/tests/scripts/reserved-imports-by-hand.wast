@@ -1,5 +1,5 @@
-;; Each design in the form that a compiler targets: a generator yields the
-;; squares of 1, 2, 3 and so on, and "sum" adds up as many as it is asked for.
+;; Each design works through its reserved imports, as a compiler would use them.
+;; In each, a generator yields 1, 4, 9 and so on, and "sum" adds the first n values.
 
 ;; Bag of stacks.
 (module
@@ -76,7 +76,7 @@
       (block $sent (param i32 (ref null $fiber)) (result i32)
         (try_table (param i32 (ref null $fiber)) (catch $yield $sent) (catch $next $more)
           (call $dismount))
-        ;; Nobody handles the event.
+        ;; The event is not handled.
         (unreachable))
       (unreachable)))
   (func (export "sum") (param $count i32) (result i32)
@@ -107,7 +107,7 @@
     (type $stack (cont $stack.func))
     (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $rout (func))
-  (import "ropewalk:first-class" "new_stack" (func $new (result (ref null $stack))))
+  (import "host" "new_stack" (func $new (result (ref null $stack))))
   (import "ropewalk:first-class" "extend_trap"
     (func $extend (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
   (import "ropewalk:first-class" "start" (func $start))
@@ -154,13 +154,13 @@
     (local.get $sum)))
 (assert_return (invoke "sum" (i32.const 10)) (i32.const 385))
 
-;; What the page on reserved imports says about routs.
+;; Routs, as described in INTRINSICS.md.
 (module
   (rec
     (type $stack (cont $stack.func))
     (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
   (type $rout (func))
-  (import "ropewalk:first-class" "new_stack" (func $new (result (ref null $stack))))
+  (import "host" "new_stack" (func $new (result (ref null $stack))))
   (import "ropewalk:first-class" "extend_trap"
     (func $extend (param (ref null $stack) (ref $rout)) (result (ref null $stack))))
   (import "ropewalk:first-class" "start" (func $start))

@@ -1,5 +1,5 @@
-;; Instances that import a table or a memory share it: what one writes, the
-;; other reads, and functions run in the instance that they come from.
+;; Instances share the tables and memories that they import.
+;; A function in a shared table runs in its own instance.
 
 (module $A
   (memory (export "memory") 1 3)
@@ -11,7 +11,7 @@
   (func (export "store") (param i32 i32) (i32.store (local.get 0) (local.get 1)))
   (func (export "who") (param i32) (result i32) (call_indirect (result i32) (local.get 0)))
   (func (export "size") (result i32) (table.size 0))
-  (func (export "set null") (param i32) (table.set 0 (local.get 0) (ref.null func))))
+  (func (export "clear") (param i32) (table.set 0 (local.get 0) (ref.null func))))
 (register "A" $A)
 
 (module $B
@@ -42,20 +42,20 @@
 (assert_return (invoke $B "who" (i32.const 0)) (i32.const 1))
 (assert_return (invoke $B "who" (i32.const 1)) (i32.const 2))
 
-;; Growth is seen by all.
+;; All instances see the growth.
 (assert_trap (invoke $A "who" (i32.const 2)) "undefined element")
 (assert_return (invoke $B "grow table" (i32.const 3)) (i32.const 2))
 (assert_return (invoke $A "size") (i32.const 5))
 (assert_return (invoke $A "who" (i32.const 4)) (i32.const 2))
 (assert_return (invoke $B "grow table" (i32.const 6)) (i32.const -1))
-(assert_return (invoke $A "set null" (i32.const 4)))
+(assert_return (invoke $A "clear" (i32.const 4)))
 (assert_trap (invoke $B "who" (i32.const 4)) "uninitialized element")
 (assert_trap (invoke $A "load" (i32.const 65536)) "out of bounds memory access")
 (assert_return (invoke $B "grow memory" (i32.const 1)) (i32.const 1))
 (assert_return (invoke $A "load" (i32.const 65536)) (i32.const 0))
 (assert_return (invoke $B "grow memory" (i32.const 2)) (i32.const -1))
 
-;; What was grown has the new size as its minimum.
+;; A grown memory or table matches imports with its new size as their minimum.
 (module
   (import "A" "memory" (memory 2 3))
   (import "A" "table" (table 5 10 funcref)))
@@ -70,7 +70,7 @@
 (assert_unlinkable (module (import "A" "none" (func))) "unknown import")
 (assert_unlinkable (module (import "none" "who" (func))) "unknown import")
 
-;; The same memory twice is one memory.
+;; Importing a memory twice gives one memory.
 (module
   (import "A" "memory" (memory $a 1))
   (import "A" "memory" (memory $b 1))
@@ -84,7 +84,7 @@
 (assert_return (invoke "alias" (i32.const 33)) (i32.const 33))
 (assert_return (invoke "overlap") (i32.const 0x04030201))
 
-;; The same table twice is one table.
+;; Importing a table twice gives one table.
 (module
   (import "A" "table" (table $a 5 funcref))
   (import "A" "table" (table $b 5 funcref))

@@ -1,5 +1,4 @@
-;; Stacks of one instance are switched to by another: types are the same when
-;; they say the same, and a function knows its own instance.
+;; Stacks cross instances: equal types match, and a function runs in its own instance.
 
 (module $workshop
   (rec
@@ -36,16 +35,16 @@
   (import "workshop" "spare" (global $spare (mut (ref null $there))))
   (import "workshop" "shelf" (table $shelf 2 (ref null $there)))
 
-  ;; A stack of theirs, switched to here.
-  (func (export "their stack") (result i32 i32)
+  ;; Switches to a stack of the other instance.
+  (func (export "a stack of the other instance") (result i32 i32)
     (switch $there (i32.const 5) (call $new))
     (drop))
-  ;; Their function on a stack of ours.
-  (func (export "their function") (result i32 i32)
+  ;; Runs a function of the other instance on a stack of this one.
+  (func (export "a function of the other instance") (result i32 i32)
     (switch $there (i32.const 6) (stack.new $there $makes))
     (drop))
-  ;; Our stack, switched to by them: this root waits in their function.
-  (func $ours (param $n i32) (param $back (ref null $here))
+  ;; The other instance switches to a stack of this one, and this root is suspended in its function.
+  (func $body (param $n i32) (param $back (ref null $here))
     (loop $next
       (block $h (result (ref null $here))
         (try_table (catch $cancel $h)
@@ -56,29 +55,29 @@
         (unreachable))
       (local.set $back)
       (switch_retire $here (i32.const -2) (i32.const -2) (local.get $back))))
-  (func (export "our stack") (result i32 i32)
-    (call $ask (i32.const 7) (stack.new $there $ours))
+  (func (export "a stack of this instance") (result i32 i32)
+    (call $ask (i32.const 7) (stack.new $there $body))
     (global.set $spare))
-  ;; Their tag.
+  ;; Uses a tag of the other instance.
   (func (export "cancel") (result i32 i32)
     (switch_throw $there $cancel (global.get $spare))
     (drop))
-  ;; Through their global and their table.
+  ;; Uses a global and a table of the other instance.
   (func (export "store")
     (table.set $shelf (i32.const 1) (call $new)))
   (func (export "fetch") (result i32 i32)
     (call $ask (i32.const 8) (table.get $shelf (i32.const 1)))
     (drop)))
 
-(assert_return (invoke "their stack") (i32.const 15) (i32.const 1))
-(assert_return (invoke "their function") (i32.const 18) (i32.const 2))
-(assert_return (invoke "our stack") (i32.const 7) (i32.const -1))
+(assert_return (invoke "a stack of the other instance") (i32.const 15) (i32.const 1))
+(assert_return (invoke "a function of the other instance") (i32.const 18) (i32.const 2))
+(assert_return (invoke "a stack of this instance") (i32.const 7) (i32.const -1))
 (assert_return (invoke "cancel") (i32.const -2) (i32.const -2))
 (assert_return (invoke "store"))
 (assert_return (invoke "fetch") (i32.const 24) (i32.const 3))
 (assert_trap (invoke "fetch") "stack reference already used")
 
-;; Types that say something else do not link.
+;; Different types do not link.
 (assert_unlinkable
   (module
     (type $c (stack (param i32) (ref null $c)))

@@ -1,5 +1,5 @@
-;; A module can say that what it gets is of another design than it is: the lowered
-;; types are the same. Using it traps; keeping it and passing it on does no harm.
+;; Using a reference of another design traps, while keeping it and passing it on does not.
+;; The lowered types of the designs are the same, so a module can declare the wrong design.
 
 (module $stacks
   (type $c (stack (ref null $c)))
@@ -50,7 +50,7 @@
   (func (export "cont.bind") (param (ref null $k)) (drop (cont.bind $k $k (local.get 0)))))
 (register "continuations")
 
-;; All are the same here.
+;; The same types in all designs.
 (module
   (rec (type $f (func (param (ref null $k)))) (type $k (cont $f)))
   (import "stacks" "new" (func $new-stack (result (ref null $k))))
@@ -93,7 +93,7 @@
   (func (export "resume_throw") (call $resume_throw (global.get $kept)))
   (func (export "cont.bind") (call $cont.bind (global.get $kept))))
 
-;; A stack. It was not used by any of the traps.
+;; A stack. None of the traps consumed it.
 (invoke "keep" (i32.const 0))
 (assert_trap (invoke "task.resume") "reference of another design")
 (assert_trap (invoke "task.suspend") "reference of another design")
@@ -105,7 +105,7 @@
 (assert_trap (invoke "resume_throw") "reference of another design")
 (assert_trap (invoke "cont.bind") "reference of another design")
 (assert_return (invoke "switch"))
-;; A task. It was not used by any of the traps.
+;; A task. None of the traps ended it.
 (invoke "keep" (i32.const 1))
 (assert_trap (invoke "switch") "reference of another design")
 (assert_trap (invoke "stack.bind") "reference of another design")
@@ -117,7 +117,7 @@
 (assert_trap (invoke "resume_throw") "reference of another design")
 (assert_trap (invoke "cont.bind") "reference of another design")
 (assert_return (invoke "task.resume"))
-;; A continuation. It was not used by any of the traps.
+;; A continuation. None of the traps consumed it.
 (invoke "keep" (i32.const 2))
 (assert_trap (invoke "switch") "reference of another design")
 (assert_trap (invoke "stack.bind") "reference of another design")

@@ -1,5 +1,4 @@
-;; Stacks, tasks, fibers and continuations are different kinds. No reference of one
-;; is a reference of another, however alike their types look.
+;; References to stacks, tasks, fibers and continuations never match each other.
 
 (assert_invalid
   (module
@@ -59,7 +58,7 @@
     (func (param (ref null $c)) (result stackref) (local.get 0)))
   "type mismatch")
 
-;; The tops and the bottoms.
+;; The top and bottom types.
 (assert_invalid
   (module
     (type $f (func)) (type $k (cont $f))
@@ -112,7 +111,7 @@
     (func (param (ref null stack)) (drop (switch $c (local.get 0)))))
   "type mismatch")
 
-;; In other places than results.
+;; Positions other than results.
 (assert_invalid
   (module
     (type $c (stack (ref null $c)))
@@ -173,7 +172,7 @@
     (type $t (sub $c (task (param (ref null $c))))))
   "sub type")
 
-;; None of them is compared, cast or tested.
+;; None of them can be compared, cast or tested.
 (assert_invalid
   (module
     (type $c (stack (ref null $c)))

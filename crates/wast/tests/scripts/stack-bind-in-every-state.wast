@@ -1,6 +1,6 @@
-;; Values that are bound to a stack arrive before the others: whether it is new or
-;; waits, alone or with a task or continuation that runs on it, whoever switches to
-;; it; references among them are followed. An exception takes their place.
+;; Bound values arrive before the other values, in every state of the stack.
+;; The stack is new or suspended, alone or with a task or continuation. The bound values contain
+;; references. An exception replaces them.
 
 (module
   (type $box (struct (field i64)))
@@ -29,7 +29,7 @@
       (call $digits (local.get 0) (local.get 1) (local.get 2) (local.get 3))
       (local.get $back)))
 
-  ;; The main stack waits for the reference of the one that waits.
+  ;; The main stack receives the reference of the suspended stack.
   (rec
     (type $wait (stack (param (ref $box) i32 (ref $box) f64) (ref null $b)))
     (type $main (stack (ref null $wait)))
@@ -54,18 +54,18 @@
           (ref.as_non_null (local.get $box2)) (local.get $f))))
       (unreachable))
     (global.set $b))
-  (func $answers (param $n i64) (switch_retire $b (local.get $n) (global.get $b)))
+  (func $replies (param $n i64) (switch_retire $b (local.get $n) (global.get $b)))
 
   (func $waits (param $main (ref null $main))
     (global.set $back (local.get $main))
-    (call $answers (call $wait)))
+    (call $replies (call $wait)))
   (func $waits-in-a-task (param $main (ref null $main))
     (global.set $back (local.get $main))
-    (call $answers (task.resume $t (task.new $t $task))))
+    (call $replies (task.resume $t (task.new $t $task))))
   (func $task (param (ref null $t)) (result i64) (call $wait))
   (func $waits-in-a-continuation (param $main (ref null $main))
     (global.set $back (local.get $main))
-    (call $answers (resume $tk (cont.new $tk (ref.func $wait-here)))))
+    (call $replies (resume $tk (cont.new $tk (ref.func $wait-here)))))
   (elem declare func $wait-here)
   (func $wait-here (result i64) (call $wait))
 
@@ -112,15 +112,14 @@
     (switch $wait0)
     (drop))
 
-  ;; An exception takes the place of what is bound. A stack that has not started
-  ;; has no handler.
+  ;; An exception replaces the bound values. A stack that has not started has no handler.
   (func (export "thrown at") (param $which i32) (result i64)
     (switch_throw $wait2 $x (i64.const 9)
       (stack.bind $wait $wait2 (call $box (i64.const 1)) (i32.const 2)
         (call $make (local.get $which))))
     (drop))
 
-  ;; Whoever retires passes null.
+  ;; `switch_retire` passes null.
   (type $lone3 (stack (param i64 (ref $box)) (ref null $end)))
   (type $lone1 (stack (param (ref $box)) (ref null $end)))
   (type $goes (stack (ref null $lone3)))
@@ -134,8 +133,8 @@
     (i64.add (struct.get $box 0 (local.get $box)))
     (ref.is_null (local.get $e)))
 
-  ;; Nobody ever switches to it.
-  (func (export "given up") (param $which i32) (local $i i32)
+  ;; The stack is abandoned.
+  (func (export "abandoned") (param $which i32) (local $i i32)
     (loop $more
       (drop (stack.bind $wait $wait2 (call $box (i64.const 1)) (i32.const 2)
         (call $make (local.get $which))))
@@ -168,7 +167,7 @@
 (assert_return (invoke "thrown at" (i32.const 2)) (i64.const 9))
 (assert_return (invoke "thrown at" (i32.const 3)) (i64.const 9))
 (assert_return (invoke "retire to the root") (i64.const 77) (i32.const 1))
-(assert_return (invoke "given up" (i32.const 0)))
-(assert_return (invoke "given up" (i32.const 1)))
-(assert_return (invoke "given up" (i32.const 2)))
-(assert_return (invoke "given up" (i32.const 3)))
+(assert_return (invoke "abandoned" (i32.const 0)))
+(assert_return (invoke "abandoned" (i32.const 1)))
+(assert_return (invoke "abandoned" (i32.const 2)))
+(assert_return (invoke "abandoned" (i32.const 3)))

@@ -1,4 +1,4 @@
-;; `stack.bind` gives a stack the first of its values ahead of time.
+;; `stack.bind` binds the first values of a stack.
 
 (module
   (type $idle (stack (ref null $idle)))
@@ -7,7 +7,7 @@
   (type $c1 (stack (param f64) (ref null $main)))
   (type $c2 (stack (param i64 f64) (ref null $main)))
   (type $c3 (stack (param i32 i64 f64) (ref null $main)))
-  ;; One in the ones, one in the hundreds, one in the ten thousands.
+  ;; Ones, hundreds and ten thousands of the result show the three values.
   (func $body (param i32 i64 f64) (param (ref null $main))
     (switch_retire $main
       (i64.add
@@ -51,7 +51,7 @@
     switch $c1
     drop)
 
-  ;; The reference that was bound is used up, every one in a row.
+  ;; Each `stack.bind` of a sequence consumes its operand.
   (global $s3 (mut (ref null $c3)) (ref.null $c3))
   (global $s2 (mut (ref null $c2)) (ref.null $c2))
   (global $s1 (mut (ref null $c1)) (ref.null $c1))
@@ -75,7 +75,7 @@
   (func (export "null") (drop (stack.bind $c3 $c2 (i32.const 1) (ref.null $c3))))
   (func (export "null, nothing bound") (drop (stack.bind $c3 $c3 (ref.null $c3))))
 
-  ;; A stack that waits in a `switch` can be bound as well.
+  ;; A stack that is suspended in a `switch` can be bound as well.
   (rec
     (type $pair (stack (param i32 i32) (ref null $sum)))
     (type $sum (stack (param i32) (ref null $pair))))
@@ -99,7 +99,7 @@
         (stack.bind $pair $single (i32.const 11) (local.get $s))))
     (drop))
 
-  ;; The root too, by the coroutine that it waits for.
+  ;; So can the root, by the coroutine it switched to.
   (type $root3 (stack (param i32 i64 f64) (ref null $idle)))
   (type $root1 (stack (param f64) (ref null $idle)))
   (type $start (stack (ref null $root3)))
@@ -110,7 +110,7 @@
     (switch $start (stack.new $start $binds))
     (drop))
 
-  ;; Bound references outlive a collection.
+  ;; Bound references survive a collection.
   (type $box (struct (field i32)))
   (type $boxes (stack (param (ref $box) (ref $box)) (ref null $sum)))
   (type $one-box (stack (param (ref $box)) (ref null $sum)))

@@ -1,5 +1,4 @@
-;; `stack.clone $c` gives a second stack of the bag: equal to the first, which stays valid,
-;; and independent of it. Each is switched to once.
+;; `stack.clone $c` creates an independent copy of a stack; both references work, each once.
 
 (module
   (rec
@@ -11,7 +10,7 @@
   (type $f (func (param i32) (result i32))) (type $k (cont $f))
   (global $kept (mut (ref null $ask)) (ref.null $ask))
 
-  ;; Tells the sum of what it was sent so far.
+  ;; Reports the sum of all numbers received so far.
   (func $sums (param $x i32) (param $back (ref null $tell))
     (local $sum i32)
     (loop $more
@@ -21,7 +20,7 @@
       (local.set $x)
       (br $more)))
   (func $new (result (ref $ask)) (stack.new $ask $sums))
-  ;; Sends a number; returns what was told, and keeps the stack.
+  ;; Sends a number, returns the reply and keeps the stack.
   (func $send (param $x i32) (param $to (ref null $ask)) (result i32)
     (switch $ask (local.get $x) (local.get $to))
     (global.set $kept))
@@ -48,13 +47,13 @@
     (local.set $s (call $new))
     (drop (call $send (i32.const 1) (local.get $s)))
     (drop (stack.clone $ask (local.get $s))))
-  (func (export "the copy works once")
+  (func (export "the clone works once")
     (local $c (ref null $ask))
     (local.set $c (stack.clone $ask (call $new)))
     (drop (call $send (i32.const 1) (local.get $c)))
     (drop (call $send (i32.const 1) (local.get $c))))
 
-  ;; Bound values.
+  ;; Bound values are cloned.
   (func $digits (param $box (ref $box)) (param $x i32) (param $back (ref null $tell))
     (switch_retire $tell
       (i32.add (i32.mul (struct.get $box 0 (local.get $box)) (i32.const 10)) (local.get $x))
@@ -66,7 +65,7 @@
     (call $send (i32.const 1) (stack.clone $ask (local.get $s)))
     (call $send (i32.const 2) (local.get $s)))
 
-  ;; A continuation that runs on it is copied along.
+  ;; A continuation on the stack is cloned with it.
   (elem declare func $asks)
   (func $asks (param $x i32) (result i32)
     (switch $tell (local.get $x) (global.get $back))
@@ -85,7 +84,7 @@
     (call $send (i32.const 6) (local.get $c))
     (call $send (i32.const 7) (local.get $s)))
 
-  ;; An exception into a copy.
+  ;; An exception is thrown into the clone.
   (func $catches (param $x i32) (param $back (ref null $tell))
     (block $caught (result i32 (ref null $tell))
       (try_table (catch $x $caught)
@@ -97,7 +96,7 @@
     (local.set $back)
     (local.set $x)
     (switch_retire $tell (i32.add (local.get $x) (i32.const 1000)) (local.get $back)))
-  (func (export "an exception into a copy") (result i32 i32)
+  (func (export "an exception into a clone") (result i32 i32)
     (local $s (ref null $ask)) (local $c (ref null $ask))
     (drop (call $send (i32.const 5) (stack.new $ask $catches)))
     (local.set $s (global.get $kept))
@@ -106,7 +105,7 @@
     (global.set $kept)
     (call $send (i32.const 21) (local.get $s)))
 
-  ;; The root of an activation is not copied.
+  ;; The root of an activation cannot be cloned.
   (rec
     (type $root (stack (param i32) (ref null $any)))
     (type $any (stack (param i32) (ref null $root))))
@@ -121,13 +120,13 @@
   (i32.const 11) (i32.const 21) (i32.const 111) (i32.const 311))
 (assert_trap (invoke "null") "null stack reference")
 (assert_trap (invoke "used up") "stack reference already used")
-(assert_trap (invoke "the copy works once") "stack reference already used")
+(assert_trap (invoke "the clone works once") "stack reference already used")
 (assert_return (invoke "bound") (i32.const 41) (i32.const 42))
 (assert_return (invoke "with a continuation") (i32.const 5) (i32.const 1006) (i32.const 1007))
-(assert_return (invoke "an exception into a copy") (i32.const 1007) (i32.const 42))
+(assert_return (invoke "an exception into a clone") (i32.const 1007) (i32.const 42))
 (assert_trap (invoke "a root") "stack cannot be copied")
 
-;; Tasks and fibers are themselves: what contains one is not copied.
+;; A stack that contains a task or a fiber cannot be cloned, because these have identity.
 (module
   (type $c (stack (ref null $c)))
   (type $t (task))
@@ -157,8 +156,8 @@
     (global.set $stack (switch $c (stack.new $c $with-fiber)))
     (drop (stack.clone $c (global.get $stack)))
     (i32.const 0))
-  ;; What could not be copied is as it was.
-  (func (export "goes on") (drop (switch $c (global.get $stack))))
+  ;; A stack that could not be cloned is unchanged.
+  (func (export "continue") (drop (switch $c (global.get $stack))))
 
   (func $suspends (suspend $stop))
   (func $suspending-task (param (ref null $t)) (call $suspends))
@@ -175,9 +174,9 @@
     (drop (cont.clone $k (call $captured (cont.new $k (ref.func $fiber-in-it)))))))
 
 (assert_trap (invoke "a task") "stack cannot be copied")
-(assert_return (invoke "goes on"))
+(assert_return (invoke "continue"))
 (assert_trap (invoke "a fiber") "stack cannot be copied")
-(assert_return (invoke "goes on"))
+(assert_return (invoke "continue"))
 (assert_trap (invoke "a task in a continuation") "stack cannot be copied")
 (assert_trap (invoke "a fiber in a continuation") "stack cannot be copied")
 

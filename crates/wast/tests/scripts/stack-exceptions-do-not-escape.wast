@@ -1,6 +1,5 @@
-;; An exception stays on its stack. One that leaves the function of a coroutine
-;; traps, whoever could have caught it elsewhere; one that leaves the root goes
-;; to the host.
+;; An exception that leaves a coroutine's function traps, whatever other stacks could catch.
+;; An exception that leaves the root reaches the host.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
@@ -22,7 +21,7 @@
     (drop)
     (throw $x))
 
-  ;; All of these are ready to catch anything.
+  ;; All callers could catch any exception.
   (func $try (param $s (ref null $c)) (result i32)
     (block $h
       (try_table (catch_all $h)
@@ -38,12 +37,12 @@
     (switch $c (i32.const 0) (stack.new $c $throws-later))
     (global.set $later))
   (func (export "throws later") (result i32) (call $try (global.get $later)))
-  ;; Also another coroutine that waits.
+  ;; So could another suspended coroutine.
   (func $tries (param i32) (param (ref null $c))
     (drop (call $try (stack.new $c $throws))))
   (func (export "throws from the second") (result i32) (call $try (stack.new $c $tries)))
 
-  ;; What is caught on its stack is nobody else's business.
+  ;; An exception that is caught on its own stack has no effect elsewhere.
   (func $catches (param i32) (param (ref null $c))
     (block $h (result i32)
       (try_table (catch $x $h) (call $down (local.get 0)))
@@ -51,7 +50,7 @@
     (drop)
     (switch_retire $c (i32.const 7) (local.get 1)))
   (func (export "caught") (result i32) (call $try (stack.new $c $catches)))
-  ;; Also while it was away in between.
+  ;; The same when the stack was suspended in between.
   (func $catches-later (param $n i32) (param $back (ref null $c))
     (block $h (result i32)
       (try_table (catch $x $h)
@@ -69,23 +68,22 @@
     (switch $c (i32.const 8) (local.get $s))
     (drop))
 
-  ;; A coroutine that is about to fail can hand its exception on, and the other
-  ;; one can throw it there.
-  (func $hands-on (param i32) (param $back (ref null $to-main))
+  ;; A coroutine can pass its exception to another stack, which can throw it there.
+  (func $passes-on (param i32) (param $back (ref null $to-main))
     (block $h (result exnref)
       (try_table (catch_all_ref $h) (throw $x (local.get 0)))
       (unreachable))
     (local.get $back)
     (switch_retire $to-main))
   (func $run
-    (switch $with-exn (i32.const 9) (stack.new $with-exn $hands-on))
+    (switch $with-exn (i32.const 9) (stack.new $with-exn $passes-on))
     (drop)
     (throw_ref))
-  (func (export "handed on") (result i32)
+  (func (export "passed on") (result i32)
     (block $h (result i32) (try_table (catch $x $h) (call $run)) (unreachable)))
-  (func (export "handed on to the host") (call $run))
+  (func (export "passed on to the host") (call $run))
 
-  ;; On the root, after it has been away.
+  ;; The root throws after it was suspended.
   (func $obliging (param i32) (param (ref null $c))
     (loop $next
       (switch $c (local.get 0) (local.get 1))
@@ -112,7 +110,7 @@
 (assert_trap (invoke "throws later") "exception escaped a coroutine")
 (assert_trap (invoke "throws later") "stack reference already used")
 (assert_return (invoke "caught later") (i32.const 8))
-(assert_return (invoke "handed on") (i32.const 9))
-(assert_exception (invoke "handed on to the host"))
+(assert_return (invoke "passed on") (i32.const 9))
+(assert_exception (invoke "passed on to the host"))
 (assert_exception (invoke "root"))
 (assert_return (invoke "root, caught") (i32.const 10))

@@ -1,5 +1,4 @@
-;; When the function of a coroutine returns there is nowhere to go: a trap. So is
-;; the return of the function that took its place.
+;; The return of a coroutine's function traps, and so does that of the function that replaced it.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
@@ -48,7 +47,7 @@
     (switch $c (i32.const 0) (stack.new $c $falls-out))
     (drop)
     (drop))
-  ;; It is no exception.
+  ;; The trap is not an exception.
   (func (export "caught")
     (block $h
       (try_table (catch_all $h)

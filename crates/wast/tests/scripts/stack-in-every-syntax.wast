@@ -1,5 +1,5 @@
-;; The instructions stand wherever instructions stand: plain and folded, in blocks
-;; of every kind, among comments, strings and names that look like them.
+;; The instructions are accepted in every syntactic position.
+;; They are plain and folded, in all blocks, next to comments and strings.
 
 (module $stack.new
   (; stack.new $nothing (; switch $neither ;) ;)
@@ -18,7 +18,7 @@
     end)
   (memory (export "switch $switch") (data "(stack.new $a $b)" "\"switch" ";;"))
 
-  ;; In blocks, named by a type or not, with parameters.
+  ;; In blocks with parameters, with and without a named type.
   (func (export "block") (result i32)
     i32.const 1
     stack.new $switch $stack.bind
@@ -61,7 +61,7 @@
       end
     end
     drop)
-  ;; Behind what can not be reached.
+  ;; In unreachable code.
   (func (export "unreachable") (param i32) (result i32)
     (block $b (result i32)
       (br_if $b (i32.const 9) (i32.eqz (local.get 0)))
@@ -80,7 +80,7 @@
       (switch_retire $switch)))
   (type $bound (stack (ref null $switch)))
   (type $body (func (param i32) (param (ref null $switch))))
-  ;; Operands on one line, on many, with values left below them.
+  ;; Operands on one line or several, with values below them.
   (func (export "below") (result i32)
     (i32.const 1000)
     (i32.const 11) (stack.new $switch $stack.bind) (switch $switch) (drop)
@@ -92,12 +92,12 @@
         (drop)
         (stack.new
           $switch
-          ;; a comment between
+          ;; a comment in between
           $stack.bind))
       (drop)
       (stack.new $switch (; and here ;) $stack.bind))
     (drop))
-  ;; Abbreviations around them.
+  ;; Next to abbreviations.
   (global $kept (export "kept") (mut (ref null $switch)) (ref.null $switch))
   (table $table (export "table") (ref null $switch) (elem (ref.null $switch) (ref.null $switch)))
   (func $exported (export "one") (export "two") (param $n i32) (result i32)

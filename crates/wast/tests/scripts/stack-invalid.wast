@@ -1,6 +1,6 @@
-;; Modules that break a condition of an instruction or of a stack type.
+;; Validation rejects modules that break a condition of an instruction or of a stack type.
 
-;; ---- types
+;; ---- Types.
 
 (assert_invalid (module (type $c (stack))) "")
 (assert_invalid (module (type $c (stack (param i32)))) "")
@@ -10,14 +10,14 @@
 (assert_invalid (module (type $f (func)) (type $c (stack (ref null $f)))) "")
 (assert_invalid (module (type $t (task)) (type $c (stack (ref null $t)))) "")
 (assert_invalid (module (type $f (func)) (type $k (cont $f)) (type $c (stack (ref null $k)))) "")
-;; A group has to be one.
+;; The types form one recursive group.
 (assert_invalid
   (module
     (type $c (stack (ref null $d)))
     (type $d (stack (ref null $c))))
   "unknown type")
 
-;; ---- stack.new
+;; ---- stack.new.
 
 (assert_invalid
   (module
@@ -56,7 +56,7 @@
     (func (drop (stack.new $g $f))))
   "")
 
-;; ---- stack.new_ref
+;; ---- stack.new_ref.
 
 (assert_invalid
   (module
@@ -82,7 +82,7 @@
     (func (drop (stack.new_ref $c $c (ref.null $c)))))
   "")
 
-;; ---- switch
+;; ---- switch.
 
 (assert_invalid
   (module
@@ -109,7 +109,7 @@
     (type $f (func))
     (func (param (ref null $f)) (drop (switch $f (local.get 0)))))
   "")
-;; Two immediates are the standard `switch`, on continuations.
+;; Two immediates select the standard `switch` on continuations.
 (assert_invalid
   (module
     (type $c (stack (ref null $c)))
@@ -117,7 +117,7 @@
     (func (param (ref null $c)) (drop (switch $c $e (local.get 0)))))
   "")
 
-;; ---- switch_retire
+;; ---- switch_retire.
 
 (assert_invalid
   (module
@@ -131,7 +131,7 @@
     (func (param (ref null $c)) (switch_retire $c (local.get 0))))
   "type mismatch")
 
-;; ---- stack.bind
+;; ---- stack.bind.
 
 (assert_invalid
   (module
@@ -158,7 +158,7 @@
     (type $d (stack (ref null $c)))
     (func (param (ref null $c)) (drop (stack.bind $c $d (local.get 0)))))
   "type mismatch")
-;; What stands last can not be bound.
+;; The last component cannot be bound.
 (assert_invalid
   (module
     (type $c (stack (param i32 i64) (ref null $c)))
@@ -166,7 +166,7 @@
     (func (param (ref null $c)) (drop (stack.bind $c $d (i64.const 0) (local.get 0)))))
   "type mismatch")
 
-;; ---- switch_throw
+;; ---- switch_throw.
 
 (assert_invalid
   (module
@@ -200,7 +200,7 @@
     (func (param (ref null $c)) (drop (switch_throw $c $e (i64.const 0) (local.get 0)))))
   "type mismatch")
 
-;; ---- return_switch
+;; ---- return_switch.
 
 (assert_invalid
   (module
@@ -241,7 +241,7 @@
     (func (param (ref null $c)) (return_switch_throw $c $e $then (local.get 0))))
   "type mismatch")
 
-;; ---- constant expressions
+;; ---- Constant expressions.
 
 (assert_invalid
   (module
@@ -249,7 +249,7 @@
     (func $f (param (ref null $c)))
     (global (ref null $c) (stack.new $c $f)))
   "constant expression required")
-;; A reference that is never null has no default.
+;; A non-nullable reference has no default.
 (assert_invalid
   (module
     (type $c (stack (ref null $c)))

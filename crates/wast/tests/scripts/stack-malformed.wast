@@ -1,4 +1,4 @@
-;; Unknown words and names; and indices, which are not for modules like these.
+;; Unknown words and names are malformed, and so are most numeric indices.
 
 (assert_malformed (module quote "(type $c (stack (ref null $d)))") "unknown type")
 (assert_malformed (module quote "(type $c (stack (param i33) (ref null $c)))") "")
@@ -39,7 +39,7 @@
   (module quote "(type $c (stack (ref null $c)))" "(type $c (stack (ref null $c)))")
   "duplicate")
 
-;; ---- indices
+;; ---- Indices.
 
 (assert_malformed (module quote "(type $c (stack (ref null 0)))") "")
 (assert_malformed
@@ -62,7 +62,7 @@
     "(type $c (stack (ref null $c)))" "(tag $e (param (ref null $c)))"
     "(func (param (ref null $c)) (drop (switch_throw $c 0 (local.get 0))))")
   "")
-;; Also in what is not of this design.
+;; Indices to items of other designs.
 (assert_malformed
   (module quote "(type $c (stack (ref null $c)))" "(func $f)" "(func (call 0))")
   "")
@@ -99,7 +99,7 @@
   (module quote "(type $c (stack (ref null $c)))" "(func (param (ref null 0)))")
   "")
 
-;; Indices of locals, globals, tables, memories and fields are fine.
+;; Indices of locals, globals, tables, memories and fields are accepted.
 (module
   (type $c (stack (ref null $c)))
   (type $s (struct (field i32) (field (ref null $c))))

@@ -1,5 +1,4 @@
-;; Sixty values at a time, there and back: more than there are registers of any
-;; kind.
+;; Sixty values, more than there are registers of any kind, travel in both directions.
 
 (module
   (rec
@@ -28,7 +27,7 @@
         f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128
         (ref null $back)))
 
-  ;; Each value times its place, added up.
+  ;; Adds up each value times its position.
   (func $weigh-there
       (param
         i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32
@@ -167,7 +166,7 @@
   (global $seen (mut i64) (i64.const 0))
   (func (export "seen") (result i64) (global.get $seen))
   (global $s (mut (ref null $there)) (ref.null $there))
-  ;; Weighs what it gets, and sends it back the other way round.
+  ;; Weighs the values that it receives, and sends them back in reverse order.
   (func $turns
       (param
         i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32

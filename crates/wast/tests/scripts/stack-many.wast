@@ -1,6 +1,5 @@
-;; A hundred thousand stacks, one after another: retired, abandoned at once,
-;; abandoned waiting, bound and abandoned, in rings that only they hold. And ten
-;; thousand at a time.
+;; 100,000 stacks one after another, and 10,000 at once, exhaust neither memory nor stacks.
+;; They are retired, or abandoned fresh, suspended, bound, in chains and in cycles.
 
 (module
   (type $c (stack (ref null $c)))
@@ -26,7 +25,7 @@
       (drop (stack.new $c $waits))
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
       (br_if $next (local.get $n))))
-  (func (export "abandoned waiting") (param $n i32)
+  (func (export "abandoned suspended") (param $n i32)
     (loop $next
       (drop (switch $c (stack.new $c $waits)))
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
@@ -37,8 +36,8 @@
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
       (br_if $next (local.get $n))))
 
-  ;; Each waits with a reference to the one before: a chain that grows, and is
-  ;; abandoned as a whole every hundred.
+  ;; Each stack is suspended with a reference to the previous one. This chain is abandoned every
+  ;; hundred stacks.
   (type $chained (stack (param (ref null $c)) (ref null $c)))
   (func $holds (param $held (ref null $c)) (param $from (ref null $c))
     (call $counts)
@@ -54,7 +53,7 @@
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
       (br_if $next (local.get $n))))
 
-  ;; A stack that waits with a box in which it stands itself.
+  ;; A suspended stack holds a box that holds the stack.
   (type $box (struct (field (mut (ref null $c)))))
   (type $boxed (stack (param (ref null $box)) (ref null $c)))
   (func $waits-with-box (param $box (ref null $box)) (param $from (ref null $c))
@@ -71,7 +70,7 @@
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
       (br_if $next (local.get $n))))
 
-  ;; All live at the same time.
+  ;; All stacks are live at the same time.
   (table $t 10000 (ref null $c))
   (func (export "at a time") (param $n i32)
     (local $i i32)
@@ -89,7 +88,7 @@
 (assert_return (invoke "count") (i32.const 100000))
 (assert_return (invoke "abandoned fresh" (i32.const 100000)))
 (assert_return (invoke "count") (i32.const 0))
-(assert_return (invoke "abandoned waiting" (i32.const 100000)))
+(assert_return (invoke "abandoned suspended" (i32.const 100000)))
 (assert_return (invoke "count") (i32.const 100000))
 (assert_return (invoke "abandoned bound" (i32.const 100000)))
 (assert_return (invoke "count") (i32.const 0))

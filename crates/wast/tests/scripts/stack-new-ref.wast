@@ -1,4 +1,4 @@
-;; `stack.new_ref` makes a stack of a function that is only known when it runs.
+;; `stack.new_ref` creates a stack for a function reference.
 
 (module $functions
   (type $main (stack (param i32) (ref null $main)))
@@ -30,12 +30,12 @@
   (func (export "null") (drop (stack.new_ref $main $body (ref.null $body))))
   (func (export "nofunc") (drop (stack.new_ref $main $body (ref.null nofunc))))
 
-  ;; A function type that says the same in other words.
+  ;; Another function type of the same structure.
   (type $alike (func (param i32 (ref null $main))))
   (func (export "alike") (result i32)
     (switch $main (i32.const 24) (stack.new_ref $main $alike (ref.func $doubles)))
     (drop))
-  ;; `stack.new` needs no declaration of its function, and takes an import.
+  ;; `stack.new` needs no declaration of its function, which may be an import.
   (func (export "import") (result i32)
     (switch $main (i32.const 25) (stack.new $main $times-ten))
     (drop)))

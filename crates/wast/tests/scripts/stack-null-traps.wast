@@ -1,4 +1,4 @@
-;; Each instruction on a null reference traps, and does nothing before.
+;; Each instruction on a null reference traps, after its operands are evaluated.
 
 (module
   (type $c (stack (ref null $c)))
@@ -26,16 +26,16 @@
   (func $return_switch (export "return_switch") (return_switch $c $then (ref.null $c)))
   (func (export "return_switch_throw") (return_switch_throw $c $e $then (ref.null $c)))
 
-  ;; No trap is an exception.
+  ;; The trap is not an exception.
   (func (export "caught")
     (block $h (try_table (catch_all $h) (drop (switch $c (global.get $null))))))
   (func (export "caught outside")
     (block $h (try_table (catch_all $h) (call $return_switch))))
 
-  ;; Whoever was left by `switch_retire` is not there.
+  ;; After `switch_retire`, the reference to the previous stack is null.
   (func (export "after switch_retire")
     (drop (switch $c (switch $c (stack.new $c $back)))))
-  ;; In a coroutine as well.
+  ;; In a coroutine.
   (func $to-null (param (ref null $c)) (drop (switch $c (global.get $null))))
   (func (export "in a coroutine") (drop (switch $c (stack.new $c $to-null))))
   (func (export "fine") (result i32) (ref.is_null (switch $c (stack.new $c $back)))))
@@ -68,5 +68,5 @@
 (assert_return (invoke "fine") (i32.const 1))
 (assert_trap (invoke "in a coroutine") "null stack reference")
 (assert_return (invoke "fine") (i32.const 1))
-;; Operands were evaluated.
+;; The operands were evaluated.
 (assert_return (invoke "seen") (i32.const 3))

@@ -1,5 +1,4 @@
-;; Values of every type travel with a switch, there and back, with an exception,
-;; and ahead of time.
+;; A switch, an exception and `stack.bind` carry values of every type.
 
 (module
   (type $f (func (result i32)))
@@ -46,7 +45,7 @@
       (try_table (catch $n $h) (throw_ref (local.get 0)))
       (unreachable)))
 
-  ;; Traps unless all is as it was sent; answers the sum of what is in them.
+  ;; Traps unless all values arrived unchanged. Returns the sum of the values in the references.
   (func $check
     (param i32 i64 f32 f64 v128 funcref (ref $f) anyref (ref $s) i31ref exnref (ref $nk)
       externref (ref $tick) (ref null $idle))
@@ -69,8 +68,8 @@
     (call $in (local.get 10))
     i32.add i32.add i32.add i32.add i32.add)
 
-  ;; Sends back what it gets in the other order, with other things that work
-  ;; once. An exception it answers in the same way.
+  ;; Sends the values back in reverse order, with fresh one-shot references. Replies to an exception
+  ;; in the same way.
   (func $echo
     (param $i i32) (param $l i64) (param $g f32) (param $d f64) (param $v v128)
     (param $func funcref) (param $f (ref $f)) (param $any anyref) (param $s (ref $s))
@@ -101,7 +100,7 @@
       (br $next)))
 
   (global $echo (mut (ref null $there)) (ref.null $there))
-  ;; Puts what came back in order again, and keeps the one who sent it.
+  ;; Restores the order of the received values, and keeps the sender's stack.
   (func $order
     (param (ref null $idle) (ref $tick) externref (ref $nk) exnref i31ref (ref $s) anyref
       (ref $f) funcref v128 f64 f32 i64 i32 (ref null $there))
@@ -162,7 +161,8 @@
       (global.get $echo)))
   (func (export "left") (param externref) (result i32) (call $leave (local.get 0))))
 
-;; 7 + 8 + 9 and what is in the struct, the i31 and the exception.
+;; 57 = 7 + 8 + 9 from the functions and the array, and 10 + 11 + 12 from the struct, the i31 and
+;; the exception. Each check counts three one-shot references.
 (assert_return (invoke "fresh" (ref.extern 1)) (i32.const 57))
 (assert_return (invoke "extern") (ref.extern 1))
 (assert_return (invoke "count") (i32.const 6))

@@ -1,5 +1,5 @@
-;; References to stacks can be kept anywhere: in locals, globals, tables, structs,
-;; arrays, exceptions, payloads and results; and be null there.
+;; Stack references are kept in variables, objects, exceptions, payloads and results.
+;; They may be null there.
 
 (module
   (rec
@@ -12,14 +12,14 @@
     (type $taken (stack (param i32 (ref null $c)) (ref null $carrier))))
   (tag $x (param (ref null $c)))
 
-  ;; Gives a number more each time it is asked, from the first on.
+  ;; Reports ascending numbers, one for each switch, starting with $n.
   (func $counts (param $n i32) (param $from (ref null $m))
     (loop $next
       (switch $m (local.get $n) (local.get $from))
       (local.set $from)
       (local.set $n (i32.add (local.get $n)))
       (br $next)))
-  ;; Asks one, and gives the number and the one to ask next.
+  ;; Switches to a stack. Returns the number and the stack to switch to next.
   (func $ask (param (ref null $c)) (result i32 (ref null $c))
     (switch $c (i32.const 1) (local.get 0)))
   (func $new (result (ref $c)) (stack.new $c $counts))
@@ -104,7 +104,7 @@
       (unreachable))
     (ref.is_null))
 
-  ;; A stack that is sent to a stack, which sends it back.
+  ;; A stack receives a stack, and sends it back.
   (func $takes (param $c (ref null $c)) (param $from (ref null $taken))
     (local $n i32)
     (call $ask (local.get $c))
@@ -118,14 +118,14 @@
     (local.set $c)
     (call $ask (local.get $c))
     (drop))
-  ;; Bound, waiting, and held only by that.
+  ;; The only reference is bound to a suspended stack.
   (type $bound (stack (ref null $taken)))
   (func (export "bound") (result i32)
     (switch $bound (stack.bind $carrier $bound (call $new) (stack.new $carrier $takes)))
     (drop)
     (drop))
 
-  ;; Held only by the frame of another stack.
+  ;; The only reference is in the frame of another stack.
   (func $holds (param $n i32) (param $from (ref null $m))
     (local $c (ref null $c))
     (local.set $c (call $new))

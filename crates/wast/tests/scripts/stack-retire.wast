@@ -1,5 +1,5 @@
-;; `switch_retire` ends the running stack: whoever it switches to gets null. The
-;; root may retire as well; then only a trap can end the call.
+;; `switch_retire` ends the running stack and passes null to its target.
+;; After the root retires, only a trap ends the call.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
@@ -8,10 +8,10 @@
   (func (export "ran") (result i32) (global.get $ran) (global.set $ran (i32.const 0)))
   (func $ran (global.set $ran (i32.add (global.get $ran) (i32.const 1))))
 
-  (func $answers (param i32) (param (ref null $c))
+  (func $replies (param i32) (param (ref null $c))
     (switch_retire $c (i32.add (local.get 0) (i32.const 1)) (local.get 1)))
   (func (export "folded") (result i32 i32)
-    (switch $c (i32.const 1) (stack.new $c $answers))
+    (switch $c (i32.const 1) (stack.new $c $replies))
     (ref.is_null))
   (func $plain (param i32) (param (ref null $c))
     i32.const 5
@@ -20,13 +20,13 @@
   (func (export "plain") (result i32 i32)
     (switch $c (i32.const 1) (stack.new $c $plain))
     (ref.is_null))
-  ;; Its result is whatever is wanted.
+  ;; The result type is polymorphic.
   (func $polymorphic (param i32) (param (ref null $c))
     (drop (i64.add (switch_retire $c (i32.const 6) (local.get 1)))))
   (func (export "polymorphic") (result i32)
     (switch $c (i32.const 1) (stack.new $c $polymorphic))
     (drop))
-  ;; From far below.
+  ;; Retires from deep recursion.
   (func $down (param $n i32) (param $back (ref null $c))
     (if (local.get $n)
       (then (call $down (i32.sub (local.get $n) (i32.const 1)) (local.get $back)) (unreachable)))
@@ -34,7 +34,7 @@
   (func (export "deep") (result i32)
     (switch $c (i32.const 100) (stack.new $c $down))
     (drop))
-  ;; After it has waited.
+  ;; Retires after it was suspended.
   (func $waits (param i32) (param (ref null $c))
     (switch $c (i32.const 0) (local.get 1))
     (local.set 1)
@@ -47,10 +47,10 @@
     (drop)
     (switch $c (i32.const 8) (local.get $s))
     (ref.is_null))
-  ;; To a fresh one, which has nobody to go back to; the root waits in a global.
+  ;; Retires to a fresh stack, which receives null. The root's reference is in a global.
   (global $root (mut (ref null $c)) (ref.null $c))
-  (func $finds-root (param i32) (param $nobody (ref null $c))
-    (switch_retire $c (i32.add (local.get 0) (ref.is_null (local.get $nobody)))
+  (func $finds-root (param i32) (param $null (ref null $c))
+    (switch_retire $c (i32.add (local.get 0) (ref.is_null (local.get $null)))
       (global.get $root)))
   (func $hands-over (param i32) (param (ref null $c))
     (global.set $root (local.get 1))
@@ -59,7 +59,7 @@
     (switch $c (i32.const 2) (stack.new $c $hands-over))
     (drop))
 
-  ;; The root.
+  ;; The root retires.
   (func $traps (param i32) (param (ref null $c))
     (if (ref.is_null (local.get 1)) (then (call $ran)))
     (unreachable))
@@ -68,7 +68,7 @@
   (func $throws (param i32) (param (ref null $c))
     (if (ref.is_null (local.get 1)) (then (call $ran)))
     (throw $x))
-  (func $to-nobody (param i32) (param (ref null $c))
+  (func $to-null (param i32) (param (ref null $c))
     (call $ran)
     (switch $c (i32.const 0) (local.get 1))
     (drop) (drop))
@@ -85,30 +85,30 @@
   (func (export "root retires, throw")
     (block $h
       (try_table (catch_all $h) (switch_retire $c (i32.const 0) (stack.new $c $throws)))))
-  (func (export "root retires, switch to nobody")
-    (switch_retire $c (i32.const 0) (stack.new $c $to-nobody)))
+  (func (export "root retires, switch to null")
+    (switch_retire $c (i32.const 0) (stack.new $c $to-null)))
   (func (export "root retires, a thousand follow")
     (switch_retire $c (i32.const 999) (stack.new $c $on-and-on)))
   (func (export "root retires below") (param i32) (result i32)
     (call $down (local.get 0) (stack.new $c $traps))
     (i32.const 1))
 
-  ;; The root is dropped.
+  ;; The root is abandoned.
   (func $forgets (param i32) (param (ref null $c))
     (local.set 1 (ref.null $c))
     (call $ran)
     (switch_retire $c (i32.const 3) (stack.new $c $on-and-on)))
-  (func (export "root is forgotten")
+  (func (export "root is abandoned")
     (switch $c (i32.const 0) (stack.new $c $forgets))
     (drop) (drop))
 
-  ;; One that waits does not mind how the call ended.
+  ;; A suspended stack is independent of how the call ended.
   (global $waiting (mut (ref null $c)) (ref.null $c))
-  (func (export "let one wait")
+  (func (export "suspend one")
     (switch $c (i32.const 1) (stack.new $c $waits))
     (global.set $waiting)
     (drop))
-  (func (export "go on") (result i32)
+  (func (export "continue") (result i32)
     (switch $c (i32.const 9) (global.get $waiting))
     (drop)))
 
@@ -119,20 +119,20 @@
 (assert_return (invoke "after a while") (i32.const 8) (i32.const 1))
 (assert_return (invoke "to a fresh one") (i32.const 21))
 
-(assert_return (invoke "let one wait"))
+(assert_return (invoke "suspend one"))
 (assert_trap (invoke "root retires, unreachable") "unreachable")
 (assert_return (invoke "ran") (i32.const 1))
 (assert_trap (invoke "root retires, return") "coroutine function returned")
 (assert_return (invoke "ran") (i32.const 1))
 (assert_trap (invoke "root retires, throw") "exception escaped a coroutine")
 (assert_return (invoke "ran") (i32.const 1))
-(assert_trap (invoke "root retires, switch to nobody") "null stack reference")
+(assert_trap (invoke "root retires, switch to null") "null stack reference")
 (assert_return (invoke "ran") (i32.const 1))
 (assert_trap (invoke "root retires, a thousand follow") "unreachable")
 (assert_return (invoke "ran") (i32.const 1000))
 (assert_trap (invoke "root retires below" (i32.const 20)) "unreachable")
 (assert_return (invoke "ran") (i32.const 1))
-(assert_trap (invoke "root is forgotten") "unreachable")
+(assert_trap (invoke "root is abandoned") "unreachable")
 (assert_return (invoke "ran") (i32.const 5))
-(assert_return (invoke "go on") (i32.const 9))
+(assert_return (invoke "continue") (i32.const 9))
 (assert_return (invoke "folded") (i32.const 2) (i32.const 1))

@@ -1,6 +1,6 @@
-;; `return_switch_throw` leaves the running function and throws at another
-;; stack. And a stack that was left like this has nowhere to catch: what is
-;; thrown at it is thrown where the function that it left was called.
+;; `return_switch_throw` leaves the current function and throws into another stack.
+;; An exception thrown into a stack that was left in this way propagates at the call of the left
+;; function.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
@@ -8,7 +8,7 @@
   (tag $seen (param i32))
   (global $s (mut (ref null $c)) (ref.null $c))
 
-  ;; Answers an exception with a value, ten times as large.
+  ;; Replies to an exception with ten times its payload.
   (func $worker (param $n i32) (param $from (ref null $c))
     (loop $next
       (block $h (result i32 (ref null $c))
@@ -42,16 +42,16 @@
     (drop)
     (i64.const -1))
 
-  ;; ---- thrown at a stack that was left
+  ;; ---- Exceptions thrown into a stack that a function has left.
 
-  ;; Throws at whoever comes.
+  ;; Throws into the stack that switches here.
   (func $throws-at (param $n i32) (param $from (ref null $c))
     (loop $next
       (switch_throw $c $e (local.get $n) (local.get $from))
       (local.set $from)
       (local.set $n)
       (br $next)))
-  ;; The handler in the function that leaves is gone.
+  ;; The handler of the function that leaves is gone.
   (func $leaves (param $n i32) (param $s (ref null $c)) (result i64)
     (block $h (result i32 (ref null $c))
       (try_table (catch $e $h)
@@ -75,7 +75,7 @@
         (unreachable))
       (unreachable))
     (global.set $s))
-  ;; The handler's last value is the one who threw: it can be continued.
+  ;; The last value of the exception is the sender's stack, which can be continued.
   (func (export "again") (result i32)
     (block $h (result i32 (ref null $c))
       (try_table (catch $e $h)
@@ -83,7 +83,7 @@
         (unreachable))
       (unreachable))
     (global.set $s))
-  ;; Through callers that do not catch.
+  ;; The exception passes callers that do not catch it.
   (func $between (param $n i32) (result i64)
     (if (local.get $n)
       (then (return (i64.add (i64.const 1) (call $between (i32.sub (local.get $n) (i32.const 1)))))))
@@ -98,10 +98,10 @@
     (return_switch $c $then (i32.const 11) (stack.new $c $throws-at)))
   (func (export "to the host, handler inside") (result i64)
     (return_call $leaves (i32.const 11) (stack.new $c $throws-at)))
-  ;; Nobody called the function of a coroutine.
+  ;; A coroutine's function has no caller.
   (func $coroutine (param i32) (param (ref null $c))
-    (return_switch $c $goes-on (local.get 0) (local.get 1)))
-  (func $goes-on (param i32) (param (ref null $c)) (throw $seen (local.get 0)))
+    (return_switch $c $continues (local.get 0) (local.get 1)))
+  (func $continues (param i32) (param (ref null $c)) (throw $seen (local.get 0)))
   (func (export "out of a coroutine")
     (local $s (ref null $c))
     (switch $c (i32.const 0) (stack.new $c $coroutine))
@@ -109,7 +109,7 @@
     (drop)
     (switch_throw $c $e (i32.const 12) (local.get $s))
     (unreachable))
-  ;; But a function deeper in a coroutine was called by somebody.
+  ;; A function deeper in a coroutine has a caller.
   (func $catches (param $n i32) (param $from (ref null $c))
     (block $h (result i32 (ref null $c))
       (try_table (catch $e $h)
@@ -126,7 +126,7 @@
     (drop)
     (switch_throw $c $e (i32.const 13) (local.get $s))
     (drop))
-  ;; Left by throwing, and thrown at.
+  ;; The stack is left by throwing, and then receives an exception.
   (func $returns-it (param $n i32) (param $from (ref null $c))
     (block $h (result i32 (ref null $c))
       (try_table (catch $e $h)

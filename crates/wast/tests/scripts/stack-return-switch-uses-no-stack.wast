@@ -1,11 +1,10 @@
-;; Tens of thousands of `return_switch`es in a row do not grow the stack, on the root
-;; as little as on a coroutine.
+;; Tens of thousands of `return_switch`es use constant stack, on the root and on a coroutine.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
   (tag $e (param i32) (param (ref null $c)))
 
-  ;; Bounces a number back, one less each time, by leaving itself.
+  ;; Sends a number minus one back by leaving itself.
   (func $coroutine (param $n i32) (param $from (ref null $c))
     (return_switch $c $coroutine (i32.sub (local.get $n) (i32.const 1)) (local.get $from)))
   (func $root (param $n i32) (param $from (ref null $c)) (result i32)
@@ -16,7 +15,7 @@
   (func (export "both, called") (param i32) (result i32)
     (i32.add (i32.const 5) (call $root (local.get 0) (stack.new $c $coroutine))))
 
-  ;; One of the two only.
+  ;; Only one of the two functions leaves.
   (func (export "the coroutine") (param $n i32) (result i32)
     (local $s (ref null $c))
     (local.set $s (stack.new $c $coroutine))
@@ -35,7 +34,7 @@
   (func (export "the root") (param i32) (result i32)
     (return_call $root (local.get 0) (stack.new $c $obliging)))
 
-  ;; Two functions in turn, with different frames.
+  ;; Two functions with different frames alternate.
   (func $wide (param $n i32) (param $from (ref null $c))
     (local $v v128) (local $w v128) (local $x v128)
     (local.set $v (i32x4.splat (local.get $n)))
@@ -48,7 +47,7 @@
   (func (export "two functions") (param i32) (result i32)
     (return_call $root (local.get 0) (stack.new $c $wide)))
 
-  ;; With tail calls and exceptions in between: the one who catches calls itself.
+  ;; With tail calls and exceptions in between: the catching function calls itself.
   (func $thrower (param $n i32) (param $from (ref null $c))
     (return_switch_throw $c $e $thrower
       (i32.sub (local.get $n) (i32.const 1)) (local.get $from)))

@@ -1,5 +1,5 @@
-;; `return_switch` leaves the running function and switches. When control comes
-;; back, another function runs in its place, and returns to the one that called.
+;; `return_switch` leaves the current function and switches.
+;; When control returns, another function runs in its place.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
@@ -20,24 +20,24 @@
     local.get 0
     stack.new $c $doubles
     return_switch $c $then)
-  ;; The caller does not notice.
+  ;; The caller receives the result of the replacing function.
   (func (export "folded") (result i32)
     (i32.add (call $folded (i32.const 10)) (i32.const 100)))
   (func (export "plain") (result i32)
     (i32.add (call $plain (i32.const 20)) (i32.const 100)))
-  ;; Also when the host is the caller.
+  ;; The same when the host is the caller.
   (func (export "root") (param i32) (result i32)
     (return_switch $c $then (local.get 0) (stack.new $c $doubles)))
-  ;; The one that was left first can be continued.
-  (func (export "go on") (param i32) (result i32)
+  ;; The stack that was suspended first can be continued.
+  (func (export "continue") (param i32) (result i32)
     (return_switch $c $then (local.get 0) (global.get $s)))
-  ;; What stands behind it is not reached.
+  ;; Code after the instruction is unreachable.
   (func (export "polymorphic") (param i32) (result i32)
     (block $b (result i64)
       (return_switch $c $then (local.get 0) (stack.new $c $doubles)))
     (drop)
     (i32.const -1))
-  ;; Null comes from one who retires.
+  ;; A retiring stack passes null.
   (func $retires (param i32) (param (ref null $c))
     (switch_retire $c (local.get 0) (local.get 1)))
   (func $is-null (param i32) (param (ref null $c)) (result i32)
@@ -45,7 +45,7 @@
   (func (export "null") (result i32)
     (return_switch $c $is-null (i32.const 4) (stack.new $c $retires)))
 
-  ;; From the function of a coroutine: the other one is its function from then on.
+  ;; The function of a coroutine is replaced by another.
   (func $first (param i32) (param (ref null $c))
     (return_switch $c $second (i32.add (local.get 0) (i32.const 1)) (local.get 1)))
   (func $second (param i32) (param (ref null $c))
@@ -61,8 +61,8 @@
     (switch $c (local.get $s))
     (ref.is_null))
 
-  ;; The frame is gone, with its handlers: what the other function throws goes to
-  ;; the caller.
+  ;; The frame and its handlers are gone, so an exception of the replacing function reaches the
+  ;; caller.
   (tag $x (param i32))
   (func $throws (param i32) (param (ref null $c)) (result i32) (throw $x (local.get 0)))
   (func $handler-inside (param i32) (result i32)
@@ -79,7 +79,7 @@
   (func (export "no handler outside") (result i32)
     (call $handler-inside (i32.const 7)))
 
-  ;; Other results, more values and fewer than the function that leaves has.
+  ;; The replacing function receives other values than the leaving one, and more or fewer of them.
   (rec
     (type $many (stack
       (param i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128) (ref null $few)))
@@ -118,7 +118,7 @@
       (i32.const 6) (i64.const 7) (f32.const 8) (f64.const 9) (v128.const i32x4 10 0 0 0)
       (i32.const 11) (i64.const 12) (f32.const 13) (f64.const 14) (v128.const i32x4 15 0 0 0)))
 
-  ;; The function that takes over may take more and give less.
+  ;; The replacing function may have supertypes as parameters and subtypes as results.
   (type $a (sub (struct (field i32))))
   (type $b (sub $a (struct (field i32) (field i32))))
   (type $takes-b (stack (param (ref $b)) (ref null $c)))
@@ -134,8 +134,8 @@
 (assert_return (invoke "folded") (i32.const 121))
 (assert_return (invoke "plain") (i32.const 141))
 (assert_return (invoke "root" (i32.const 3)) (i32.const 7))
-(assert_return (invoke "go on" (i32.const 4)) (i32.const 9))
-(assert_return (invoke "go on" (i32.const 5)) (i32.const 11))
+(assert_return (invoke "continue" (i32.const 4)) (i32.const 9))
+(assert_return (invoke "continue" (i32.const 5)) (i32.const 11))
 (assert_return (invoke "polymorphic" (i32.const 6)) (i32.const 13))
 (assert_return (invoke "null") (i32.const 5))
 (assert_return (invoke "three in one place") (i32.const 111) (i32.const 1))

@@ -1,5 +1,5 @@
-;; A stack that takes more is a subtype of one that takes less: parameters are
-;; contravariant, the return stack with them. Values may be subtypes.
+;; Stack types are contravariant in their parameters and in their return stack.
+;; Values may be of subtypes.
 
 (module
   (type $a (sub (struct (field i32))))
@@ -17,7 +17,7 @@
     (local.set $s (stack.new $takes-a $body))
     (switch $takes-b (call $b (i32.const 1)) (local.get $s))
     (drop))
-  ;; A function that takes more can stand for one that takes less.
+  ;; A function with more general parameters has the subtype.
   (func (export "function") (result i32)
     (switch $takes-b (call $b (i32.const 2)) (stack.new $takes-b $body))
     (drop))
@@ -32,7 +32,7 @@
     (switch $takes-a (call $b (i32.const 4)) (stack.new $takes-a $body))
     (drop))
 
-  ;; What can do without the one who left it can be told who did.
+  ;; A stack that accepts a null return stack also accepts a non-null one.
   (type $strict (sub (stack (param i32) (ref $done))))
   (type $lax (sub $strict (stack (param i32) (ref null $done))))
   (func $lax (param i32) (param (ref null $done))
@@ -43,7 +43,8 @@
     (switch $strict (i32.const 5) (local.get $s))
     (drop))
 
-  ;; Who wants less of the one who left takes more.
+  ;; A return stack with a more specific parameter is the supertype, so a stack that receives it is
+  ;; the subtype.
   (type $node (sub (stack (param (ref null $a)) (ref null $idle))))
   (type $any (sub $node (stack (param anyref) (ref null $idle))))
   (type $for-any (sub (stack (ref null $any))))
@@ -57,7 +58,7 @@
     (drop)
     (struct.get $a 0 (ref.cast (ref $a))))
 
-  ;; Binding may narrow what is left.
+  ;; `stack.bind` may specialize the remaining parameters.
   (type $two (stack (param i32 (ref $a)) (ref null $done)))
   (type $one (stack (param (ref $b)) (ref $done)))
   (func $two (param i32) (param $a (ref $a)) (param (ref null $done))
@@ -68,7 +69,7 @@
       (stack.bind $two $one (i32.const 4) (stack.new $two $two)))
     (drop))
 
-  ;; The payload of an exception, too.
+  ;; The payload of an exception may be a subtype.
   (type $w (stack (param i32) (ref null $w)))
   (tag $e (param (ref $a)) (param (ref null $w)))
   (func $waits (param i32) (param $back (ref null $w))
@@ -98,7 +99,7 @@
 (assert_return (invoke "bind") (i32.const 7))
 (assert_return (invoke "exception") (i32.const 8))
 
-;; Not the other way round.
+;; The reverse is invalid.
 (assert_invalid
   (module
     (type $idle (stack (ref null $idle)))
@@ -129,7 +130,7 @@
     (type $d (sub $c (stack (param anyref) (ref null $idle))))
     (func (param (ref $c)) (result (ref $d)) (local.get 0)))
   "type mismatch")
-;; It has to be declared.
+;; Subtyping must be declared.
 (assert_invalid
   (module
     (type $idle (stack (ref null $idle)))
@@ -150,7 +151,7 @@
     (type $c (stack (param eqref) (ref null $idle)))
     (func (param anyref (ref $c)) (drop (switch $c (local.get 0) (local.get 1)))))
   "type mismatch")
-;; Binding may not widen what is left.
+;; `stack.bind` must not generalize the remaining parameters.
 (assert_invalid
   (module
     (type $idle (stack (ref null $idle)))

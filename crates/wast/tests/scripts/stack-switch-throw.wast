@@ -1,5 +1,5 @@
-;; `switch_throw` continues a stack with an exception at the place where it
-;; waits. The last value of the exception is the stack of the one who sent it.
+;; `switch_throw` continues a stack with an exception at its suspension.
+;; The exception's last value is the sender's stack.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
@@ -10,7 +10,7 @@
   (func (export "called") (result i32) (global.get $called))
   (global $s (mut (ref null $c)) (ref.null $c))
 
-  ;; Answers a number with one more, and an exception with what it says.
+  ;; Replies to a number with the next one, and to an exception with its payload.
   (func $worker (param $n i32) (param $from (ref null $c))
     (loop $next
       (local.set $n (i32.add (local.get $n) (i32.const 1)))
@@ -44,7 +44,7 @@
     global.get $s
     switch_throw $c $e
     drop)
-  ;; Values and exceptions in turn, to one stack.
+  ;; Values and exceptions alternate.
   (func (export "in turn") (result i32 i32 i32 i32)
     (local $n i32)
     (global.set $s (call $start (stack.new $c $worker)))
@@ -57,7 +57,7 @@
     (switch $c (i32.const 4) (global.get $s))
     (global.set $s))
 
-  ;; Caught not at the `switch`, but around a function that leads there.
+  ;; The exception is caught around a call that leads to the `switch`.
   (func $wait (param $n i32) (param $from (ref null $c))
     (if (local.get $n)
       (then (call $wait (i32.sub (local.get $n) (i32.const 1)) (local.get $from)) (unreachable)))
@@ -79,7 +79,7 @@
     (switch_throw $c $e (i64.const 5) (call $start (stack.new $c $catches-outside)))
     (drop))
 
-  ;; By a tag whose last value is never null.
+  ;; The last value of this tag is not nullable.
   (func $catches-strict (param i32) (param $from (ref null $c))
     (block $h (result (ref $c))
       (try_table (catch $strict $h) (call $wait (i32.const 0) (local.get $from)))
@@ -90,8 +90,7 @@
     (switch_throw $c $strict (call $start (stack.new $c $catches-strict)))
     (drop))
 
-  ;; As an exception reference, which carries the sender's stack; that still
-  ;; works once.
+  ;; The exception reference carries the sender's stack, which still works once.
   (func $catches-all (param i32) (param $from (ref null $c))
     (local $exn exnref) (local $said i64)
     (block $h (result exnref)
@@ -118,7 +117,7 @@
     (global.set $s))
   (func (export "again") (switch $c (i32.const 0) (global.get $s)) (drop) (drop))
 
-  ;; Nobody catches it.
+  ;; The exception is not caught.
   (func $catches-nothing (param i32) (param (ref null $c))
     (call $wait (i32.const 3) (local.get 1)))
   (func (export "uncaught")
@@ -128,7 +127,7 @@
     (switch_throw $c $other (call $start (stack.new $c $worker)))
     (unreachable))
 
-  ;; A fresh stack: its function is not called.
+  ;; The stack is fresh, so its function is not called.
   (func $calls (param i32) (param (ref null $c))
     (block $h (try_table (catch_all $h)
       (global.set $called (i32.const 1))))
@@ -142,13 +141,13 @@
     (switch_throw $bound $e (i64.const 0)
       (stack.bind $c $bound (i32.const 1) (stack.new $c $calls)))
     (unreachable))
-  ;; One that waits and has a value bound: the value is not wanted any more.
+  ;; The suspended stack has a bound value, which is discarded.
   (func (export "bound") (result i32)
     (switch_throw $bound $e (i64.const 8)
       (stack.bind $c $bound (i32.const 100) (call $start (stack.new $c $worker))))
     (drop))
 
-  ;; The other way round: a coroutine throws at the root, and lives on.
+  ;; A coroutine throws into the root, and stays usable.
   (func $throws-at (param $n i32) (param $from (ref null $c))
     (loop $next
       (switch_throw $c $e (i64.extend_i32_u (local.get $n)) (local.get $from))
@@ -168,7 +167,7 @@
     (switch $c (i32.const 12) (global.get $s))
     (unreachable))
 
-  ;; Two that do nothing but throw at one another.
+  ;; Two stacks only throw at one another.
   (func $throws-back (param $n i32) (param $from (ref null $c))
     (local $said i64)
     (local.set $said (i64.extend_i32_u (local.get $n)))

@@ -1,5 +1,5 @@
-;; `switch` suspends the running stack, continues another, and hands it a
-;; reference to the one that was left. Nobody is anybody's parent.
+;; `switch` suspends the running stack, continues another, and passes it the suspended stack.
+;; Stacks have no parents.
 
 (module
   (rec
@@ -12,7 +12,7 @@
       (i64.add (i64.mul (global.get $log) (i64.const 10)) (i64.extend_i32_u (local.get 0)))))
   (func (export "log") (result i64) (global.get $log) (global.set $log (i64.const 0)))
 
-  ;; Answers each number with the number and its square, for ever.
+  ;; Replies to each number with the number and its square.
   (func $squares (param $n i32) (param $back (ref $to-main))
     (loop $next
       (switch $to-main
@@ -35,7 +35,7 @@
     switch $to-worker
     (drop))
 
-  ;; The same stack again and again, with the reference that came last.
+  ;; The same stack is used repeatedly, each time by its latest reference.
   (func (export "sum of squares") (param $n i32) (result i32)
     (local $worker (ref null $to-worker))
     (local $sum i32)
@@ -49,7 +49,7 @@
       (br_if $next (local.get $n)))
     (local.get $sum))
 
-  ;; It waits from one call to the next.
+  ;; The stack stays suspended between host calls.
   (global $worker (mut (ref null $to-worker)) (ref.null $to-worker))
   (func (export "hire") (global.set $worker (stack.new $to-worker $squares)))
   (func (export "square") (param i32) (result i32)
@@ -59,8 +59,7 @@
     (drop)
     (local.get 0))
 
-  ;; Four in a ring, one of them the root. Whoever is switched to gets its
-  ;; number, and the stack of the one before it.
+  ;; Four stacks form a ring; one is the root. Each receives its number and its predecessor's stack.
   (table $ring 4 (ref null $c))
   (func $before (param i32) (result i32)
     (i32.and (i32.add (local.get 0) (i32.const 3)) (i32.const 3)))
@@ -88,7 +87,7 @@
       (local.set $rounds (i32.sub (local.get $rounds) (i32.const 1)))
       (br_if $next (local.get $rounds))))
 
-  ;; A fresh stack does nothing until it is switched to.
+  ;; A fresh stack does nothing until the first switch to it.
   (func $logs (param i32) (param (ref null $c))
     (call $log (local.get 0))
     (switch_retire $c (i32.const 0) (local.get 1)))
@@ -104,7 +103,7 @@
     (drop)
     (call $log))
 
-  ;; Switching far below the coroutine's function, on either side.
+  ;; Both sides switch from deep recursion.
   (func $down (param $n i32) (param $s (ref null $c)) (result i32 (ref null $c))
     (if (local.get $n)
       (then

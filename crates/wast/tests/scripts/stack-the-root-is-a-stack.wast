@@ -1,5 +1,5 @@
-;; The root stack of a call can be left and returned to like any other. When the
-;; call is over, however it ended, references to its root are used up.
+;; The root stack can be switched away from and back to.
+;; After its call has ended, references to it are stale.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
@@ -7,7 +7,7 @@
   (global $a (mut (ref null $c)) (ref.null $c))
   (global $b (mut (ref null $c)) (ref.null $c))
 
-  ;; The root goes to A, A to B with the root in hand, B to the root.
+  ;; The root switches to A, A to B with the root's reference, and B to the root.
   (func $a (param i32) (param $root (ref null $c))
     (global.set $root (local.get $root))
     (switch $c (i32.add (local.get 0) (i32.const 10)) (stack.new $c $b))
@@ -27,10 +27,10 @@
     (local.get $n)
     (switch $c (local.get $n) (global.get $b))
     (drop))
-  ;; A is gone. B still waits, and ends when it is continued.
-  (func (export "go to B") (switch $c (i32.const 0) (global.get $b)) (drop) (drop))
+  ;; A has ended. B is still suspended, and ends when it is continued.
+  (func (export "switch to B") (switch $c (i32.const 0) (global.get $b)) (drop) (drop))
 
-  ;; A reference to a root that is over.
+  ;; A reference to a root whose call has ended.
   (func $keeps (param i32) (param (ref null $c))
     (global.set $root (local.get 1))
     (switch_retire $c (i32.const 5) (local.get 1)))
@@ -48,15 +48,15 @@
   (func (export "keep and trap elsewhere") (result i32)
     (switch $c (i32.const 0) (stack.new $c $keeps-and-leaves))
     (drop))
-  (func (export "go to the old root") (switch $c (i32.const 0) (global.get $root)) (drop) (drop))
+  (func (export "switch to the old root") (switch $c (i32.const 0) (global.get $root)) (drop) (drop))
   (func $to-root (param i32) (param (ref null $c))
     (switch $c (i32.const 0) (global.get $root))
     (drop) (drop))
-  (func (export "go to the old root from a coroutine")
+  (func (export "switch to the old root from a coroutine")
     (switch $c (i32.const 0) (stack.new $c $to-root))
     (drop) (drop))
 
-  ;; One coroutine, many roots: each call is told who came before it.
+  ;; One coroutine serves many roots, and adds up their numbers.
   (func $counts (param $n i32) (param $root (ref null $c))
     (local $sum i32)
     (loop $next
@@ -71,7 +71,7 @@
     (switch $c (local.get 0) (global.get $counter))
     (global.set $counter))
 
-  ;; Back and forth from different depths of the root.
+  ;; The root switches from different depths.
   (func $dive (param $depth i32) (result i32)
     (if (result i32) (i32.eqz (local.get $depth))
       (then (switch $c (i32.const 1) (global.get $counter)) (global.set $counter))
@@ -82,21 +82,21 @@
   (func (export "dive") (param i32) (result i32) (call $dive (local.get 0))))
 
 (assert_return (invoke "round") (i32.const 111) (i32.const 11111))
-(assert_trap (invoke "go to B") "coroutine function returned")
-(assert_trap (invoke "go to B") "stack reference already used")
+(assert_trap (invoke "switch to B") "coroutine function returned")
+(assert_trap (invoke "switch to B") "stack reference already used")
 (assert_return (invoke "keep") (i32.const 5))
-(assert_trap (invoke "go to the old root") "stack reference already used")
-(assert_trap (invoke "go to the old root from a coroutine") "stack reference already used")
+(assert_trap (invoke "switch to the old root") "stack reference already used")
+(assert_trap (invoke "switch to the old root from a coroutine") "stack reference already used")
 (assert_trap (invoke "keep and trap") "unreachable")
-(assert_trap (invoke "go to the old root") "stack reference already used")
-(assert_trap (invoke "go to the old root from a coroutine") "stack reference already used")
+(assert_trap (invoke "switch to the old root") "stack reference already used")
+(assert_trap (invoke "switch to the old root from a coroutine") "stack reference already used")
 (assert_trap (invoke "keep and trap elsewhere") "unreachable")
-(assert_trap (invoke "go to the old root") "stack reference already used")
-(assert_trap (invoke "go to the old root from a coroutine") "stack reference already used")
+(assert_trap (invoke "switch to the old root") "stack reference already used")
+(assert_trap (invoke "switch to the old root from a coroutine") "stack reference already used")
 (assert_return (invoke "new counter"))
 (assert_return (invoke "count" (i32.const 5)) (i32.const 5))
 (assert_trap (invoke "keep and trap") "unreachable")
 (assert_return (invoke "count" (i32.const 6)) (i32.const 11))
 (assert_return (invoke "count" (i32.const 7)) (i32.const 18))
 (assert_return (invoke "dive" (i32.const 100)) (i32.const 119))
-(assert_trap (invoke "go to the old root") "stack reference already used")
+(assert_trap (invoke "switch to the old root") "stack reference already used")

@@ -1,5 +1,4 @@
-;; A trap on a coroutine ends the call from the host, and is not caught on the
-;; way. What ran is gone; every other stack waits as before.
+;; A trap on a coroutine ends the activation and its running stack; other stacks stay suspended.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
@@ -34,7 +33,7 @@
     (call_indirect (i32.const 0))
     (unreachable))
 
-  ;; The n-th switches to a new one; the last one traps. All are ready to catch.
+  ;; The n-th stack switches to a new one, and the last one traps. All could catch an exception.
   (func $line (param $n i32) (param $from (ref null $c))
     (block $h
       (try_table (catch_all $h)
@@ -52,7 +51,7 @@
     (local.set $n)
     (switch $c (i32.add (local.get $n) (i32.const 1)) (local.get $from))
     (unreachable))
-  ;; Keeps the first one, so that it can be found after the trap.
+  ;; Keeps the first stack's reference for use after the trap.
   (func $second (param $n i32) (param $from (ref null $c))
     (global.set $waiting (local.get $from))
     (switch $c (local.get $n) (stack.new $c $line))
@@ -65,7 +64,7 @@
         (drop)
         (drop)))
     (global.set $after (i32.const 1)))
-  (func (export "switch to what trapped")
+  (func (export "switch to the trapped stack")
     (switch $c (i32.const 0) (global.get $running))
     (drop)
     (drop))
@@ -73,7 +72,7 @@
     (switch $c (i32.const 0) (global.get $root))
     (drop)
     (drop))
-  (func (export "switch to the one that waits") (param i32) (result i32)
+  (func (export "switch to the suspended stack") (param i32) (result i32)
     (switch $c (local.get 0) (global.get $waiting))
     (global.set $waiting))
   (func (export "after") (result i32) (global.get $after)))
@@ -88,13 +87,13 @@
 (assert_return (invoke "add" (i32.const 4)) (i32.const 10))
 (assert_trap (invoke "trap" (i32.const 1) (i32.const 3)) "uninitialized element")
 (assert_return (invoke "add" (i32.const 5)) (i32.const 15))
-(assert_trap (invoke "switch to what trapped") "stack reference already used")
+(assert_trap (invoke "switch to the trapped stack") "stack reference already used")
 (assert_trap (invoke "switch to the root") "stack reference already used")
-;; The first one was not running; it goes back to the new root.
-(assert_return (invoke "switch to the one that waits" (i32.const 41)) (i32.const 42))
+;; The first stack was not running. It switches to the new root.
+(assert_return (invoke "switch to the suspended stack" (i32.const 41)) (i32.const 42))
 (assert_trap (invoke "trap" (i32.const 100) (i32.const 0)) "unreachable")
-(assert_trap (invoke "switch to what trapped") "stack reference already used")
+(assert_trap (invoke "switch to the trapped stack") "stack reference already used")
 (assert_trap (invoke "switch to the root") "stack reference already used")
-(assert_return (invoke "switch to the one that waits" (i32.const 6)) (i32.const 7))
+(assert_return (invoke "switch to the suspended stack" (i32.const 6)) (i32.const 7))
 (assert_return (invoke "add" (i32.const 6)) (i32.const 21))
 (assert_return (invoke "after") (i32.const 0))

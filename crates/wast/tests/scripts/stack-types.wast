@@ -1,9 +1,8 @@
-;; How stack types are written, and which of them are the same.
+;; Stack types have several notations, and structurally equal types are the same type.
 
 (module
-  ;; The return stack stands bare or as the last parameter; parameters stand
-  ;; together or each on its own, with names or without. All of these groups are
-  ;; the same types.
+  ;; The return stack is bare or in a last `param`; parameters are grouped or separate, with or
+  ;; without names. All of these groups define the same types.
   (rec
     (type $a1 (stack (param i32) (param i64) (ref null $b1)))
     (type $b1 (stack (param f64) (ref $a1))))
@@ -37,8 +36,7 @@
     (switch $a4 (i32.const 7) (i64.const 8) (local.get $s))
     (drop))
 
-  ;; A type can be its own return stack, with null and without; or it can have
-  ;; one that was declared before.
+  ;; A type can be its own return stack, nullable or not, or have an earlier type.
   (type $self (stack (ref null $self)))
   (type $strict (stack (ref $strict)))
   (type $number (stack (param i32) (ref null $self)))
@@ -74,16 +72,16 @@
     (switch $reader (local.get $node) (struct.get $node $reader (local.get $node)))
     (drop))
 
-  ;; Open and final.
+  ;; Open and final types.
   (type $open (sub (stack (param i32) (ref null $self))))
   (type $closed (sub final $open (stack (param i32) (ref null $self))))
   (type $final (sub final (stack (param i32) (ref null $self))))
   (func $takes-final (param (ref null $final)))
   (func $drops (param i32) (param (ref null $self)))
-  ;; Without a word it is final.
+  ;; Types are final by default.
   (func (export "final is the default") (call $takes-final (stack.new $number $drops)))
 
-  ;; The top and the bottom.
+  ;; The top and bottom types.
   (global $any (mut (ref null stack)) (ref.null stack))
   (global $none (ref null nostack) (ref.null nostack))
   (func (export "top") (result i32 i32)
@@ -105,7 +103,7 @@
 (assert_return (invoke "top") (i32.const 0) (i32.const 1))
 (assert_return (invoke "bottom") (i32.const 1))
 
-;; A module may be quoted, too.
+;; In a quoted module.
 (module quote
   "(type $c (stack (ref null $c)))"
   "(func $back (param (ref null $c)) (switch_retire $c (local.get 0)))"

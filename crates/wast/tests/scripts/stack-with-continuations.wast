@@ -1,6 +1,5 @@
-;; Coroutines and typed continuations in one another. A switch suspends all that is
-;; between the running stack and its base as one; looking for a handler ends at the
-;; base.
+;; Coroutines and continuations nest: a switch suspends the chain up to the base.
+;; The search for a handler also ends at the base.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
@@ -14,7 +13,7 @@
   (global $s (mut (ref null $c)) (ref.null $c))
   (global $k (mut (ref null $k)) (ref.null $k))
 
-  ;; Gives back what it gets, times two.
+  ;; Replies with twice the value that it receives.
   (func $doubles (param $n i32) (param $from (ref null $c))
     (loop $next
       (switch $c (i32.mul (local.get $n) (i32.const 2)) (local.get $from))
@@ -22,7 +21,7 @@
       (local.set $n)
       (br $next)))
 
-  ;; ---- a continuation switches: its handler is still there when it comes back
+  ;; ---- A continuation switches; its handler is still active when it continues.
 
   (func $ask-doubles (param i32) (result i32)
     (switch $c (local.get 0) (global.get $s))
@@ -39,7 +38,7 @@
     (global.set $k)
     (resume $k (i32.const 5) (global.get $k)))
 
-  ;; ---- a coroutine runs a continuation, which switches to the root and back
+  ;; ---- A coroutine runs a continuation, which switches to the root and back.
 
   (func $handles (param $n i32) (param $from (ref null $c))
     (global.set $s (local.get $from))
@@ -48,7 +47,7 @@
       (unreachable))
     (global.set $k)
     (local.set $n)
-    ;; What the continuation asked for goes to the root.
+    ;; Pass the suspension's payload to the root.
     (switch $c (i32.add (local.get $n) (i32.const 100)) (global.get $s))
     (global.set $s)
     (local.set $n)
@@ -67,7 +66,7 @@
     (switch $c (i32.const 3) (local.get $c))
     (drop))
 
-  ;; ---- the handlers of the one who switched are not those of the coroutine
+  ;; ---- Handlers of the switching stack do not apply to the coroutine.
 
   (func $suspends (param $n i32) (param $from (ref null $c))
     (drop (suspend $ask (local.get $n)))
@@ -96,7 +95,7 @@
         (return (resume $k (i32.const 0) (cont.new $k (ref.func $throws)))))
       (unreachable)))
 
-  ;; ---- a continuation that was suspended on one stack is resumed on another
+  ;; ---- A continuation that was suspended on one stack is resumed on another.
 
   (func $asks (param $n i32) (result i32)
     (i32.add (suspend $ask (local.get $n)) (suspend $ask (i32.add (local.get $n) (i32.const 1)))))
@@ -118,7 +117,7 @@
       (unreachable))
     (global.set $k))
 
-  ;; ---- an exception is thrown at the innermost
+  ;; ---- An exception is thrown into the innermost frame of a suspended chain.
 
   (func $catches (param $n i32) (result i32)
     (block $h (result i32 (ref null $c))
@@ -134,14 +133,14 @@
         (switch_retire $c (local.get $n) (global.get $s)))
       (unreachable))
     (unreachable))
-  (func (export "throw at a continuation in a coroutine") (result i32)
+  (func (export "throw into a continuation in a coroutine") (result i32)
     (local $c (ref null $c))
     (switch $c (i32.const 1) (stack.new $c $outside))
     (local.set $c)
     (drop)
     (switch_throw $c $e (i32.const 30) (local.get $c))
     (drop))
-  ;; And what it does not catch, the coroutine below it does.
+  ;; The coroutine catches what the continuation does not.
   (func $catches-below (param $n i32) (param $from (ref null $c))
     (global.set $s (local.get $from))
     (block $h (result i32 (ref null $c))
@@ -160,7 +159,7 @@
     (switch_throw $c $e (i32.const 30) (local.get $c))
     (drop))
 
-  ;; ---- return_switch in a continuation: the other function is its function
+  ;; ---- return_switch in a continuation replaces its function.
 
   (func $leaves (param $n i32) (result i32)
     (return_switch $c $then (local.get $n) (global.get $s)))
@@ -176,7 +175,7 @@
     (global.set $k)
     (resume $k (i32.const 12) (global.get $k)))
 
-  ;; ---- nested deep, switching from the innermost
+  ;; ---- The innermost of many nested continuations switches.
 
   (func $deep (param $n i32) (result i32)
     (if (i32.eqz (local.get $n)) (then (return (call $ask-doubles (i32.const 21)))))
@@ -196,7 +195,7 @@
     (switch $c (i32.const 4) (local.get $c))
     (drop))
 
-  ;; ---- retiring ends the continuations of the stack
+  ;; ---- Retiring ends the continuations of the stack.
 
   (func $retires (param $n i32) (result i32) (switch_retire $c (local.get $n) (global.get $s)))
   (elem declare func $retires)
@@ -210,7 +209,7 @@
     (ref.is_null))
   (func (export "resume") (result i32) (resume $k (i32.const 0) (global.get $k)))
 
-  ;; ---- the standard switch in the same module
+  ;; ---- The standard switch in the same module.
 
   (rec (type $sf (func (param i32) (param (ref null $sk)) (result i32))) (type $sk (cont $sf)))
   (tag $swap (result i32))
@@ -233,7 +232,7 @@
 (assert_trap (invoke "uncaught in a coroutine") "exception escaped a coroutine")
 (assert_return (invoke "continuation of another stack")
   (i32.const 20) (i32.const 21) (i32.const 15))
-(assert_return (invoke "throw at a continuation in a coroutine") (i32.const 31))
+(assert_return (invoke "throw into a continuation in a coroutine") (i32.const 31))
 (assert_return (invoke "throw through a continuation") (i32.const 32))
 (assert_return (invoke "return_switch in a continuation") (i32.const 22) (i32.const 13))
 (assert_return (invoke "deep" (i32.const 100)) (i32.const 142))

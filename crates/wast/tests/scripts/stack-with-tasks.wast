@@ -1,5 +1,5 @@
-;; Coroutines and tasks in one another. A switch in a task suspends all down to the
-;; base as one: the task is then in use, and stays so until control is back.
+;; Coroutines and tasks nest: a switch in a task suspends the chain up to the base.
+;; The task stays in use until control is back.
 
 (module
   (type $c (stack (param i32) (ref null $c)))
@@ -21,7 +21,7 @@
     (switch $c (local.get 0) (global.get $s))
     (global.set $s))
 
-  ;; ---- a task on the root switches away and back, then suspends itself
+  ;; ---- A task on the root switches away and back, then suspends itself.
 
   (func $switches (param $me (ref null $t)) (param $n i32) (result i32)
     (loop $next
@@ -35,7 +35,7 @@
     (task.resume $t (global.get $t) (i32.const 3))
     (task.resume $t (global.get $t) (i32.const 4)))
 
-  ;; ---- what a coroutine can do to a task of the root that waits for it
+  ;; ---- Operations of a coroutine on a task of the suspended root.
 
   (func $meddles (param $n i32) (param $from (ref null $c))
     (block $4 (block $3 (block $2 (block $1 (block $0
@@ -53,7 +53,7 @@
     (global.set $t (task.new $t $lets-meddle))
     (task.resume $t (global.get $t) (i32.const 0)))
 
-  ;; ---- a coroutine runs a task, which switches to the root
+  ;; ---- A coroutine runs a task, which switches to the root.
 
   (func $runs (param $n i32) (param $from (ref null $c))
     (global.set $s (local.get $from))
@@ -66,17 +66,17 @@
       (br $next)))
   (func (export "task in a coroutine") (result i32 i32 i32 i32)
     (local $c (ref null $c))
-    ;; The task asks the root with 1 and is told 10; its coroutine says 111.
+    ;; The task sends 1 to the root and receives 10. Its coroutine sends 111.
     (switch $c (i32.const 1) (stack.new $c $runs))
     (local.set $c)
     (switch $c (i32.const 10) (local.get $c))
     (local.set $c)
-    ;; It is told 2, asks with 2, is told 20.
+    ;; The task receives 2, sends 2 and receives 20.
     (switch $c (i32.const 2) (local.get $c))
     (local.set $c)
     (switch $c (i32.const 20) (local.get $c))
     (drop))
-  ;; While the coroutine waits, its task is in use or suspended, as it was then.
+  ;; While the coroutine is suspended, its task stays in use or suspended.
   (func (export "task in a waiting coroutine") (result i32)
     (switch $c (i32.const 1) (stack.new $c $runs))
     (drop)
@@ -90,11 +90,11 @@
     (switch $c (i32.const 10) (local.get $c))
     (drop)
     (drop)
-    ;; Now the root runs it, and it asks the coroutine that it finds in `$s`: that
-    ;; is used up.
+    ;; The root resumes the task, which switches to the reference in `$s`. That reference is already
+    ;; used.
     (task.resume $t (global.get $t) (i32.const 0)))
 
-  ;; ---- a suspended task is resumed on another stack than before
+  ;; ---- A suspended task is resumed on another stack.
 
   (func $adds (param $me (ref null $t)) (param $n i32) (result i32)
     (local $sum i32)
@@ -118,13 +118,13 @@
     (drop)
     (task.resume $t (global.get $t) (i32.const 4)))
 
-  ;; ---- a chain of tasks is one with its coroutine
+  ;; ---- A chain of tasks is suspended with its coroutine.
 
   (func $outer (param $me (ref null $t)) (param $n i32) (result i32)
     (global.set $u (task.new $t $inner))
     (i32.add (i32.const 1) (task.resume $t (global.get $u) (local.get $n))))
   (func $inner (param $me (ref null $t)) (param $n i32) (result i32)
-    ;; Away and back, then the outer one is suspended from here.
+    ;; After a switch away and back, suspend the outer task.
     (local.set $n (call $ask (local.get $n)))
     (local.set $n (task.suspend $t (global.get $t) (local.get $n)))
     (call $ask (local.get $n)))
@@ -134,9 +134,9 @@
     (task.resume $t (global.get $t) (i32.const 6))
     (task.resume $t (global.get $t) (i32.const 7)))
 
-  ;; ---- exceptions
+  ;; ---- Exceptions.
 
-  ;; What leaves a task on a coroutine can be caught there.
+  ;; A coroutine can catch an exception that leaves a task.
   (func $throws (param $me (ref null $t)) (param $n i32) (result i32) (throw $x (local.get $n)))
   (func $catches (param $n i32) (param $from (ref null $c))
     (block $h (result i32)
@@ -160,7 +160,7 @@
         (return)))
     (i32.const -1))
   (func (export "resume") (result i32) (task.resume $t (global.get $t) (i32.const 0)))
-  ;; An exception thrown at a stack in whose task it waits ends the task.
+  ;; An exception thrown into a stack that is suspended in a task ends the task.
   (func $waits (param $me (ref null $t)) (param $n i32) (result i32) (call $ask (local.get $n)))
   (func $runs-waiter (param $n i32) (param $from (ref null $c))
     (global.set $s (local.get $from))
@@ -172,7 +172,7 @@
     (local.set $from)
     (local.set $n)
     (switch_retire $c (i32.add (local.get $n) (i32.const 1)) (local.get $from)))
-  (func (export "throw at a task in a coroutine") (result i32)
+  (func (export "throw into a task in a coroutine") (result i32)
     (local $c (ref null $c))
     (switch $c (i32.const 0) (stack.new $c $runs-waiter))
     (local.set $c)
@@ -180,7 +180,7 @@
     (switch_throw $c $e (i32.const 40) (local.get $c))
     (drop))
 
-  ;; ---- return_switch in a task: the other function is its function
+  ;; ---- return_switch in a task replaces its function.
 
   (func $leaves (param $me (ref null $t)) (param $n i32) (result i32)
     (return_switch $c $then (local.get $n) (global.get $s)))
@@ -194,7 +194,7 @@
     (task.resume $t (global.get $t) (i32.const 9))
     (task.resume $t (global.get $t) (i32.const 10)))
 
-  ;; ---- retiring a stack ends its tasks
+  ;; ---- Retiring a stack ends its tasks.
 
   (func $retires (param $me (ref null $t)) (param $n i32) (result i32)
     (switch_retire $c (local.get $n) (global.get $s)))
@@ -223,7 +223,7 @@
 (assert_return (invoke "caught on the coroutine") (i32.const 9))
 (assert_trap (invoke "escapes the coroutine") "exception escaped a coroutine")
 (assert_trap (invoke "resume") "task is moribund")
-(assert_return (invoke "throw at a task in a coroutine") (i32.const 41))
+(assert_return (invoke "throw into a task in a coroutine") (i32.const 41))
 (assert_trap (invoke "resume") "task is moribund")
 (assert_return (invoke "return_switch in a task") (i32.const 18) (i32.const 11))
 (assert_return (invoke "retire in a task") (i32.const 11) (i32.const 1))

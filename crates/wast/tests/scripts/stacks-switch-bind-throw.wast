@@ -1,4 +1,4 @@
-;; Bag of stacks: generators, functions that are left, and exceptions sent to a stack.
+;; Bag of stacks: generators, `return_switch`, and exceptions sent to a stack.
 
 (module
   (rec

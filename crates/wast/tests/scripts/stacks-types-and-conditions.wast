@@ -1,4 +1,4 @@
-;; Bag of stacks: what is not valid.
+;; Bag of stacks: invalid types and instructions.
 
 ;; The last component names a stack type.
 (assert_invalid (module (type $c (stack))) "")
@@ -6,7 +6,7 @@
 (assert_invalid (module (type $f (func)) (type $c (stack (ref $f)))) "")
 (assert_invalid (module (type $f (func)) (type $k (cont $f)) (type $c (stack (ref $k)))) "")
 
-;; Parameters are contravariant, also the last one.
+;; Parameters are contravariant, including the last one.
 (module
   (type $d (stack (ref null $d)))
   (type $a (sub (stack (param (ref $d)) (ref $d))))
@@ -18,7 +18,7 @@
     (type $b (sub $a (stack (param (ref $d)) (ref $d)))))
   "sub type")
 
-;; A function is matched by its shape.
+;; Functions are compared by structure.
 (assert_invalid
   (module
     (type $c (stack (param i32) (ref null $c)))
@@ -32,7 +32,7 @@
     (func (drop (stack.new $c $f))))
   "does not fit")
 
-;; Only a stack that may be null can be told that nobody is left.
+;; `switch_retire` requires a target with a nullable return stack.
 (assert_invalid
   (module (type $c (stack (ref $c))) (func (param (ref $c)) (switch_retire $c (local.get 0))))
   "never null")
@@ -45,6 +45,6 @@
   (module (type $c (stack (ref $c))) (func (param (ref $c) (ref $c)) (resume $c (local.get 0) (local.get 1))))
   "kinds")
 
-;; Names are known, and names.
+;; Names must be known, and indices are not allowed.
 (assert_malformed (module (type $c (stack (ref $c))) (func (switch $d))) "unknown type")
 (assert_malformed (module (type $c (stack (ref $c))) (func $f (call 0))) "expected a name")

@@ -1,5 +1,5 @@
-;; A start function runs once, after the segments were written. If it traps,
-;; there is no instance, but what was written stays.
+;; A start function runs once, after the segments are written.
+;; If it traps, the instantiation fails, but the writes remain.
 
 (module $A
   (memory (export "memory") 1)
@@ -42,8 +42,7 @@
 ;; A function of the failed instance, reachable through the table, still works.
 (assert_return (invoke $A "call" (i32.const 2)) (i32.const 42))
 
-;; A segment that does not fit: those before it are written, the start function
-;; does not run.
+;; If a segment is out of bounds, earlier segments are written and the start function does not run.
 (assert_trap
   (module
     (import "A" "memory" (memory 1))
@@ -58,7 +57,7 @@
 (assert_return (invoke $A "load" (i32.const 21)) (i32.const 0))
 (assert_return (get $A "count") (i32.const 100))
 
-;; Tables come before memories.
+;; Tables are initialized before memories.
 (assert_trap
   (module
     (import "A" "memory" (memory 1))
@@ -71,7 +70,7 @@
 (assert_return (invoke $A "call" (i32.const 3)) (i32.const 9))
 (assert_return (invoke $A "load" (i32.const 30)) (i32.const 0))
 
-;; A module that does not link changes nothing.
+;; A module that does not link has no effect.
 (assert_unlinkable
   (module
     (import "A" "memory" (memory 1))
@@ -80,14 +79,14 @@
   "unknown import")
 (assert_return (invoke $A "load" (i32.const 40)) (i32.const 0))
 
-;; An empty segment at the end fits.
+;; An empty segment at the end is in bounds.
 (module (memory 1) (data (i32.const 65536) ""))
 (module (table 1 funcref) (elem (i32.const 1)))
 (assert_trap (module (memory 1) (data (i32.const 65537) "")) "out of bounds memory access")
 (assert_trap (module (table 1 funcref) (elem (i32.const 2))) "out of bounds table access")
 (assert_trap (module (memory 0) (data (i32.const -1) "\01")) "out of bounds memory access")
 
-;; The start function may be the host's, or another instance's.
+;; The start function may be imported from the host or from another instance.
 (module (import "spectest" "print" (func $print)) (start $print))
 (module $S
   (global (export "runs") (mut i32) (i32.const 0))

@@ -1,6 +1,5 @@
-;; A tag is what a definition made when it was instantiated: two instances of a
-;; module have two, and one that is imported and exported under several names is
-;; still one.
+;; Each instantiation creates its own tags.
+;; A tag that is imported and reexported under other names stays the same tag.
 
 (module definition $maker
   (tag $t (export "t") (param i32))
@@ -10,7 +9,7 @@
 (register "one" $one)
 (register "two" $two)
 
-;; Passes them on under other names.
+;; Reexports the tags under other names.
 (module $renames
   (tag $a (import "one" "t") (param i32))
   (tag $b (import "one" "t") (param i32))
@@ -36,7 +35,7 @@
   (func $suspends (type $f) (suspend $x (i32.const 1)) (i32.const 0))
   (func $suspends-two (type $f) (suspend $other (i32.const 2)) (i32.const 0))
 
-  ;; Which clause gets it: that of the same tag, whatever it is called.
+  ;; The clause is selected by the tag's identity, whatever its name.
   (func $clause (param $k (ref $k)) (result i32 i32)
     (local $i i32)
     (block $b (result i32 (ref $k))
@@ -89,7 +88,7 @@
     (unreachable))
   (func $never (param $self fiberref) (param i32) (result i32) (unreachable))
   (tag $done (param i32))
-  ;; Sent as `$y`, received as `$one`; answered as `$x`, received as `$y`.
+  ;; Sent as `$y` and received as `$one`; the reply is sent as `$x` and received as `$y`.
   (func (export "events") (result i32)
     (block $two (result i32)
       (block $y (result i32)
@@ -98,7 +97,7 @@
         (return (i32.const -1)))
       (return))
     (i32.add (i32.const 1000)))
-  ;; The event of the other instance is not handled: nothing is switched.
+  ;; The event of the other instance is not handled, so nothing is switched.
   (func (export "not of the other instance") (result i32)
     (fiber.mount $two (i32.const 7) (fiber.new $done (on $one $one-and-two)))
     (i32.const 9)))

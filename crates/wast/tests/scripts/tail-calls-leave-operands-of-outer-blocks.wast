@@ -1,5 +1,6 @@
-;; A tail call leaves the function with all its operands. The code after the block
-;; around it, reached in another way, still has those of the blocks outside.
+;; A tail call discards all operands of its function.
+;; Code after the enclosing block, reached on another path, still has the operands of the outer
+;; blocks.
 
 (module
   (type $unary (func (param i32) (result i32)))

@@ -1,4 +1,4 @@
-;; Tail calls run in constant stack, however they are made.
+;; Every kind of tail call runs in constant stack.
 
 (module
   (func $count (export "count") (param i64) (result i64)
@@ -27,7 +27,7 @@
 (assert_return (invoke "even" (i64.const 9_999_999)) (i32.const 0))
 (assert_return (invoke "indirect" (i64.const 10_000_000)) (i64.const -2))
 
-;; `return_call_indirect` fails like `call_indirect`.
+;; `return_call_indirect` traps like `call_indirect`.
 (assert_return (invoke "return_call_indirect" (i32.const 1)) (i64.const -1))
 (assert_trap (invoke "return_call_indirect" (i32.const 2)) "indirect call type mismatch")
 (assert_trap (invoke "return_call_indirect" (i32.const 3)) "undefined element")
@@ -70,7 +70,7 @@
     (return_call $down (i32.sub (local.get 0) (i32.const 1)))))
 (assert_return (invoke "between" (i32.const 1000)) (i32.const 1000005))
 
-;; Between instances, where each has its own globals.
+;; Between instances with separate globals.
 (module $A
   (table (export "table") 2 funcref)
   (global $calls (mut i32) (i32.const 0))

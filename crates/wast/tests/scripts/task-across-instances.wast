@@ -1,5 +1,4 @@
-;; Tasks of one instance are resumed, suspended and ended by another: types are the
-;; same when they say the same, and a function knows its own instance.
+;; Tasks cross instances: equal types match, and a function runs in its own instance.
 
 (module $clock
   (type $t (task (param i32) (result i32 i32)))
@@ -14,7 +13,7 @@
   (func (export "new") (result (ref $t)) (task.new $t $ticks))
   (func (export "resume") (param (ref null $t)) (param i32) (result i32 i32)
     (task.resume $t (local.get 0) (local.get 1)))
-  ;; Suspends a task of whoever calls.
+  ;; Suspends a task of the caller.
   (func (export "suspend") (param (ref null $t)) (param i32) (result i32)
     (task.suspend $t (local.get 0) (local.get 1) (i32.const 2)))
   (func (export "retire") (param (ref null $t))
@@ -35,16 +34,16 @@
   (import "clock" "stop" (tag $stop (param i32)))
   (import "clock" "tasks" (table $tasks 2 (ref null $t)))
 
-  (func (export "their task") (result i32 i32)
+  (func (export "a task of the other instance") (result i32 i32)
     (table.set $tasks (i32.const 0) (call $new))
     (task.resume $t (table.get $tasks (i32.const 0)) (i32.const 5)))
   (func (export "again") (result i32 i32)
     (call $resume (table.get $tasks (i32.const 0)) (i32.const 1)))
-  (func (export "their function") (result i32 i32)
+  (func (export "a function of the other instance") (result i32 i32)
     (task.resume $t (task.new $t $ticks) (i32.const 10)))
   (func (export "release") (call $release (table.get $tasks (i32.const 0))))
-  ;; Our task, run by them, suspended by them, ended by them.
-  (func $ours (param $me (ref null $t)) (param $n i32) (result i32 i32)
+  ;; The other instance resumes, suspends and ends a task of this one.
+  (func $body (param $me (ref null $t)) (param $n i32) (result i32 i32)
     (local.set $n (call $suspend (local.get $me) (local.get $n)))
     (local.set $n (call $suspend (local.get $me) (i32.mul (local.get $n) (i32.const 2))))
     (if (local.get $n) (then (throw $stop (local.get $n))))
@@ -56,22 +55,22 @@
         (return (call $resume (local.get 0) (local.get 1))))
       (unreachable))
     (i32.const -2))
-  (func (export "our task") (param i32) (result i32 i32 i32 i32 i32 i32)
+  (func (export "a task of this instance") (param i32) (result i32 i32 i32 i32 i32 i32)
     (local $t (ref null $t))
-    (local.set $t (task.new $t $ours))
+    (local.set $t (task.new $t $body))
     (call $resume (local.get $t) (i32.const 6))
     (call $resume (local.get $t) (i32.const 7))
     (call $last (local.get $t) (local.get 0))))
 
-(assert_return (invoke "their task") (i32.const 5) (i32.const 1))
+(assert_return (invoke "a task of the other instance") (i32.const 5) (i32.const 1))
 (assert_return (invoke "again") (i32.const 6) (i32.const 1))
-(assert_return (invoke "their function") (i32.const 16) (i32.const 1))
+(assert_return (invoke "a function of the other instance") (i32.const 16) (i32.const 1))
 (assert_return (invoke "again") (i32.const 17) (i32.const 1))
 (assert_return (invoke "release"))
 (assert_trap (invoke "again") "task is moribund")
-(assert_return (invoke "our task" (i32.const 0))
+(assert_return (invoke "a task of this instance" (i32.const 0))
   (i32.const 6) (i32.const 2) (i32.const 14) (i32.const 2) (i32.const -1) (i32.const -1))
-(assert_return (invoke "our task" (i32.const 8))
+(assert_return (invoke "a task of this instance" (i32.const 8))
   (i32.const 6) (i32.const 2) (i32.const 14) (i32.const 2) (i32.const 8) (i32.const -2))
 
 (assert_unlinkable

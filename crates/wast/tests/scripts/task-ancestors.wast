@@ -1,5 +1,5 @@
-;; A task can suspend one that it runs under. That one and all below it stay
-;; together; when it is resumed, the innermost one goes on.
+;; A task can suspend an ancestor, which stays together with its descendants.
+;; When the ancestor is resumed, the innermost task continues.
 
 (module
   (type $t (task (param i32) (result i32)))
@@ -13,7 +13,7 @@
       (i64.add (i64.mul (global.get $log) (i64.const 10)) (i64.extend_i32_u (local.get 0)))))
   (func (export "log") (result i64) (global.get $log) (global.set $log (i64.const 0)))
 
-  ;; The outer task runs the middle one, that one the inner one.
+  ;; The outer task resumes the middle one, which resumes the inner one.
   (func $outer (param $me (ref null $t)) (param $n i32) (result i32)
     (call $log (i32.const 1))
     (global.set $middle (task.new $u $middle))
@@ -57,12 +57,12 @@
   (func (export "release the middle") (task.release $u (global.get $middle)))
   (func (export "release the inner") (task.release $t (global.get $inner)))
 
-  ;; Resumed by another task, the chain goes on below that.
+  ;; Another task resumes the chain, which then runs below that task.
   (func $resumes (param $me (ref null $t)) (param $n i32) (result i32)
     (i32.add (i32.const 5) (task.resume $t (global.get $outer) (local.get $n))))
   (func (export "resume the outer from another task") (param i32) (result i32)
     (task.resume $t (task.new $t $resumes) (local.get 0)))
-  ;; Locals of all of them are kept.
+  ;; Locals of all tasks of the chain are kept.
   (func $keeps (param $me (ref null $t)) (param $n i32) (param $depth i32) (result i32)
     (local $kept i32)
     (local.set $kept (i32.mul (local.get $n) (i32.const 3)))
@@ -74,14 +74,14 @@
               (task.new $t $keeps (i32.sub (local.get $depth) (i32.const 1)))
               (local.get $n))))))
     (i32.add (local.get $kept) (task.suspend $t (global.get $outer) (local.get $kept))))
-  (func (export "new in a depth of") (param i32)
+  (func (export "new at depth") (param i32)
     (global.set $outer (task.new $t $keeps (local.get 0)))))
 
 (assert_return (invoke "new"))
-;; 1 goes in, the inner one suspends the outer one with 11.
+;; The outer task receives 1. The inner one suspends it with 11.
 (assert_return (invoke "resume the outer" (i32.const 1)) (i32.const 11))
 (assert_return (invoke "log") (i64.const 123))
-;; Those below are in use.
+;; Descendants of a suspended task are in use.
 (assert_trap (invoke "resume the middle" (i64.const 0)) "task is not suspended")
 (assert_trap (invoke "resume the inner" (i32.const 0)) "task is not suspended")
 (assert_trap (invoke "suspend the middle") "task is not running")
@@ -89,12 +89,12 @@
 (assert_trap (invoke "retire the inner") "task is not running")
 (assert_trap (invoke "release the middle") "task is not suspended")
 (assert_trap (invoke "release the inner") "task is not suspended")
-;; The inner one goes on with 2, and suspends the middle one with 102; the outer
-;; one returns with that.
+;; The inner task continues with 2 and suspends the middle one with 102, with which the outer one
+;; returns.
 (assert_return (invoke "resume the outer" (i32.const 2)) (i32.const 102))
 (assert_return (invoke "log") (i64.const 48))
 (assert_trap (invoke "resume the outer" (i32.const 0)) "task is moribund")
-;; The middle one is not below it any more. The inner one still is below that.
+;; The middle task is no longer below the outer one. The inner task is still below the middle one.
 (assert_trap (invoke "resume the inner" (i32.const 0)) "task is not suspended")
 (assert_return (invoke "resume the middle" (i64.const 3)) (i64.const 1003))
 (assert_return (invoke "log") (i64.const 57))
@@ -108,7 +108,7 @@
 (assert_return (invoke "resume the outer from another task" (i32.const 2)) (i32.const 107))
 (assert_return (invoke "log") (i64.const 12348))
 
-(assert_return (invoke "new in a depth of" (i32.const 100)))
+(assert_return (invoke "new at depth" (i32.const 100)))
 (assert_return (invoke "resume the outer" (i32.const 2)) (i32.const 6))
 (assert_return (invoke "resume the outer" (i32.const 1)) (i32.const 607))
 (assert_trap (invoke "resume the outer" (i32.const 0)) "task is moribund")

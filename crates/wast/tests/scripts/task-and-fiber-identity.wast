@@ -1,5 +1,4 @@
-;; A task or fiber that is made later is never equal to one that is gone, however
-;; often its stack was used since.
+;; A new task or fiber never equals one that has ended, however often its stack was reused.
 
 (module
   (type $t (task))
@@ -9,8 +8,7 @@
   (func $ends (param taskref))
   (func $fiber-ends (param fiberref))
 
-  ;; Makes tasks, ends each in one of three ways, and counts how many pairs of them
-  ;; are equal.
+  ;; Creates tasks, ends each in one of three ways, and counts the pairs of equal tasks.
   (func (export "tasks") (param $count i32) (result i32)
     (local $tasks (ref null $tasks)) (local $task (ref null $t))
     (local $i i32) (local $j i32) (local $equal i32)
@@ -23,7 +21,7 @@
         (else
           (if (i32.eqz (i32.rem_u (local.get $i) (i32.const 2)))
             (then (task.resume $t (local.get $task))))))
-      ;; One that nothing names when the next is made.
+      ;; This task is already garbage when the next is created.
       (drop (task.new $t $ends))
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (br_if $more (i32.lt_u (local.get $i) (local.get $count))))
@@ -77,13 +75,13 @@
       (br_if $rows (i32.lt_u (local.get $i) (local.get $count))))
     (local.get $equal)))
 
-;; Each is equal to itself, and to no other.
+;; Each task equals itself and no other.
 (assert_return (invoke "tasks" (i32.const 60)) (i32.const 60))
 (assert_return (invoke "tasks" (i32.const 60)) (i32.const 60))
 (assert_return (invoke "fibers" (i32.const 60)) (i32.const 60))
 (assert_return (invoke "tasks" (i32.const 1)) (i32.const 1))
 
-;; ---- references of other designs: equal if they are the same, and no trap
+;; ---- References of other designs: comparing them does not trap.
 
 (module $tasks
   (type $t (task (param (ref null $t))))

@@ -1,5 +1,5 @@
-;; An exception that leaves a task goes on at the `task.resume` of its parent, and
-;; the task is moribund.
+;; An exception that leaves a task propagates from the `task.resume` of its parent.
+;; The task is then moribund.
 
 (module
   (type $t (task (param i32) (result i32)))
@@ -35,7 +35,7 @@
       (unreachable))
     (i32.add (i32.const 100)))
 
-  ;; Through several tasks; none of them catches it.
+  ;; The exception passes several tasks without a handler.
   (func $passes (param $me (ref null $t)) (param $n i32) (result i32)
     (global.set $b (task.new $u $below))
     (block $h
@@ -43,7 +43,8 @@
     (i32.const -1))
   (func $below (param $me (ref null $u)) (throw $x (i32.const 9)))
 
-  ;; After a switch it goes to the same parent, past the one that was left.
+  ;; After a switch, the exception goes to the same parent and skips the task that was switched
+  ;; away.
   (func $switches (param $me (ref null $t)) (param $n i32) (result i32)
     (block $h
       (try_table (catch_all $h)
@@ -51,7 +52,7 @@
           (task.switchto $t $t (local.get $me) (task.new $t $throws) (local.get $n)))))
     (i32.const -2))
 
-  ;; Caught by the parent task, which goes on.
+  ;; The parent task catches the exception and continues.
   (func $parent (param $me (ref null $t)) (param $n i32) (result i32)
     (block $h (result i32)
       (try_table (catch $x $h)
@@ -65,8 +66,8 @@
     (task.resume $t (local.get $p) (i32.const 40))
     (task.resume $t (local.get $p) (i32.const 2)))
 
-  ;; Below a chain that was suspended from within: it goes to the parents that
-  ;; there are when it is thrown.
+  ;; A chain was suspended from inside. The exception goes to the parents at the time of the
+  ;; `throw`.
   (func $outer (param $me (ref null $t)) (param $n i32) (result i32)
     (block $h (result i32)
       (try_table (catch $x $h)
@@ -84,7 +85,7 @@
         (drop (task.resume $t (global.get $a) (i32.const 20))))
       (unreachable)))
 
-  ;; The payload survives the stack that it was thrown on.
+  ;; The payload outlives the stack of the `throw`.
   (type $s (struct (field i32)))
   (tag $z (param (ref $s) v128))
   (func $throws-much (param $me (ref null $u))
@@ -118,7 +119,7 @@
 (assert_trap (invoke "resume below") "task is moribund")
 (assert_return (invoke "new" (i32.const 4)))
 (assert_return (invoke "try" (i32.const 10)) (i32.const 110))
-;; The one that was left is suspended.
+;; The task that was switched away is suspended.
 (assert_return (invoke "try" (i32.const 11)) (i32.const 11))
 (assert_return (invoke "parent") (i32.const 3) (i32.const 42))
 (assert_return (invoke "chain") (i32.const 21))

@@ -1,6 +1,6 @@
-;; Modules that break a condition of an instruction or of a task type.
+;; Validation rejects modules that break a condition of an instruction or of a task type.
 
-;; ---- types are final, and have no supertype
+;; ---- Task types are final and have no supertypes.
 
 (assert_invalid (module (type $t (sub (task)))) "")
 (assert_invalid
@@ -24,7 +24,7 @@
     (type $u (task (param (ref null $t)))))
   "unknown type")
 
-;; ---- task.new
+;; ---- task.new.
 
 (assert_invalid
   (module
@@ -70,7 +70,7 @@
     (func $f (param (ref null $v)))
     (func (drop (task.new $t $f))))
   "type mismatch")
-;; Its arguments.
+;; The arguments of task.new.
 (assert_invalid
   (module
     (type $t (task))
@@ -96,7 +96,7 @@
     (func (drop (task.new $g $f))))
   "")
 
-;; ---- the others
+;; ---- The other instructions.
 
 (assert_invalid
   (module
@@ -149,7 +149,7 @@
     (func (param (ref null $f)) (task.release $f (local.get 0))))
   "")
 
-;; ---- task.switchto
+;; ---- task.switchto.
 
 (assert_invalid
   (module
@@ -163,7 +163,7 @@
     (func (param (ref null $t) (ref null $u))
       (task.switchto $t $u (local.get 0) (local.get 1))))
   "")
-;; The other way round it would be fine.
+;; The reverse would be valid.
 (assert_invalid
   (module
     (type $t (task (result eqref))) (type $u (task (result anyref)))
@@ -189,7 +189,7 @@
       (task.switchto $t $u (local.get 0) (local.get 1) (i32.const 0))))
   "type mismatch")
 
-;; ---- constant expressions and defaults
+;; ---- Constant expressions and defaults.
 
 (assert_invalid
   (module

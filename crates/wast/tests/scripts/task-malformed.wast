@@ -1,4 +1,4 @@
-;; Unknown words and names; and indices, which are not for modules like these.
+;; Unknown words and names are malformed, and so are most numeric indices.
 
 (assert_malformed (module quote "(type $t (task (param (ref null $u))))") "unknown type")
 (assert_malformed (module quote "(type $t (task (result i32) (param i32)))") "")
@@ -22,7 +22,7 @@
     "(func (param (ref null $t)) (task.switchto $t (local.get 0) (local.get 0)))")
   "")
 
-;; ---- indices
+;; ---- Indices.
 
 (assert_malformed
   (module quote "(type $t (task))" "(func (param (ref null $t)) (task.resume 0 (local.get 0)))")
@@ -41,7 +41,7 @@
 (assert_malformed (module quote "(type $t (task))" "(func (param (ref null 0)))") "")
 (assert_malformed (module quote "(type $t (task (param (ref null 0))))") "")
 
-;; ---- as the document on tasks writes them
+;; ---- The notation of the document on tasks.
 
 (assert_malformed
   (module quote "(type $generatorTask (taskref (i32) (i32 i32)))"

@@ -1,5 +1,4 @@
-;; Sixty values at a time, into a task and out of it: more than there are registers
-;; of any kind.
+;; Sixty values, more than there are registers of any kind, travel into a task and out of it.
 
 (module
   (type $t (task
@@ -12,7 +11,7 @@
         f64 f32 i64 i32 v128 f64 f32 i64 i32 v128 f64 f32 i64 i32 v128 f64 f32 i64 i32 v128 f64
         f32 i64 i32 v128 f64 f32 i64 i32 v128 f64 f32 i64 i32 v128 f64 f32 i64 i32)))
 
-  ;; Each value times its place, added up.
+  ;; Adds up each value times its position.
   (func $weigh-there
       (param
         i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32 i64 f32 f64 v128 i32
@@ -152,8 +151,8 @@
   (func (export "seen") (result i64) (global.get $seen))
   (global $t (mut (ref null $t)) (ref.null $t))
   (global $retires (mut i32) (i32.const 0))
-  ;; Weighs what it gets, and gives it back the other way round: twice by
-  ;; suspending itself, then by returning or retiring.
+  ;; Weighs the values that it receives and sends them back in reverse order: twice by suspending
+  ;; itself, then by returning or retiring.
   (func $turns
       (param
         (ref null $t)

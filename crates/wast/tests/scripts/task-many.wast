@@ -1,6 +1,6 @@
-;; A hundred thousand tasks, one after another: run to their end, suspended once,
-;; abandoned fresh and suspended, released, retired, ended by an exception. And
-;; ten thousand at a time. A reference to a task that is over stays one.
+;; 100,000 tasks one after another, and 10,000 at once, exhaust neither memory nor stacks.
+;; They return, retire, throw, are released, or are abandoned fresh or suspended. References to
+;; ended tasks stay moribund.
 
 (module
   (type $t (task))
@@ -57,7 +57,7 @@
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
       (br_if $next (local.get $n))))
 
-  ;; Chains of three, abandoned as a whole.
+  ;; Chains of three tasks are abandoned as a whole.
   (func $chain (param $me (ref null $t)) (param $n i32) (param $outermost (ref null $t))
     (if (ref.is_null (local.get $outermost)) (then (local.set $outermost (local.get $me))))
     (if (local.get $n)
@@ -78,7 +78,7 @@
       (task.release $t (local.get $t))
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
       (br_if $next (local.get $n))))
-  ;; Two that hold each other in their frames.
+  ;; Two tasks hold each other in their frames.
   (type $box (struct (field (mut (ref null $t)))))
   (func $holds (param $me (ref null $t)) (param $box (ref null $box))
     (task.suspend $t (local.get $me))
@@ -104,7 +104,7 @@
       (task.resume $t (table.get $t (local.get $i)))
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (br_if $next (i32.lt_u (local.get $i) (local.get $n)))))
-  ;; These are over, and say so.
+  ;; These tasks have ended, so resuming them traps.
   (func (export "resume") (param i32) (task.resume $t (table.get $t (local.get 0)))))
 
 (assert_return (invoke "at a time" (i32.const 10000)))

@@ -26,7 +26,7 @@
     (i64.const 0))
   (func (export "switchto null") (result i64)
     (task.resume $t (task.new $t $to-null) (i32.const 0)))
-  ;; In a task, too.
+  ;; In a task.
   (func $suspends-null (param $me (ref null $t)) (param $n i32) (result i64)
     (block $h
       (try_table (catch_all $h) (drop (task.suspend $t (global.get $null) (i64.const 0)))))
@@ -51,5 +51,5 @@
 (assert_return (invoke "fine") (i64.const 6))
 (assert_trap (invoke "in a task") "null task reference")
 (assert_return (invoke "fine") (i64.const 6))
-;; Operands were evaluated.
+;; The operands were evaluated.
 (assert_return (invoke "seen") (i32.const 3))

@@ -1,4 +1,4 @@
-;; The parent of a task is whoever resumed it last: that is where its values go.
+;; The parent of a task is the one that resumed it last, and receives its values.
 
 (module
   (type $t (task (param i32) (result i32)))
@@ -11,7 +11,7 @@
       (i64.add (i64.mul (global.get $log) (i64.const 10)) (i64.extend_i32_u (local.get 0)))))
   (func (export "log") (result i64) (global.get $log) (global.set $log (i64.const 0)))
 
-  ;; Counts up from what it gets, for ever.
+  ;; Counts upwards from the value that it receives.
   (func $counts (param $me (ref null $t)) (param $n i32) (result i32)
     (loop $next
       (call $log (local.get $n))
@@ -19,7 +19,7 @@
         (task.suspend $t (local.get $me) (i32.add (local.get $n) (i32.const 1))))
       (br $next))
     (unreachable))
-  ;; Resumes C with what it gets, and gives ten times what that gives.
+  ;; Resumes C with its value, and suspends with ten times C's result.
   (func $through (param $me (ref null $t)) (param $n i32) (result i32)
     (loop $next
       (local.set $n
@@ -32,14 +32,14 @@
     (global.set $a (task.new $t $through))
     (global.set $b (task.new $t $through))
     (global.set $c (task.new $t $counts)))
-  ;; C is resumed by A, by B, by the root, by A again.
+  ;; A, B, the root and A again resume C.
   (func (export "one after another") (result i32 i32 i32 i32)
     (task.resume $t (global.get $a) (i32.const 1))
     (task.resume $t (global.get $b) (i32.const 2))
     (task.resume $t (global.get $c) (i32.const 3))
     (task.resume $t (global.get $a) (i32.const 4)))
 
-  ;; A line of tasks, each of which resumes the next.
+  ;; Each task of a line resumes the next.
   (func $nested (param $me (ref null $t)) (param $n i32) (result i32)
     (if (i32.eqz (local.get $n)) (then (return (i32.const 0))))
     (i32.add (i32.const 1)
@@ -47,8 +47,7 @@
   (func (export "nested") (param i32) (result i32)
     (task.resume $t (task.new $t $nested) (local.get 0)))
 
-  ;; A task that makes another and gives it away by a global: made by one, run by
-  ;; another.
+  ;; One task creates another and passes it through a global. The root resumes it.
   (func $makes (param $me (ref null $t)) (param $n i32) (result i32)
     (global.set $c (task.new $t $counts))
     (local.get $n))

@@ -1,5 +1,4 @@
-;; Values of every type go into a task when it is made and when it is resumed, and
-;; come out when it suspends, switches, retires and returns.
+;; Every instruction of tasks carries values of every type.
 
 (module
   (type $f (func (result i32)))
@@ -35,7 +34,7 @@
       (try_table (catch $n $h) (throw_ref (local.get 0)))
       (unreachable)))
 
-  ;; Traps unless all is as it was sent; answers the sum of what is in them.
+  ;; Traps unless all values arrived unchanged. Returns the sum of the values in the references.
   (func $check
     (param i32 i64 f32 f64 v128 funcref (ref $f) anyref (ref $s) i31ref exnref (ref $nk)
       externref (ref $tick) (ref null $idle))
@@ -67,8 +66,8 @@
       (local.get 8) (local.get 7) (local.get 6) (local.get 5) (local.get 4) (local.get 3)
       (local.get 2) (local.get 1) (local.get 0)))
 
-  ;; What it was made with, it gets after what it is resumed with first. It gives
-  ;; things back in the other order, with new ones of those that work once.
+  ;; The arguments of `task.new` follow the first values of `task.resume`. The task sends the values
+  ;; back in reverse order, with fresh one-shot references.
   (global $how (mut i32) (i32.const 0))
   (func $body
     (param $me (ref null $t))
@@ -146,8 +145,8 @@
         (cont.new $nk (ref.func $count)) (local.get 1) (task.new $tick $tick)
         (stack.new $idle $idler)))))
 
-;; 7 + 8 + 9 and what is in the struct, the i31 and the exception. Each time that
-;; values are looked at, three of them count.
+;; 57 = 7 + 8 + 9 from the functions and the array, and 10 + 11 + 12 from the struct, the i31 and
+;; the exception. Each check counts three one-shot references.
 (assert_return (invoke "new"))
 (assert_return (invoke "resume" (i32.const 0) (ref.extern 1)) (i32.const 57))
 (assert_return (invoke "extern") (ref.extern 1))

@@ -1,6 +1,5 @@
-;; References to tasks can be kept anywhere: in locals, globals, tables, structs,
-;; arrays, exceptions, payloads and results; and be null there. All of them name
-;; the same task, for life.
+;; Task references are kept in variables, objects, exceptions, payloads and results.
+;; They may be null there. All references name the same task for life.
 
 (module
   (type $t (task (param i32) (result i32)))
@@ -63,7 +62,7 @@
     (ref.is_null (table.get $init (i32.const 1)))
     (ref.is_null (struct.get $s 0 (struct.new_default $s))))
 
-  ;; A task that is resumed with tasks and gives them back.
+  ;; A task that receives tasks and sends them back.
   (type $carrier (task (param (ref null $t)) (result i32 (ref null $t))))
   (func $carries (param $me (ref null $carrier)) (param $t (ref null $t))
     (result i32 (ref null $t))
@@ -77,7 +76,7 @@
     (task.resume $carrier (task.new $carrier $carries) (global.get $g))
     (local.set $t)
     (call $one (local.get $t)))
-  ;; Held only by the frame of another task, across a collection.
+  ;; The only reference is in the frame of another task, during a collection.
   (func $holds (param $me (ref null $t)) (param $n i32) (result i32)
     (local $held (ref null $t))
     (local.set $held (task.new $t $adds))
@@ -96,7 +95,7 @@
       (local.set $n (i32.sub (local.get $n) (i32.const 1)))
       (br_if $next (local.get $n)))
     (local.get $last))
-  ;; Made with a task.
+  ;; The task has another task as its argument.
   (func $made-with (param $me (ref null $t)) (param $n i32) (param $other (ref null $t))
     (result i32)
     (task.resume $t (local.get $other) (local.get $n)))
@@ -142,7 +141,7 @@
 (assert_trap (invoke "result") "task is moribund")
 (assert_trap (invoke "payload") "task is moribund")
 (assert_return (invoke "null") (i32.const 1) (i32.const 1) (i32.const 1))
-;; Moribund for ever, however many tasks come after it.
+;; The reference stays moribund, however many tasks are created afterwards.
 (assert_return (invoke "frame" (i32.const 1000)) (i32.const 1000))
 (assert_return (invoke "argument") (i32.const 6))
 (assert_trap (invoke "global") "task is moribund")

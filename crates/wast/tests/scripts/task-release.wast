@@ -1,5 +1,4 @@
-;; `task.release` ends a suspended task and those attached to it, without running
-;; their code.
+;; `task.release` ends a suspended task and the tasks attached to it without running their code.
 
 (module
   (type $t (task (param i32) (result i32)))
@@ -38,11 +37,11 @@
     (task.resume $t (task.new $t $switches) (i32.const 0)))
   (func $switches (param $me (ref null $t)) (param $n i32) (result i32)
     (task.switchto $t $t (local.get $me) (global.get $a) (i32.const 0)))
-  ;; By a task that is not its parent.
+  ;; A task that is not the parent releases the task.
   (func $releases (param $me (ref null $u)) (task.release $t (global.get $a)))
   (func (export "release from a task") (task.resume $u (task.new $u $releases))))
 
-;; Fresh.
+;; A fresh task.
 (assert_return (invoke "new"))
 (assert_return (invoke "release"))
 (assert_trap (invoke "resume") "task is moribund")
@@ -51,18 +50,18 @@
 (assert_trap (invoke "retire") "task is moribund")
 (assert_trap (invoke "switch to") "task is moribund")
 (assert_trap (invoke "release from a task") "task is moribund")
-;; Suspended by itself.
+;; A task that suspended itself.
 (assert_return (invoke "new"))
 (assert_return (invoke "resume") (i32.const 1))
 (assert_return (invoke "release plain"))
 (assert_trap (invoke "resume") "task is moribund")
 (assert_trap (invoke "release plain") "task is moribund")
-;; By another task.
+;; Released by another task.
 (assert_return (invoke "new"))
 (assert_return (invoke "resume") (i32.const 1))
 (assert_return (invoke "release from a task"))
 (assert_trap (invoke "resume") "task is moribund")
-;; With another below it.
+;; With another task attached to it.
 (assert_return (invoke "new chain"))
 (assert_return (invoke "resume") (i32.const 4))
 (assert_trap (invoke "release below") "task is not suspended")

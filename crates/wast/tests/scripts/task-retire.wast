@@ -1,5 +1,5 @@
-;; `task.retire` ends a task, the running one or one that it runs under, and all
-;; below it; its parent's `task.resume` gives the last values.
+;; `task.retire` ends the active task, or an ancestor with all its descendants.
+;; The parent receives the values.
 
 (module
   (type $t (task (param i32) (result i32)))
@@ -22,13 +22,13 @@
   (func (export "plain") (result i32)
     (global.set $a (task.new $t $retires-plain))
     (task.resume $t (global.get $a) (i32.const 0)))
-  ;; Its result is whatever is wanted.
+  ;; The result type is polymorphic.
   (func $polymorphic (param $me (ref null $t)) (param $n i32) (result i32)
     (drop (f32.add (task.retire $t (local.get $me) (i32.const 8))))
     (i32.const 0))
   (func (export "polymorphic") (result i32)
     (task.resume $t (task.new $t $polymorphic) (i32.const 0)))
-  ;; Far below its function, past handlers: it is no exception.
+  ;; From deep recursion, inside of handlers: retiring is not an exception.
   (func $down (param $me (ref null $t)) (param $n i32)
     (block $h
       (try_table (catch_all $h)
@@ -41,7 +41,7 @@
     (i32.const 0))
   (func (export "deep") (result i32)
     (task.resume $t (task.new $t $deep) (i32.const 50)))
-  ;; After it was suspended.
+  ;; After the task was suspended.
   (func $later (param $me (ref null $t)) (param $n i32) (result i32)
     (drop (task.suspend $t (local.get $me) (i32.const 1)))
     (task.retire $t (local.get $me) (i32.const 2)))
@@ -50,7 +50,7 @@
     (task.resume $t (global.get $a) (i32.const 0))
     (task.resume $t (global.get $a) (i32.const 0)))
 
-  ;; A runs B, B runs C. C retires one of them.
+  ;; A resumes B, and B resumes C. C retires one of them.
   (global $whom (mut i32) (i32.const 0))
   (func $a (param $me (ref null $t)) (param $n i32) (result i32)
     (global.set $b (task.new $u $b))
@@ -73,7 +73,7 @@
   (func (export "resume b") (result i64) (task.resume $u (global.get $b)))
   (func (export "resume c") (result i32) (task.resume $t (global.get $c) (i32.const 0)))
 
-  ;; Under a task that is not retired, everything goes on.
+  ;; The parent of a retired task continues.
   (func $above (param $me (ref null $t)) (param $n i32) (result i32)
     (global.set $a (task.new $t $a))
     (global.set $whom (i32.const 0))

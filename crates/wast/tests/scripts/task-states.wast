@@ -1,10 +1,9 @@
-;; What can be done to a task depends on whether it is suspended, active, in use
-;; or moribund. Operands are checked from left to right, each for null, then
-;; moribund, then its state.
+;; An instruction accepts a task or traps by its state: suspended, active, in use or moribund.
+;; Operands are checked from left to right: null, then moribund, then state.
 
 (module
   (type $t (task (param i32) (result i32)))
-  ;; The one that the instructions are tried on.
+  ;; The task that the instructions are tried on.
   (global $subject (mut (ref null $t)) (ref.null $t))
   (global $which (mut i32) (i32.const 0))
   (global $null (ref null $t) (ref.null $t))
@@ -26,11 +25,11 @@
       (return (task.suspend $t (global.get $subject) (i32.const 11))))
       (task.retire $t (global.get $subject) (i32.const 12)))
       (task.release $t (global.get $subject)) (return (i32.const 13)))
-      ;; The subject is the one that is left ...
+      ;; The subject is the source ...
       (return (task.switchto $t $t (global.get $subject) (call $fresh) (i32.const 14))))
       (return (task.switchto $t $t (global.get $subject) (global.get $null) (i32.const 15))))
       (return (task.switchto $t $t (global.get $subject) (call $dead) (i32.const 16))))
-      ;; ... or the one that is switched to.
+      ;; ... or the target.
       (return (task.switchto $t $t (local.get $me) (global.get $subject) (i32.const 17))))
       (return (task.switchto $t $t (global.get $null) (global.get $subject) (i32.const 18))))
     (task.switchto $t $t (global.get $subject) (global.get $subject) (i32.const 19)))
@@ -44,7 +43,7 @@
   (func $ancestor (param $me (ref null $t)) (param $n i32) (result i32)
     (global.set $subject (local.get $me))
     (i32.add (i32.const 100) (task.resume $t (task.new $t $tries) (i32.const 0))))
-  ;; One in a suspended chain: its ancestor is suspended.
+  ;; A task in a suspended chain, whose ancestor is suspended.
   (func $suspends-outer (param $me (ref null $t)) (param $n i32) (param $outer (ref null $t))
     (result i32)
     (global.set $subject (local.get $me))
@@ -79,7 +78,7 @@
   (func (export "ancestor") (param $which i32) (result i32)
     (global.set $which (local.get $which))
     (task.resume $t (task.new $t $ancestor) (i32.const 0)))
-  ;; On the root, which has no name, nothing is running.
+  ;; The root has no task, so no task is running there.
   (func (export "root") (param $which i32) (result i32)
     (global.set $which (local.get $which))
     (global.set $subject (call $fresh))
@@ -118,7 +117,7 @@
 (assert_trap (invoke "moribund" (i32.const 7)) "task is moribund")
 (assert_trap (invoke "moribund" (i32.const 8)) "null task reference")
 (assert_trap (invoke "moribund" (i32.const 9)) "task is moribund")
-;; A null reference.
+;; Null.
 (assert_trap (invoke "null" (i32.const 0)) "null task reference")
 (assert_trap (invoke "null" (i32.const 1)) "null task reference")
 (assert_trap (invoke "null" (i32.const 2)) "null task reference")
@@ -162,7 +161,7 @@
 (assert_trap (invoke "ancestor" (i32.const 7)) "task is not suspended")
 (assert_trap (invoke "ancestor" (i32.const 8)) "null task reference")
 (assert_trap (invoke "ancestor" (i32.const 9)) "task is not suspended")
-;; The root.
+;; On the root.
 (assert_return (invoke "root" (i32.const 0)) (i32.const 10))
 (assert_trap (invoke "root" (i32.const 1)) "task is not running")
 (assert_trap (invoke "root" (i32.const 2)) "task is not running")

@@ -1,12 +1,12 @@
-;; A task is created suspended. `task.resume` runs it until it suspends itself or
-;; returns; both give values to the one who resumed it.
+;; A task is created suspended, and `task.resume` runs it until it suspends or returns.
+;; The resuming code receives the values.
 
 (module
   (type $t (task (param i32) (result i32 i32)))
   (type $quiet (task))
 
-  ;; Adds up what it gets, and gives the sum and how often it was asked; returns
-  ;; when it gets zero.
+  ;; Adds up the values that it receives, and suspends with the sum and the number of resumes.
+  ;; Returns when it receives zero.
   (func $adds (param $me (ref null $t)) (param $n i32) (result i32 i32)
     (local $sum i32) (local $times i32)
     (loop $next
@@ -39,13 +39,13 @@
     local.get $t
     local.get 0
     task.resume $t)
-  ;; The values may stand there already.
+  ;; The operands may already be on the operand stack.
   (func (export "half folded") (result i32 i32)
     (task.new $t $adds)
     (task.resume $t (i32.const 7)))
 
-  ;; Its function is not called before, and gets the first values that it is
-  ;; resumed with, then those it was made with; it knows itself from the start.
+  ;; The function is called at the first `task.resume`. It receives the task, the values of that
+  ;; `task.resume`, and the arguments of `task.new`.
   (global $called (mut i32) (i32.const 0))
   (func $remembers (param $me (ref $t)) (param $first i32) (param $a i32) (param $b i64)
     (result i32 i32)
@@ -57,7 +57,7 @@
   (func (export "with arguments")
     (global.set $t (task.new $t $remembers (i32.const 5) (i64.const 6))))
 
-  ;; Nothing in and nothing out.
+  ;; Without parameters and results.
   (global $steps (mut i32) (i32.const 0))
   (global $quiet (mut (ref null $quiet)) (ref.null $quiet))
   (func $step (global.set $steps (i32.add (global.get $steps) (i32.const 1))))
@@ -72,7 +72,7 @@
     (task.resume $quiet (global.get $quiet))
     (global.get $steps))
 
-  ;; Suspended far below its function, by a function that was told who it is.
+  ;; Suspends from deep recursion, in a function that receives the task as an argument.
   (func $down (param $me (ref null $t)) (param $n i32) (result i32)
     (if (i32.eqz (local.get $n))
       (then (return (task.suspend $t (local.get $me) (i32.const 1) (i32.const 2)))))

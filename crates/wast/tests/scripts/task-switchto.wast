@@ -1,5 +1,5 @@
-;; `task.switchto` suspends a task and resumes another in its place: the parent
-;; stays where it is, and gets the values of the other.
+;; `task.switchto` suspends a task and resumes another under the same parent.
+;; The parent receives the other's values.
 
 (module
   (type $t (task (param i32) (result i32)))
@@ -13,18 +13,18 @@
       (i64.add (i64.mul (global.get $log) (i64.const 10)) (i64.extend_i32_u (local.get 0)))))
   (func (export "log") (result i64) (global.get $log) (global.set $log (i64.const 0)))
 
-  ;; A goes to B, and gives what it is resumed with, one more.
+  ;; A switches to B, and returns its value plus one when it is resumed.
   (func $a (param $me (ref null $t)) (param $n i32) (result i32)
     (call $log (i32.const 1))
     (i32.add (i32.const 1)
       (task.switchto $t $u (local.get $me) (global.get $b)
         (i64.extend_i32_s (local.get $n)) (i64.const 20)))
     (call $log (i32.const 2)))
-  ;; B gives the sum to A's parent.
+  ;; B returns the sum to A's parent.
   (func $b (param $me (ref null $u)) (param $x i64) (param $y i64) (result i32)
     (call $log (i32.const 3))
     (i32.wrap_i64 (i64.add (local.get $x) (local.get $y))))
-  ;; Or goes back to A.
+  ;; B switches back to A.
   (func $b-back (param $me (ref null $u)) (param $x i64) (param $y i64) (result i32)
     (call $log (i32.const 4))
     (task.switchto $u $t (local.get $me) (global.get $a)
@@ -54,8 +54,7 @@
   (func (export "resume b") (result i32)
     (task.resume $u (global.get $b) (i64.const 0) (i64.const 0)))
 
-  ;; A ring: each goes to the next, a million times in all; the root sees one
-  ;; `task.resume`.
+  ;; Five tasks form a ring and switch a million times in total under one `task.resume`.
   (table $ring 5 (ref null $t))
   (func $link (param $me (ref null $t)) (param $n i32) (param $next i32) (result i32)
     (loop $again
@@ -73,8 +72,7 @@
     (table.set $ring (i32.const 4) (task.new $t $link (i32.const 0)))
     (task.resume $t (table.get $ring (i32.const 0)) (local.get 0)))
 
-  ;; An ancestor: A runs C, which switches A to B. C stays below A, and is what
-  ;; goes on when A is resumed.
+  ;; A resumes C, which switches A to B. C stays below A, and continues when A is resumed.
   (func $runs-c (param $me (ref null $t)) (param $n i32) (result i32)
     (global.set $c (task.new $t $c))
     (i32.add (i32.const 1000) (task.resume $t (global.get $c) (local.get $n))))
@@ -87,20 +85,19 @@
     (global.set $b (task.new $u $b)))
   (func (export "resume c") (result i32) (task.resume $t (global.get $c) (i32.const 0)))
 
-  ;; A task that was suspended by an ancestor's switch is reached by switching to
-  ;; that ancestor, too.
+  ;; A task whose ancestor was switched away continues when another task switches to that ancestor.
   (func $to-a (param $me (ref null $t)) (param $n i32) (result i32)
     (task.switchto $t $t (local.get $me) (global.get $a) (local.get $n)))
   (func (export "switch to a") (param i32) (result i32)
     (task.resume $t (task.new $t $to-a) (local.get 0)))
 
-  ;; The parent is the one of the task that was left, however often.
+  ;; The parent stays the same, however often its tasks switch.
   (func $parent (param $me (ref null $t)) (param $n i32) (result i32)
     (i32.mul (i32.const 2) (task.resume $t (global.get $a) (local.get $n))))
   (func (export "resume a from a task") (param i32) (result i32)
     (task.resume $t (task.new $t $parent) (local.get 0)))
 
-  ;; What B gives may be a subtype of what A gives.
+  ;; B's results may be subtypes of A's.
   (type $gives-any (task (result anyref)))
   (type $gives-i31 (task (result (ref i31))))
   (func $any (param $me (ref null $gives-any)) (result anyref)

@@ -1,5 +1,5 @@
-;; `taskref` is the type of all tasks. A task of any type can be kept as one,
-;; compared and released; every other instruction wants its own type.
+;; `taskref` is the supertype of all tasks: it can be kept, compared and released.
+;; Other instructions require a concrete type.
 
 (module $all
   (type $number (task (param i32) (result i32)))
@@ -20,7 +20,7 @@
       (br $more))
     (unreachable))
   (func $ends (param taskref))
-  ;; It knows itself only as a task.
+  ;; The function knows its own task only as a `taskref`.
   (func $keeps-itself (param $me (ref task)) (global.set $global (local.get $me)))
 
   (func (export "fill")
@@ -69,7 +69,7 @@
     (table.init $table $segment (i32.const 0) (i32.const 0) (i32.const 1))
     (ref.is_null (table.get $table (i32.const 0))))
 
-  ;; The number of a task in the table, and what it gives.
+  ;; Returns the number of a task in the table and the task's value.
   (func (export "still works") (result i32 i32)
     (local $task (ref null $number))
     (local.set $task (task.new $number $double))
@@ -90,7 +90,7 @@
 (assert_return (invoke "thrown") (i32.const 1))
 (assert_return (invoke "still works") (i32.const 8) (i32.const 1))
 
-;; Moribund tasks are what they were.
+;; Moribund tasks can still be compared. Releasing them traps.
 (assert_return (invoke "release" (i32.const 0)))
 (assert_trap (invoke "release" (i32.const 0)) "task is moribund")
 (assert_trap (invoke "release" (i32.const 2)) "task is moribund")
@@ -103,7 +103,7 @@
 (assert_trap (invoke "release null") "null task reference")
 (assert_trap (invoke "release null of a type") "null task reference")
 
-;; ---- another instance, with types of its own
+;; ---- Another instance, with its own types.
 
 (module
   (type $mine (task (result i64)))
@@ -121,7 +121,7 @@
 (assert_return (invoke "eq" (i32.const 6)) (i32.const 1))
 (assert_return (invoke $all "segment") (i32.const 1))
 
-;; ---- states
+;; ---- States.
 
 (module
   (type $t (task (result i32)))
@@ -138,7 +138,7 @@
 (assert_trap (invoke "release the active one") "task is not suspended")
 (assert_trap (invoke "release one in use") "task is not suspended")
 
-;; ---- the kinds are apart
+;; ---- Task references are distinct from other kinds.
 
 (assert_invalid
   (module (type $t (task)) (func (param taskref) (task.resume $t (local.get 0))))

@@ -1,6 +1,5 @@
-;; A trap in a task, however deep, ends the call from the host: it is not caught on
-;; the way, and all tasks that were running are moribund. Other tasks stay as they
-;; were.
+;; A trap in a task ends the activation and makes the running tasks moribund.
+;; Other tasks stay as they were.
 
 (module
   (type $t (task (param i32) (result i32)))
@@ -38,7 +37,7 @@
           (task.resume $t (task.new $t $nested) (i32.sub (local.get $n) (i32.const 1))))))
     (global.set $after (i32.const 1))
     (i32.const -1))
-  ;; A chain that waits: the attached one goes on with what the chain gets.
+  ;; In a suspended chain, the attached task continues with the chain's value.
   (func $chain (param $me (ref null $t)) (param $n i32) (result i32)
     (task.resume $t (task.new $t $attached) (local.get $n)))
   (func $attached (param $me (ref null $t)) (param $n i32) (result i32)

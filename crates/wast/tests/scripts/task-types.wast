@@ -1,4 +1,4 @@
-;; How task types are written, and which of them are the same.
+;; Task types have several notations, and structurally equal types are the same type.
 
 (module
   ;; All of these are the same type.
@@ -19,7 +19,7 @@
     (task.resume $t2 (local.get $t) (i32.const 1) (f64.const 2))
     (task.resume $t3 (local.get $t) (i32.const 3) (f64.const 4)))
 
-  ;; Nothing on one side or on both.
+  ;; Without parameters, results or both.
   (type $none (task))
   (type $none2 (taskref () ()))
   (type $in (task (param i32)))
@@ -33,7 +33,7 @@
   (func (export "in") (task.resume $in2 (task.new $in $in) (i32.const 4)))
   (func (export "out") (result i32) (task.resume $out2 (task.new $out $out)))
 
-  ;; A task that is resumed with tasks of its own type, and gives one.
+  ;; The parameter and the result are tasks of the same type.
   (type $self (task (param (ref null $self)) (result (ref null $self))))
   (global $steps (mut i32) (i32.const 0))
   (func $self (param $me (ref null $self)) (param $other (ref null $self))
@@ -46,7 +46,7 @@
       (task.resume $self (task.new $self $self) (task.new $self $self)))
     (global.get $steps))
 
-  ;; Two types that name each other, a struct between them.
+  ;; Two types refer to each other, through a struct.
   (rec
     (type $ping (task (param (ref null $pong)) (result (ref null $box))))
     (type $box (struct (field (ref null $ping)) (field i32)))
@@ -60,12 +60,12 @@
   (func (export "each other") (result i32)
     (struct.get $box 1 (task.resume $ping (task.new $ping $ping) (task.new $pong $pong))))
 
-  ;; A function is known by its shape.
+  ;; Functions are compared by structure.
   (type $shape (func (param (ref null $out) externref) (result i32)))
   (func $shaped (type $shape) (ref.is_null (local.get 1)))
   (func (export "shape") (result i32)
     (task.resume $out (task.new $out $shaped (ref.null extern))))
-  ;; It may take more and give less.
+  ;; Parameters may be supertypes, and results subtypes.
   (type $a (sub (struct (field i32))))
   (type $b (sub $a (struct (field i32) (field i32))))
   (type $sub (task (param (ref $b)) (result (ref null $a))))

@@ -1,5 +1,4 @@
-;; Tasks and typed continuations in one another: what is suspended together stays
-;; together, whichever design made it.
+;; Tasks and continuations nest, and chains of both designs stay together when suspended.
 
 (module
   (type $t (task (param i32) (result i32)))
@@ -14,7 +13,7 @@
   (global $t (mut (ref null $t)) (ref.null $t))
   (global $k (mut (ref null $k)) (ref.null $k))
 
-  ;; ---- a task that runs a generator made of a continuation
+  ;; ---- A task runs a continuation as a generator.
 
   (func $numbers
     (local $n i32)
@@ -22,7 +21,7 @@
       (suspend $yield (local.get $n))
       (local.set $n (i32.add (local.get $n) (i32.const 1)))
       (br $next)))
-  ;; Each time it is resumed, it gives the next number times what it gets.
+  ;; Each time it is resumed, it suspends with the next number times the value that it receives.
   (func $scales (param $me (ref null $t)) (param $n i32) (result i32)
     (local $generator (ref null $kg))
     (local.set $generator (cont.new $kg (ref.func $numbers)))
@@ -43,7 +42,7 @@
     (task.resume $t (local.get $t) (i32.const 6))
     (task.resume $t (local.get $t) (i32.const 7)))
 
-  ;; ---- a suspension goes through a task, and takes it along
+  ;; ---- A suspension passes a task and captures it.
 
   (func $asker (param $me (ref null $t)) (param $n i32) (result i32)
     (i32.add (i32.const 1) (suspend $ask (local.get $n))))
@@ -65,23 +64,22 @@
     (task.resume $t (task.new $t $switches) (i32.const 0)))
   (func (export "resume the continuation") (param i32) (result i32)
     (resume $k (local.get 0) (global.get $k)))
-  ;; An exception is thrown where the innermost waits, and ends the task on its
-  ;; way out.
-  (func (export "throw at the continuation") (result i32)
+  ;; An exception is thrown into the innermost frame, and ends the task when it leaves it.
+  (func (export "throw into the continuation") (result i32)
     (block $h (result i32)
       (try_table (catch $x $h)
         (return (resume_throw $k $x (i32.const 33) (global.get $k))))
       (unreachable)))
-  ;; In the task that it was resumed in, the continuation's task is an ancestor's
-  ;; descendant again.
+  ;; When another task resumes the continuation, the captured task is its descendant.
   (func $resumes (param $me (ref null $t)) (param $n i32) (result i32)
     (i32.add (i32.const 100) (resume $k (local.get $n) (global.get $k))))
   (func (export "resume the continuation in a task") (param i32) (result i32)
     (task.resume $t (task.new $t $resumes) (local.get 0)))
-  ;; Forgotten, it cannot be resumed any more; its task never was suspended.
-  (func (export "forget the continuation") (global.set $k (ref.null $k)))
+  ;; After its continuation was abandoned, the task cannot be resumed, because it was never
+  ;; suspended itself.
+  (func (export "abandon the continuation") (global.set $k (ref.null $k)))
 
-  ;; ---- suspending a task takes the continuations below it along
+  ;; ---- Suspending a task suspends the continuations below it.
 
   (func $suspends-task (param $n i32) (result i32)
     (i32.add (i32.const 1) (task.suspend $t (global.get $t) (i32.add (local.get $n) (i32.const 2)))))
@@ -96,9 +94,8 @@
   (func (export "resume again") (param i32) (result i32)
     (task.resume $t (global.get $t) (local.get 0)))
 
-  ;; Three levels: a task runs a continuation, that runs a task, that runs a
-  ;; continuation, which suspends the outer task, then asks whoever handles it:
-  ;; that is the continuation of the outer task.
+  ;; A task runs a continuation, which runs a task, which runs a continuation. The last one suspends
+  ;; the outer task, and then suspends to the nearest handler, in the outer task.
   (global $inner (mut (ref null $t)) (ref.null $t))
   (func $asks (param $n i32) (result i32)
     (local.set $n (task.suspend $t (global.get $t) (local.get $n)))
@@ -116,7 +113,7 @@
         (resume $k (on $ask $h) (local.get $n) (cont.new $k (ref.func $runs-inner)))))
     (local.set $rest)
     (local.set $n)
-    ;; While the continuation waits, the inner task is in it.
+    ;; While the continuation is suspended, it contains the inner task.
     (i32.add (i32.const 1000)
       (resume $k
         (task.suspend $t (local.get $me) (i32.add (local.get $n) (i32.const 5)))
@@ -127,7 +124,7 @@
     (task.resume $t (global.get $t) (i32.const 2))
     (task.resume $t (global.get $t) (i32.const 3)))
 
-  ;; ---- retiring and releasing end the continuations below
+  ;; ---- Retiring and releasing end the continuations below.
 
   (func $retires-task (param $n i32) (result i32)
     (task.retire $t (global.get $t) (i32.const 50)))
@@ -137,7 +134,7 @@
     (global.set $t (task.new $t $runs-retirer))
     (task.resume $t (global.get $t) (i32.const 0)))
 
-  ;; ---- exceptions go through both
+  ;; ---- Exceptions pass both.
 
   (func $throws (param $n i32) (result i32) (throw $x (local.get $n)))
   (func $runs-thrower (param $me (ref null $t)) (param $n i32) (result i32)
@@ -148,7 +145,7 @@
       (try_table (catch $x $h) (return (task.resume $t (global.get $t) (i32.const 60))))
       (unreachable)))
 
-  ;; ---- a handler below the task that suspends does not see the suspension
+  ;; ---- A handler below the suspended task does not affect the suspension.
 
   (func $unhandled (param $me (ref null $t)) (param $n i32) (result i32)
     (suspend $ask (local.get $n)))
@@ -156,7 +153,7 @@
     (global.set $t (task.new $t $unhandled))
     (task.resume $t (global.get $t) (i32.const 0)))
 
-  ;; ---- a typed switch takes the task along, too
+  ;; ---- A typed switch suspends the task too.
 
   (rec (type $sf (func (param (ref null $sk)) (result i32))) (type $sk (cont $sf)))
   (tag $swap (result i32))
@@ -186,12 +183,12 @@
 (assert_trap (invoke "resume the task") "task is moribund")
 (assert_trap (invoke "resume the continuation" (i32.const 4)) "continuation already consumed")
 (assert_return (invoke "suspend through a task" (i32.const 3)) (i32.const 3))
-(assert_return (invoke "throw at the continuation") (i32.const 33))
+(assert_return (invoke "throw into the continuation") (i32.const 33))
 (assert_trap (invoke "resume the task") "task is moribund")
 (assert_return (invoke "suspend through a task" (i32.const 3)) (i32.const 3))
 (assert_return (invoke "resume the continuation in a task" (i32.const 5)) (i32.const 116))
 (assert_return (invoke "suspend through a task" (i32.const 3)) (i32.const 3))
-(assert_return (invoke "forget the continuation"))
+(assert_return (invoke "abandon the continuation"))
 (assert_return (invoke "generator in a task") (i32.const 0) (i32.const 6) (i32.const 14))
 (assert_trap (invoke "resume the task") "task is not suspended")
 

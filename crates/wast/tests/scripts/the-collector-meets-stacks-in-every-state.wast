@@ -1,5 +1,5 @@
-;; A collection finds stacks in each of their states, and what they hold: here each
-;; holds structs, and garbage is made while it is in that state.
+;; The collector keeps the objects that stacks hold, in every state of a stack.
+;; Garbage is created while each stack is in its state.
 
 (module
   (type $s (struct (field (mut i32))))
@@ -22,8 +22,8 @@
 
   (func $s (param i32) (result (ref $s)) (struct.new $s (local.get 0)))
   (func $get (param (ref null $s)) (result i32) (struct.get $s 0 (local.get 0)))
-  ;; Enough to move everything a few times, where each allocation collects, and
-  ;; else enough for a collection now and then.
+  ;; Moves all objects several times if each allocation collects, and otherwise suffices for
+  ;; occasional collections.
   (func $garbage (export "garbage") (local $i i32)
     (loop $more
       (drop (struct.new $s (i32.const -1)))
@@ -65,7 +65,7 @@
     (call $garbage)
     (resume $kn (call $suspend (cont.new $kn (ref.func $yields)))))
 
-  ;; It waits for another, which suspends both of them.
+  ;; This continuation resumes another, whose suspension captures both.
   (func $waits (type $n) (local $a (ref null $s))
     (local.set $a (call $s (i32.const 5)))
     (i32.add (resume $kn (cont.new $kn (ref.func $inner))) (call $get (local.get $a))))
@@ -79,7 +79,7 @@
     (global.set $kn (call $suspend (cont.new $kn (ref.func $waits))))
     (call $garbage)
     (resume $kn (global.get $kn)))
-  ;; What waits for the running one, and the running one itself.
+  ;; The parent of the running stack, and the running stack itself.
   (func $runs (type $n) (local $a (ref null $s)) (local $b (ref null $s))
     (local.set $a (call $s (i32.const 6)))
     (local.set $b (call $s (i32.const 60)))
@@ -88,20 +88,20 @@
         (call $get (local.get $a)))))
     (call $garbage)
     (i32.add (call $get (local.get $a)) (call $get (local.get $b))))
-  (func (export "waits and runs") (result i32) (local $a (ref null $s))
+  (func (export "parent and child") (result i32) (local $a (ref null $s))
     (local.set $a (call $s (i32.const 600)))
     (i32.add (resume $kn (cont.new $kn (ref.func $runs))) (call $get (local.get $a))))
 
-  ;; Stale references to what was suspended, has finished, or died.
+  ;; Stale references to continuations that were suspended, have finished, or died.
   (func (export "stale") (result i32) (local $old (ref null $kn))
     (local.set $old (call $suspend (cont.new $kn (ref.func $yields))))
     (global.set $kn (local.get $old))
     (drop (resume $kn (local.get $old)))
     (call $garbage)
     (resume $kn (call $suspend (cont.new $kn (ref.func $yields)))))
-  (func (export "use what is stale") (result i32) (resume $kn (global.get $kn)))
+  (func (export "use a stale reference") (result i32) (resume $kn (global.get $kn)))
 
-  ;; Payload on the way to a handler, exception on the way to another.
+  ;; A payload and an exception are in flight while their stacks end.
   (func $throws (type $n) (throw $leave (call $s (i32.const 9))))
   (func (export "left by an exception") (result i32)
     (block $h (result (ref $s))
@@ -110,7 +110,7 @@
     (call $garbage)
     (call $get))
 
-  ;; Left by an overflow, abandoned there.
+  ;; The continuation overflows its stack and is abandoned.
   (func $overflows (type $n) (local $a (ref null $s))
     (local.set $a (call $s (i32.const 7)))
     (i32.add (call $overflows) (call $get (local.get $a))))
@@ -121,7 +121,7 @@
     (call $garbage)
     (resume $kn (call $suspend (cont.new $kn (ref.func $yields)))))
 
-  ;; Tasks: new, with an argument, suspended, running, in use, moribund, released.
+  ;; Tasks: fresh, with an argument, suspended, running, in use, moribund and released.
   (func $task (param $me (ref null $t)) (param $r (ref null $s)) (param $arg (ref null $s))
     (result i32) (local $a (ref null $s))
     (local.set $a (call $s (i32.const 100)))
@@ -141,7 +141,7 @@
   (func (export "moribund task") (result i32)
     (call $garbage)
     (task.resume $t (global.get $t) (call $s (i32.const 10))))
-  ;; The chain under a task that is in use: a task inside of a suspended one.
+  ;; A task in use inside of a suspended task.
   (func $outer (param $me (ref null $t)) (param $r (ref null $s)) (result i32)
     (local $a (ref null $s))
     (local.set $a (call $s (i32.const 1000)))
@@ -159,8 +159,8 @@
     (task.resume $t (local.get $t) (call $s (i32.const 30)))
     (call $garbage)
     (task.resume $t (local.get $t) (call $s (i32.const 40))))
-  ;; Only the task inside is known; it will never go on, but may be asked about.
-  (func (export "task in use, and its chain lost") (result i32) (local $t (ref null $t))
+  ;; Only the inner task is reachable. It can never continue, but its state can be observed.
+  (func (export "task in use, chain unreachable") (result i32) (local $t (ref null $t))
     (local.set $t (task.new $t $outer))
     (drop (task.resume $t (local.get $t) (call $s (i32.const 30))))
     (local.set $t (ref.null $t))
@@ -173,7 +173,7 @@
     (call $garbage)
     (task.resume $t (task.new $t $task (call $s (i32.const 2))) (call $s (i32.const 5))))
 
-  ;; Fibers, likewise.
+  ;; Fibers in the same states.
   (func $fiber (param $arg (ref null $s)) (param $me fiberref) (param $r (ref null $s))
     (result i32) (local $a (ref null $s))
     (local.set $a (call $s (i32.const 100)))
@@ -215,17 +215,17 @@
 (assert_return (invoke "suspended") (i32.const 44))
 (assert_return (invoke "suspended, and dropped") (i32.const 44))
 (assert_return (invoke "suspended with another") (i32.const 55))
-(assert_return (invoke "waits and runs") (i32.const 721))
+(assert_return (invoke "parent and child") (i32.const 721))
 (assert_return (invoke "stale") (i32.const 44))
-(assert_trap (invoke "use what is stale") "continuation already consumed")
+(assert_trap (invoke "use a stale reference") "continuation already consumed")
 (assert_return (invoke "left by an exception") (i32.const 9))
 (assert_exhaustion (invoke "overflows") "call stack exhausted")
-(assert_trap (invoke "use what is stale") "continuation already consumed")
+(assert_trap (invoke "use a stale reference") "continuation already consumed")
 (assert_return (invoke "after an overflow") (i32.const 44))
 (assert_return (invoke "task") (i32.const 11) (i32.const 121))
 (assert_trap (invoke "moribund task") "task is moribund")
 (assert_return (invoke "task in use") (i32.const 30) (i32.const 1043))
-(assert_trap (invoke "task in use, and its chain lost") "task is not suspended")
+(assert_trap (invoke "task in use, chain unreachable") "task is not suspended")
 (assert_return (invoke "released task") (i32.const 7))
 (assert_trap (invoke "moribund task") "task is moribund")
 (assert_return (invoke "fiber") (i32.const 11) (i32.const 121))

@@ -1,4 +1,4 @@
-;; Every trap of WebAssembly 2.0, by name.
+;; Each trap of WebAssembly 2.0 occurs with its message.
 
 (module
   (memory 1)
@@ -102,7 +102,7 @@
 (assert_trap (invoke "i64.store" (i32.const 65529)) "out of bounds memory access")
 (assert_trap (invoke "v128.store" (i32.const 65521)) "out of bounds memory access")
 
-;; A store that traps has written nothing.
+;; A store that traps writes nothing.
 (assert_return (invoke "i32.load" (i32.const 65532)) (i32.const 0))
 (assert_return (invoke "v128.load" (i32.const 65520)) (v128.const i64x2 0 0))
 
@@ -121,5 +121,5 @@
 
 (assert_exhaustion (invoke "endless") "call stack exhausted")
 
-;; After all these, the instance still works.
+;; The instance still works after all these traps.
 (assert_return (invoke "i32.div_s" (i32.const 7) (i32.const 2)) (i32.const 3))

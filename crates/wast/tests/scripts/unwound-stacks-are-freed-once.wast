@@ -1,5 +1,4 @@
-;; When an exception leaves a stack it is freed, once: of many that are made
-;; afterwards no two share anything.
+;; An exception that leaves a stack frees it exactly once: stacks created afterwards share nothing.
 
 (module $continuations
   (type $f (func (param i32) (result i32)))
@@ -8,11 +7,11 @@
   (tag $yield (result i32))
   (elem declare func $leaves $holds $suspends-first)
   (table $kept 200 (ref null $k))
-  ;; n stacks inside each other, the innermost of which throws.
+  ;; n nested stacks. The innermost throws.
   (func $leaves (param i32) (result i32)
     (if (i32.eqz (local.get 0)) (then (throw $x)))
     (resume $k (i32.sub (local.get 0) (i32.const 1)) (cont.new $k (ref.func $leaves))))
-  ;; Throws when it is resumed a second time.
+  ;; Throws when it is resumed the second time.
   (func $suspends-first (param i32) (result i32)
     (drop (suspend $yield))
     (throw $x))
@@ -40,11 +39,11 @@
     (local.set $k)
     (block $h
       (try_table (catch_all $h) (drop (resume_throw $k $x (local.get $k)))))
-    ;; One that has not begun.
+    ;; A continuation that has not started.
     (block $h
       (try_table (catch_all $h)
         (drop (resume_throw $k $x (cont.new $k (ref.func $holds)))))))
-  ;; Many that are suspended at the same time, each with values of its own.
+  ;; Many continuations are suspended at the same time, each with its own values.
   (func $many (result i32)
     (local $i i32) (local $wrong i32)
     (loop $make

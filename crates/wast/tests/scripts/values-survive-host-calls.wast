@@ -1,5 +1,4 @@
-;; Whatever a function holds when it calls the host is there afterwards, though
-;; the host may have moved the stack.
+;; All values of a function survive a host call, even if the host moves the stack.
 
 (module
   (import "spectest" "print" (func $host))
@@ -68,7 +67,7 @@
     (local.set 36 (f64.add (local.get 35) (local.get 31)))
     (local.set 37 (f64.sub (local.get 36) (local.get 32)))
     (call $host)
-    ;; Everything is computed again and compared.
+    ;; All values are computed again and compared.
     (call $same (local.get 2) (i64.add (local.get 0) (i64.const 1)))
     (call $same (local.get 3) (i64.mul (local.get 2) (local.get 0)))
     (call $same (local.get 4) (i64.xor (local.get 3) (local.get 2)))
@@ -109,7 +108,7 @@
     (call $host)
     (if (i64.ne (local.get 0) (local.get 1)) (then (unreachable))))
 
-  ;; The host is called at every depth, on the way down and up.
+  ;; The function calls the host at every depth, before and after its recursion.
   (func $deep (export "deep") (param i32) (result i32)
     (local $kept i32)
     (local.set $kept (i32.mul (local.get 0) (i32.const 7)))
@@ -121,7 +120,7 @@
         (call $host)
         (i32.add (i32.sub (local.get $kept) (i32.mul (local.get 0) (i32.const 6)))))))
 
-  ;; Memory, globals and tables are where they were.
+  ;; Memory, globals and tables are unchanged.
   (func (export "instance") (param externref) (result i32 i64 externref)
     (i32.store (i32.const 0) (i32.const 1))
     (global.set $g (i64.const 6))
@@ -131,7 +130,7 @@
     (call $host)
     (i32.load (i32.const 4)) (global.get $g) (table.get 0 (i32.const 0)))
 
-  ;; A trap after a host call is still the right trap.
+  ;; A trap after a host call has the right message.
   (func (export "trap") (param i32) (result i32)
     (call $host)
     (i32.load (local.get 0)))

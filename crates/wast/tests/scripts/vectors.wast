@@ -1,4 +1,4 @@
-;; Vectors: lanes, memory, and what they have in common with other values.
+;; Vector operations on lanes and memory work, and vectors are ordinary values.
 
 (module
   (memory 1)

@@ -24,6 +24,8 @@ pub(super) const DESIGN: Design = Design {
                 ([], [made]) => Some(is_stack(*made, types)),
                 _ => None,
             },
+            // Other modules import `"host" "new_stack"`, which the embedder can define.
+            for_engine: true,
             translate: translate::new_stack,
             ..Operation::PLAIN
         },

@@ -7,7 +7,7 @@ use crate::api::model::*;
 use ropewalk::*;
 
 /// Uses an item of another store here.
-pub(in crate::api) fn use_foreign(store: &mut Context<'_>, which: u8, how: u8) -> Verdict {
+pub fn use_foreign(store: &mut Context<'_>, which: u8, how: u8) -> Verdict {
     let Some(thing) = store.data().borrowed(which) else { return Ok(()) };
     let worked = match thing {
         Item::Value(value) => match value {
@@ -53,7 +53,7 @@ pub(in crate::api) fn use_foreign(store: &mut Context<'_>, which: u8, how: u8) -
 }
 
 /// Uses all handles. Those whose scope is open must have their expected values.
-pub(in crate::api) fn use_handles(store: &mut Context<'_>) -> Verdict {
+pub fn use_handles(store: &mut Context<'_>) -> Verdict {
     let handles = store.data().handles.clone();
     for handle in handles {
         let is_live = store.data().scopes.contains(&handle.scope);
@@ -74,7 +74,7 @@ pub(in crate::api) fn use_handles(store: &mut Context<'_>) -> Verdict {
 }
 
 /// Misuse that fails in every state.
-pub(in crate::api) fn do_wrong(store: &mut Context<'_>, which: u8) -> Verdict {
+pub fn do_wrong(store: &mut Context<'_>, which: u8) -> Verdict {
     let instance = store.data().instances.first().copied();
     let Some(instance) = instance else { return Ok(()) };
     let func = |store: &mut Context<'_>, name: &str| instance.get_func(store, name);

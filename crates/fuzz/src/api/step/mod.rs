@@ -11,15 +11,15 @@ use super::model::Model;
 use super::module;
 use super::operation::{Operation, Operations};
 use misuse::{do_wrong, use_foreign, use_handles};
-pub(super) use object::DROPPED;
+pub use object::DROPPED;
 use object::{new_array, new_exception, new_extern, new_func, new_node, set_field};
 use place::{
     grow_memory, grow_table, new_global, new_memory, new_table, set_global, set_table, write_memory,
 };
 use ropewalk::{AsContextMut, Module, Result, RootScope, StoreContextMut};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-pub(super) use value::{compare, make, value};
-pub(super) use verify::verify;
+pub use value::{compare, make, value};
+pub use verify::verify;
 
 /// A store, as such, in a scope, or in a host function.
 pub type Context<'a> = StoreContextMut<'a, Model>;

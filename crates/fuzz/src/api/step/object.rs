@@ -9,17 +9,14 @@ use std::panic::resume_unwind;
 use std::sync::Mutex;
 
 /// An exported function that creates objects, and the type of references to them.
-pub(in crate::api) fn maker(store: &mut Context<'_>, name: &str) -> Option<(Func, ValType)> {
+pub fn maker(store: &mut Context<'_>, name: &str) -> Option<(Func, ValType)> {
     let instance = *store.data().instances.first()?;
     let func = instance.get_func(&mut *store, name)?;
     let ty = *func.ty(&*store).ok()?.results().first()?;
     Some((func, ty))
 }
 
-pub(in crate::api) fn new_node(
-    store: &mut Context<'_>,
-    [any, external, func]: [Choice; 3],
-) -> Verdict {
+pub fn new_node(store: &mut Context<'_>, [any, external, func]: [Choice; 3]) -> Verdict {
     let Some((_, ty)) = maker(store, "node") else { return Ok(()) };
     let ty = StructType::of(store.engine(), ty).ok_or("nodes are structs")?;
     let index = store.data().objects.len();
@@ -38,7 +35,7 @@ pub(in crate::api) fn new_node(
     Ok(())
 }
 
-pub(in crate::api) fn new_array(store: &mut Context<'_>, elements: &[Choice]) -> Verdict {
+pub fn new_array(store: &mut Context<'_>, elements: &[Choice]) -> Verdict {
     let Some((_, ty)) = maker(store, "array") else { return Ok(()) };
     let ty = ArrayType::of(store.engine(), ty).ok_or("arrays are arrays")?;
     let mut values = Vec::new();
@@ -58,7 +55,7 @@ pub(in crate::api) fn new_array(store: &mut Context<'_>, elements: &[Choice]) ->
     Ok(())
 }
 
-pub(in crate::api) fn keep(
+pub fn keep(
     store: &mut Context<'_>,
     reference: AnyRef,
     is_array: bool,
@@ -71,12 +68,7 @@ pub(in crate::api) fn keep(
     Ok(())
 }
 
-pub(in crate::api) fn set_field(
-    store: &mut Context<'_>,
-    which: u8,
-    slot: u8,
-    choice: Choice,
-) -> Verdict {
+pub fn set_field(store: &mut Context<'_>, which: u8, slot: u8, choice: Choice) -> Verdict {
     let Some(Expected::Object(index)) = kept(store.data(), ValueKind::Any, which) else {
         return Ok(());
     };
@@ -119,7 +111,7 @@ enum Dropped {
 }
 
 /// The panic message of a host value that is dropped.
-pub(in crate::api) const DROPPED: &str = "a value panics when it is dropped";
+pub const DROPPED: &str = "a value panics when it is dropped";
 
 struct Bomb;
 
@@ -131,7 +123,7 @@ impl Drop for Bomb {
     }
 }
 
-pub(in crate::api) fn new_extern(store: &mut Context<'_>, extra: Extra) -> Verdict {
+pub fn new_extern(store: &mut Context<'_>, extra: Extra) -> Verdict {
     let index = store.data().externs.len();
     let dropped = match extra {
         Extra::Nothing => None,
@@ -156,11 +148,7 @@ pub(in crate::api) fn new_extern(store: &mut Context<'_>, extra: Extra) -> Verdi
     Ok(())
 }
 
-pub(in crate::api) fn new_exception(
-    store: &mut Context<'_>,
-    number: Choice,
-    choice: Choice,
-) -> Verdict {
+pub fn new_exception(store: &mut Context<'_>, number: Choice, choice: Choice) -> Verdict {
     let Some(tag) = failure_tag(store) else { return Ok(()) };
     let (number, first) = value(store, number, ValueKind::I32)?;
     let (given, second) = value(store, choice, ValueKind::Any)?;
@@ -177,14 +165,14 @@ pub(in crate::api) fn new_exception(
     Ok(())
 }
 
-pub(in crate::api) fn failure_tag(store: &mut Context<'_>) -> Option<Tag> {
+pub fn failure_tag(store: &mut Context<'_>) -> Option<Tag> {
     let instance = *store.data().instances.first()?;
     let tag = instance.get_tag(&mut *store, "failure")?;
     store.data().lend(Item::Tag(tag));
     Some(tag)
 }
 
-pub(in crate::api) fn new_func(store: &mut Context<'_>) -> Verdict {
+pub fn new_func(store: &mut Context<'_>) -> Verdict {
     let number = store.data().funcs.len() as i32;
     let func = Func::wrap(&mut *store, move || number);
     store.data().lend(Item::Func(func));

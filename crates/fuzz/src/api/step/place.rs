@@ -6,7 +6,7 @@ use crate::api::model::*;
 use crate::api::operation::{Choice, ValueKind};
 use ropewalk::*;
 
-pub(in crate::api) fn new_global(
+pub fn new_global(
     store: &mut Context<'_>,
     kind: ValueKind,
     mutable: bool,
@@ -24,7 +24,7 @@ pub(in crate::api) fn new_global(
     Ok(())
 }
 
-pub(in crate::api) fn set_global(store: &mut Context<'_>, which: u8, choice: Choice) -> Verdict {
+pub fn set_global(store: &mut Context<'_>, which: u8, choice: Choice) -> Verdict {
     let Some(index) = chosen(which, store.data().globals.len()) else { return Ok(()) };
     let GlobalModel { global, kind, mutable, .. } = store.data().globals[index];
     let (given, fits) = value(store, choice, kind)?;
@@ -37,7 +37,7 @@ pub(in crate::api) fn set_global(store: &mut Context<'_>, which: u8, choice: Cho
     Ok(())
 }
 
-pub(in crate::api) fn new_table(
+pub fn new_table(
     store: &mut Context<'_>,
     kind: ValueKind,
     size: u8,
@@ -60,12 +60,7 @@ pub(in crate::api) fn new_table(
     Ok(())
 }
 
-pub(in crate::api) fn set_table(
-    store: &mut Context<'_>,
-    which: u8,
-    index: u8,
-    choice: Choice,
-) -> Verdict {
+pub fn set_table(store: &mut Context<'_>, which: u8, index: u8, choice: Choice) -> Verdict {
     let Some(number) = chosen(which, store.data().tables.len()) else { return Ok(()) };
     let TableModel { table, kind, ref elements, .. } = store.data().tables[number];
     let (len, index) = (elements.len(), index as usize % 24);
@@ -79,12 +74,7 @@ pub(in crate::api) fn set_table(
     Ok(())
 }
 
-pub(in crate::api) fn grow_table(
-    store: &mut Context<'_>,
-    which: u8,
-    by: u8,
-    choice: Choice,
-) -> Verdict {
+pub fn grow_table(store: &mut Context<'_>, which: u8, by: u8, choice: Choice) -> Verdict {
     let Some(number) = chosen(which, store.data().tables.len()) else { return Ok(()) };
     let TableModel { table, kind, maximum, ref elements } = store.data().tables[number];
     let (len, by) = (elements.len(), by as usize % 8);
@@ -103,13 +93,9 @@ pub(in crate::api) fn grow_table(
 }
 
 /// The size of a page.
-pub(in crate::api) const PAGE: u64 = 1 << 16;
+pub const PAGE: u64 = 1 << 16;
 
-pub(in crate::api) fn new_memory(
-    store: &mut Context<'_>,
-    pages: u8,
-    maximum: Option<u8>,
-) -> Verdict {
+pub fn new_memory(store: &mut Context<'_>, pages: u8, maximum: Option<u8>) -> Verdict {
     if store.data().memories.len() > 6 {
         return Ok(());
     }
@@ -125,12 +111,7 @@ pub(in crate::api) fn new_memory(
     Ok(())
 }
 
-pub(in crate::api) fn write_memory(
-    store: &mut Context<'_>,
-    which: u8,
-    at: u32,
-    byte: u8,
-) -> Verdict {
+pub fn write_memory(store: &mut Context<'_>, which: u8, at: u32, byte: u8) -> Verdict {
     let Some(index) = chosen(which, store.data().memories.len()) else { return Ok(()) };
     let MemoryModel { memory, pages, .. } = store.data().memories[index];
     // Most accesses are near the end.
@@ -149,7 +130,7 @@ pub(in crate::api) fn write_memory(
     Ok(())
 }
 
-pub(in crate::api) fn grow_memory(store: &mut Context<'_>, which: u8, by: u8) -> Verdict {
+pub fn grow_memory(store: &mut Context<'_>, which: u8, by: u8) -> Verdict {
     let Some(index) = chosen(which, store.data().memories.len()) else { return Ok(()) };
     let MemoryModel { memory, pages, maximum, .. } = store.data().memories[index];
     let by = u64::from(by % 3);

@@ -6,7 +6,7 @@ use crate::api::operation::{Choice, ValueKind};
 use ropewalk::*;
 
 /// A value for a place of a kind and its expected value, or `None` if it does not fit.
-pub(in crate::api) fn value(
+pub fn value(
     store: &mut Context<'_>,
     choice: Choice,
     kind: ValueKind,
@@ -32,7 +32,7 @@ pub(in crate::api) fn value(
 }
 
 /// The expected value of a choice for a place of a kind.
-pub(in crate::api) fn expected(model: &Model, choice: Choice, kind: ValueKind) -> Expected {
+pub fn expected(model: &Model, choice: Choice, kind: ValueKind) -> Expected {
     let number = |kind: ValueKind, bits: u64| match kind {
         ValueKind::I32 => Expected::I32(bits as i32),
         ValueKind::I64 => Expected::I64(bits as i64),
@@ -58,7 +58,7 @@ pub(in crate::api) fn expected(model: &Model, choice: Choice, kind: ValueKind) -
 }
 
 /// An item of a kind to which the model has a reference.
-pub(in crate::api) fn kept(model: &Model, kind: ValueKind, which: u8) -> Option<Expected> {
+pub fn kept(model: &Model, kind: ValueKind, which: u8) -> Option<Expected> {
     match kind {
         ValueKind::Any => {
             let owned = |index: &usize| model.objects[*index].owned.is_some();
@@ -73,7 +73,7 @@ pub(in crate::api) fn kept(model: &Model, kind: ValueKind, which: u8) -> Option<
 }
 
 /// Creates a value in the current scope.
-pub(in crate::api) fn make(store: &mut Context<'_>, expected: Expected) -> Verdict<Val> {
+pub fn make(store: &mut Context<'_>, expected: Expected) -> Verdict<Val> {
     let failed = |error: Error| format!("a reference that is kept is not there: {error:?}");
     let value = match expected {
         Expected::I32(value) => Val::I32(value),
@@ -102,17 +102,13 @@ pub(in crate::api) fn make(store: &mut Context<'_>, expected: Expected) -> Verdi
 }
 
 /// Compares a value that the engine just returned.
-pub(in crate::api) fn compare(store: &mut Context<'_>, value: Val, expected: Expected) -> Verdict {
+pub fn compare(store: &mut Context<'_>, value: Val, expected: Expected) -> Verdict {
     store.data_mut().note(value, expected);
     compare_again(store, value, expected)
 }
 
 /// Compares a value that the engine returned earlier.
-pub(in crate::api) fn compare_again(
-    store: &mut Context<'_>,
-    value: Val,
-    expected: Expected,
-) -> Verdict {
+pub fn compare_again(store: &mut Context<'_>, value: Val, expected: Expected) -> Verdict {
     let is_equal = match (value, expected) {
         (Val::I32(found), Expected::I32(value)) => found == value,
         (Val::I64(found), Expected::I64(value)) => found == value,
@@ -145,11 +141,7 @@ pub(in crate::api) fn compare_again(
     }
 }
 
-pub(in crate::api) fn is_object(
-    store: &mut Context<'_>,
-    found: AnyRef,
-    index: usize,
-) -> Verdict<bool> {
+pub fn is_object(store: &mut Context<'_>, found: AnyRef, index: usize) -> Verdict<bool> {
     let failed = |error: Error| format!("object {index}: {error:?}");
     let object = &store.data().objects[index];
     let (is_array, len, owned) = (object.is_array, object.slots.len(), object.owned.clone());
@@ -170,11 +162,7 @@ pub(in crate::api) fn is_object(
     Ok(number.i32() == Some(index as i32))
 }
 
-pub(in crate::api) fn is_exception(
-    store: &mut Context<'_>,
-    found: ExnRef,
-    index: usize,
-) -> Verdict<bool> {
+pub fn is_exception(store: &mut Context<'_>, found: ExnRef, index: usize) -> Verdict<bool> {
     let (_, number, value) = store.data().exceptions[index];
     let values = found.values(&mut *store).map_err(|error| format!("{error:?}"))?;
     let [first, second] = values[..] else { return Ok(false) };

@@ -6,7 +6,7 @@ use super::{Context, Verdict};
 use crate::api::model::*;
 use ropewalk::*;
 
-pub(in crate::api) fn verify(store: &mut Context<'_>) -> Verdict {
+pub fn verify(store: &mut Context<'_>) -> Verdict {
     for i in 0..store.data().globals.len() {
         let GlobalModel { global, value, .. } = store.data().globals[i];
         let found = global.get(&mut *store).map_err(|error| format!("global {i}: {error:?}"))?;
@@ -29,7 +29,7 @@ pub(in crate::api) fn verify(store: &mut Context<'_>) -> Verdict {
     Ok(())
 }
 
-pub(in crate::api) fn verify_memory(store: &mut Context<'_>, index: usize) -> Verdict {
+pub fn verify_memory(store: &mut Context<'_>, index: usize) -> Verdict {
     let MemoryModel { memory, pages, ref bytes, .. } = store.data().memories[index];
     let data = memory.data(store).map_err(|error| format!("memory {index}: {error:?}"))?;
     let as_written = bytes.iter().all(|(at, byte)| data[*at] == *byte);
@@ -39,7 +39,7 @@ pub(in crate::api) fn verify_memory(store: &mut Context<'_>, index: usize) -> Ve
     }
 }
 
-pub(in crate::api) fn verify_object(store: &mut Context<'_>, index: usize) -> Verdict {
+pub fn verify_object(store: &mut Context<'_>, index: usize) -> Verdict {
     let Object { is_array, slots, owned } = &store.data().objects[index];
     let (is_array, slots, owned) = (*is_array, slots.clone(), owned.clone());
     let Some(owned) = owned else { return Ok(()) };

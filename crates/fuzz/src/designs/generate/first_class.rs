@@ -1,73 +1,143 @@
-//! Generates operations of first-class stacks.
+//! Proposes operations of first-class stacks.
 
 use super::bag::can_switch;
-use super::block_writer::BlockWriter;
-use crate::designs::model::{OnReturn, StackId};
-use crate::designs::program::{BlockId, Catch, FirstClass, Local, Op, Signature, TagId, Ty};
-use std::rc::Rc;
+use super::proposer::Proposer;
+use crate::designs::model::OnReturn;
+use crate::designs::program::{
+    BlockId, Catch, FirstClass, FunctionId, Local, Op, Signature, TagId, Ty,
+};
 
-impl BlockWriter<'_> {
-    pub fn first_class(&mut self) -> Option<()> {
-        match self.choice.below(29) {
-            0 => self.blank(),
-            24..=28 => self.clone_linear(),
-            1..=4 => self.switch_call(),
-            5..=8 => self.extend(),
-            9..=13 => self.switch(),
-            14 if self.choice.percent(40) => self.switch_away(),
-            14..=16 => self.redirect(),
-            17..=20 => self.answer(),
-            _ => self.call_stack(),
-        }
+/// The kind of operations that switch to another stack and free the running one.
+pub const SWITCH_AWAY: usize = 14;
+
+impl Proposer<'_> {
+    pub fn first_class(&mut self, kind: usize) -> Option<Vec<Op>> {
+        Some(match kind {
+            0 => vec![self.new_stack().0],
+            1..=4 => {
+                let (before, stack) = self.stack()?;
+                let own: &[Ty] = [&[][..], &[Ty::I64], &[Ty::Any, Ty::I64]][self.choice.below(3)];
+                let (event, results) = self.results(before.is_some(), 50);
+                let params = [own, &[Ty::Linear]].concat();
+                let function = self.function_of(&Signature::new(&params, &results), false)?;
+                let args = self.args(own);
+                let op = FirstClass::SwitchCall { function, event, args, stack };
+                before.into_iter().chain([self.caught(op)]).collect()
+            }
+            5..=8 => {
+                let (before, stack) = self.stack()?;
+                let own: &[Ty] = [&[][..], &[Ty::I64], &[Ty::Linear]][self.choice.below(3)];
+                let (event, results) = self.results(before.is_some(), 80);
+                let rout = self.rout(&Signature::new(own, &results))?;
+                let (args, to) = (self.args(own), self.place(Ty::Linear));
+                let op = FirstClass::Extend { to, rout, event, args, stack };
+                before.into_iter().chain([Op::FirstClass(op)]).collect()
+            }
+            9..=13 => {
+                let stack = self.seek_stack()?;
+                vec![self.switch(stack)]
+            }
+            SWITCH_AWAY => {
+                let (stack, (event, args)) = (self.seek_stack()?, self.message());
+                vec![Op::FirstClass(FirstClass::SwitchDrop { event, args, stack })]
+            }
+            15 | 16 => {
+                let (local, body) = (self.seek_stack()?, self.body());
+                let redirect = match self.choice.percent(60) {
+                    true => FirstClass::Redirect { local, body },
+                    false => self.redirect_to(local, body),
+                };
+                vec![Op::FirstClass(redirect)]
+            }
+            17..=20 => {
+                let body = self.body();
+                vec![self.answer(body)]
+            }
+            21..=23 => {
+                let tag = self.choice.below(self.program().call_tags.len());
+                let Signature { params, results } = self.program().call_tags[tag].clone();
+                let (args, to) = (self.args(&params), self.places(&results));
+                let op = FirstClass::CallStack { tag, args, to: to.clone() };
+                self.shown(Op::FirstClass(op), &to)
+            }
+            _ => {
+                let copied = self.copied();
+                let (_, stack) = self.seek(&[Ty::Linear], copied)?;
+                let given = if self.choice.percent(70) { stack } else { self.place(Ty::Linear) };
+                let copy = self.place_beside(Ty::Linear, given);
+                let op = FirstClass::Clone { to: [given, copy], stack };
+                let mut ops = vec![Op::FirstClass(op)];
+                for one in [copy, given] {
+                    if self.choice.percent(50) {
+                        ops.push(self.switch(one));
+                    }
+                }
+                ops
+            }
+        })
     }
 
     /// Whether the function is on top of a stack, so that returning would trap.
-    pub fn is_on_top(&mut self) -> bool {
-        matches!(self.machine.frame().then, OnReturn::Event(None, _))
+    pub fn is_on_top(&self) -> bool {
+        self.running().is_some_and(|frame| matches!(frame.then, OnReturn::Event(None, _)))
     }
 
-    fn blank(&mut self) -> Option<()> {
+    fn seek_stack(&mut self) -> Option<Local> {
+        self.seek(&[Ty::Linear], can_switch).map(|(_, stack)| stack)
+    }
+
+    fn new_stack(&mut self) -> (Op, Local) {
         let to = self.place(Ty::Linear);
-        self.add(Op::FirstClass(FirstClass::NewStack { to }));
-        Some(())
+        (Op::FirstClass(FirstClass::NewStack { to }), to)
     }
 
-    /// Copies a stack, mostly one that can be copied, and often continues with both.
-    fn clone_linear(&mut self) -> Option<()> {
-        let (_, stack) = self.seek_copied(&[Ty::Linear])?;
-        let given = if self.choice.percent(70) { stack } else { self.place(Ty::Linear) };
-        let copy = self.place_beside(Ty::Linear, given);
-        let target = self.machine.valid(self.machine.peek(stack));
-        self.add(Op::FirstClass(FirstClass::Clone { to: [given, copy], stack }));
-        for one in [copy, given] {
-            if self.choice.percent(50) {
-                self.switch_to_linear(one, target);
+    /// An existing stack, or a new one with the operation that creates it.
+    fn stack(&mut self) -> Option<(Option<Op>, Local)> {
+        let found = if self.choice.percent(50) { self.seek_stack() } else { None };
+        Some(match found {
+            Some(stack) => (None, stack),
+            None => {
+                let (op, stack) = self.new_stack();
+                (Some(op), stack)
             }
-        }
-        Some(())
+        })
     }
 
-    /// A stack to switch to: an existing or a new one.
-    fn stack(&mut self, blank: usize) -> Option<(Local, Option<StackId>)> {
-        if !self.choice.percent(blank)
-            && let Some((_, stack)) = self.seek(&[Ty::Linear], can_switch)
-        {
-            return Some((stack, self.machine.valid(self.machine.peek(stack))));
+    /// An event for the results of a function on top of a stack, and their types. A new stack
+    /// accepts no event.
+    fn results(&mut self, is_new: bool, percent: usize) -> (Option<TagId>, Vec<Ty>) {
+        let event = (!is_new && self.choice.percent(percent)).then(|| self.event());
+        (event, event.map(|event| self.params_of(event)).unwrap_or_default())
+    }
+
+    fn event_with_stack(&mut self) -> TagId {
+        self.tag(|tag| tag.params.last() == Some(&Ty::Linear)).unwrap_or_default()
+    }
+
+    fn switch(&mut self, stack: Local) -> Op {
+        let event = self.event_with_stack();
+        let params = self.params_of(event);
+        let args = self.args(&params[..params.len() - 1]);
+        self.caught(FirstClass::Switch { event, args, stack })
+    }
+
+    /// Mostly puts catches around an operation that does not return.
+    fn caught(&mut self, op: FirstClass) -> Op {
+        if self.choice.percent(8) {
+            return Op::FirstClass(op);
         }
-        let to = self.place(Ty::Linear);
-        self.add(Op::FirstClass(FirstClass::NewStack { to }));
-        Some((to, None))
+        let catches = self.stack_catches();
+        let body = self.block(vec![Op::FirstClass(op)]);
+        self.machine.program.blocks[body].closed = true;
+        Op::Try { body, catches }
     }
 
     /// Catches for events that may arrive at a switch, mostly events with a stack.
-    fn catches(&mut self) -> Vec<Catch> {
-        let with_stack = self.tags(|tag| tag.params.last() == Some(&Ty::Linear));
-        let others = self.tags(|tag| tag.results.is_empty());
+    fn stack_catches(&mut self) -> Vec<Catch> {
         let mut catches = Vec::new();
         for _ in 0..1 + self.choice.below(3) {
-            let from = if self.choice.percent(75) { &with_stack } else { &others };
-            let tag = self.tag(from);
-            let mut catch = self.catch(tag);
+            let tag = if self.choice.percent(75) { self.event_with_stack() } else { self.event() };
+            let mut catch = self.catch(Some(tag));
             // The engine has a fast path for plain catches.
             if catch.with_ref && self.choice.percent(70) {
                 catch.with_ref = false;
@@ -76,225 +146,55 @@ impl BlockWriter<'_> {
             catches.push(catch);
         }
         if self.choice.percent(15) {
-            let catch = self.catch(None);
-            catches.push(catch);
+            catches.push(self.catch(None));
         }
         catches
     }
 
-    /// Adds an operation that does not return, with catches around it.
-    fn add_caught(&mut self, op: Op) {
-        if self.choice.percent(8) {
-            return self.add_last(op);
-        }
-        let catches = self.catches();
-        let body = self.machine.program.new_block();
-        let block = &mut self.machine.program.blocks[body];
-        block.ops.push(Rc::new(op));
-        block.closed = true;
-        self.add(Op::Try { body, catches });
+    fn redirect_to(&mut self, ask_to: Local, body: BlockId) -> FirstClass {
+        let (ask, give) = (self.noted(vec![]), self.noted(vec![]));
+        let give_to = if self.choice.percent(90) { ask_to } else { self.new_local(Ty::Linear) };
+        FirstClass::RedirectTo { ask, ask_to, give_to, give, body }
     }
 
-    /// An event, mostly one that is caught where a stack waits. Omits the last value if that is the
-    /// suspended stack.
-    fn event_for(
-        &mut self,
-        stack: Option<StackId>,
-        with_stack: bool,
-    ) -> Option<(TagId, Vec<Local>)> {
-        let events = self.tags(|tag| {
-            tag.results.is_empty() && (!with_stack || tag.params.last() == Some(&Ty::Linear))
-        });
-        let caught = stack.map(|stack| self.machine.catches_at(stack)).unwrap_or_default();
-        let fitting: Vec<_> =
-            events.iter().copied().filter(|event| caught.contains(event)).collect();
-        let event = match self.choice.one(&fitting) {
-            Some(event) if !self.choice.percent(6) => event,
-            _ if self.choice.percent(30) => self.tag(&events)?,
-            _ => return None,
-        };
-        let mut params = self.params_of(event);
-        if with_stack {
-            params.pop();
-        }
-        Some((event, self.args(&params)))
-    }
-
-    fn switch(&mut self) -> Option<()> {
-        let (stack, target) = self.stack(1)?;
-        self.switch_to_linear(stack, target)
-    }
-
-    fn switch_to_linear(&mut self, stack: Local, target: Option<StackId>) -> Option<()> {
-        let (event, args) = self.event_for(target, true)?;
-        self.add_caught(Op::FirstClass(FirstClass::Switch { event, args, stack }));
-        Some(())
-    }
-
-    /// Switches to another stack and frees this one.
-    pub fn switch_away(&mut self) -> Option<()> {
-        let (stack, target) = self.stack(1)?;
-        let (event, args) = self.event_for(target, false)?;
-        self.add_last(Op::FirstClass(FirstClass::SwitchDrop { event, args, stack }));
-        Some(())
-    }
-
-    fn switch_call(&mut self) -> Option<()> {
-        let (stack, target) = self.stack(50)?;
-        let own: &[Ty] = [&[][..], &[Ty::I64], &[Ty::Any, Ty::I64]][self.choice.below(3)];
-        let (event, results) = match target {
-            Some(_) if self.choice.percent(50) => {
-                let (event, _) = self.event_for(target, false)?;
-                (Some(event), self.params_of(event))
-            }
-            _ => (None, vec![]),
-        };
-        let params = [own, &[Ty::Linear]].concat();
-        let function = self.function(&Signature::new(&params, &results), false);
-        let args = self.args(own);
-        self.add_caught(Op::FirstClass(FirstClass::SwitchCall { function, event, args, stack }));
-        Some(())
-    }
-
-    fn extend(&mut self) -> Option<()> {
-        let (stack, target) = self.stack(50)?;
-        let own: &[Ty] = [&[][..], &[Ty::I64], &[Ty::Linear]][self.choice.below(3)];
-        let event = match target {
-            Some(_) => self.event_for(target, false).map(|(event, _)| event),
-            None => None,
-        };
-        let results = event.map(|event| self.params_of(event)).unwrap_or_default();
-        let rout = self.rout(&Signature::new(own, &results));
-        let args = self.args(own);
-        let to = self.place(Ty::Linear);
-        self.add(Op::FirstClass(FirstClass::Extend { to, rout, event, args, stack }));
-        Some(())
+    fn answer(&mut self, body: BlockId) -> Op {
+        let tag = self.choice.below(self.program().call_tags.len());
+        let Signature { params, results } = self.program().call_tags[tag].clone();
+        let (params, results) = (self.places(&params), self.places(&results));
+        let code = self.noted(vec![]);
+        Op::FirstClass(FirstClass::Answer { tag, params, code, results, body })
     }
 
     /// A rout of this module: an existing or a new one.
-    fn rout(&mut self, signature: &Signature) -> usize {
-        let module = self.module();
-        let functions = self.machine.program.functions.iter().enumerate();
+    fn rout(&mut self, signature: &Signature) -> Option<FunctionId> {
+        let module = self.program().functions[self.function].module;
+        let functions = self.program().functions.iter().enumerate();
         let routs = functions.filter(|(_, function)| {
             function.rout && function.module == module && function.signature == *signature
         });
         let routs: Vec<_> = routs.map(|(id, _)| id).collect();
         match self.choice.one(&routs) {
-            Some(rout) if self.choice.percent(50) => rout,
-            _ => self.new_rout(signature),
+            Some(rout) if self.setup.is_scripted || self.choice.percent(50) => Some(rout),
+            _ => Some(self.new_function(module, signature, true)),
         }
     }
 
-    /// Generates the openings of a new rout, and its `stack.start`.
-    fn new_rout(&mut self, signature: &Signature) -> usize {
-        let module = self.module();
-        let rout = self.new_function(module, signature, true);
-        let mut block = self.machine.program.functions[rout].body;
-        for _ in 0..1 + self.choice.below(3) {
-            let opening = self.opening(rout);
-            let (Op::Try { body, .. }
-            | Op::FirstClass(
-                FirstClass::Redirect { body, .. }
-                | FirstClass::RedirectTo { body, .. }
-                | FirstClass::Answer { body, .. },
-            )) = &opening
-            else {
-                continue;
+    /// The openings of the current rout, and its `stack.start`.
+    pub fn openings(&mut self) -> Op {
+        let start = self.block(vec![Op::FirstClass(FirstClass::Start)]);
+        self.machine.program.blocks[start].closed = true;
+        let mut opening = Op::Try { body: start, catches: self.stack_catches() };
+        for _ in 0..self.choice.below(3) {
+            // Only openings are allowed before `stack.start`, so the block records nothing.
+            let body = self.block(vec![opening]);
+            let local = self.any(Ty::Linear);
+            opening = match self.choice.below(8) {
+                0 | 1 => self.answer(body),
+                2 => Op::FirstClass(FirstClass::Redirect { local, body }),
+                3 => Op::FirstClass(self.redirect_to(local, body)),
+                _ => Op::Try { body, catches: self.stack_catches() },
             };
-            let inner = *body;
-            self.machine.program.blocks[block].ops.push(Rc::new(opening));
-            block = inner;
         }
-        let start = Op::FirstClass(FirstClass::Start);
-        let block = &mut self.machine.program.blocks[block];
-        block.ops.push(Rc::new(start));
-        block.closed = true;
-        rout
-    }
-
-    /// An opening with an empty body.
-    fn opening(&mut self, rout: usize) -> Op {
-        let body = self.machine.program.new_block();
-        let params = self.machine.program.functions[rout].signature.params.clone();
-        let linear = params.iter().position(|&ty| ty == Ty::Linear);
-        let new = |block_writer: &mut Self, types: &[Ty]| -> Vec<Local> {
-            types.iter().map(|&ty| block_writer.machine.program.new_local(rout, ty)).collect()
-        };
-        match self.choice.below(8) {
-            0 | 1 => {
-                let tag = self.choice.below(self.machine.program.call_tags.len());
-                let signature = self.machine.program.call_tags[tag].clone();
-                let params = new(self, &signature.params);
-                let results = new(self, &signature.results);
-                let code = self.machine.program.new_block();
-                Op::FirstClass(FirstClass::Answer { tag, params, code, results, body })
-            }
-            2 if linear.is_some() => {
-                Op::FirstClass(FirstClass::Redirect { local: linear.unwrap_or_default(), body })
-            }
-            3 if linear.is_some() => {
-                let local = linear.unwrap_or_default();
-                let (ask, give) =
-                    (self.machine.program.new_block(), self.machine.program.new_block());
-                let redirect =
-                    FirstClass::RedirectTo { ask, ask_to: local, give_to: local, give, body };
-                Op::FirstClass(redirect)
-            }
-            _ => {
-                let tags = self.tags(|tag| tag.params.last() == Some(&Ty::Linear));
-                let all = self.tags(|tag| tag.results.is_empty());
-                let mut catches = Vec::new();
-                for _ in 0..1 + self.choice.below(3) {
-                    let from = if self.choice.percent(80) { &tags } else { &all };
-                    let Some(tag) = self.tag(from) else { continue };
-                    let to = new(self, &self.params_of(tag));
-                    let handler = self.machine.program.new_block();
-                    catches.push(Catch { tag: Some(tag), to, with_ref: false, handler });
-                }
-                Op::Try { body, catches }
-            }
-        }
-    }
-
-    fn redirect(&mut self) -> Option<()> {
-        let body = self.new_block();
-        if self.choice.percent(60) {
-            let (_, local) = self.seek(&[Ty::Linear], can_switch)?;
-            self.add(Op::FirstClass(FirstClass::Redirect { local, body }));
-            return Some(());
-        }
-        let (ask, give) = (self.new_block(), self.new_block());
-        let ask_to = match self.seek(&[Ty::Linear], can_switch) {
-            Some((_, local)) => local,
-            None => self.new_local(Ty::Linear),
-        };
-        let give_to = if self.choice.percent(90) { ask_to } else { self.new_local(Ty::Linear) };
-        self.add(Op::FirstClass(FirstClass::RedirectTo { ask, ask_to, give_to, give, body }));
-        Some(())
-    }
-
-    fn answer(&mut self) -> Option<()> {
-        let tag = self.choice.below(self.machine.program.call_tags.len());
-        let signature = self.machine.program.call_tags[tag].clone();
-        let (params, results) = (self.places(&signature.params), self.places(&signature.results));
-        let (code, body): (BlockId, BlockId) = (self.new_block(), self.new_block());
-        self.add(Op::FirstClass(FirstClass::Answer { tag, params, code, results, body }));
-        Some(())
-    }
-
-    /// Calls a call tag, mostly one that some stack answers.
-    fn call_stack(&mut self) -> Option<()> {
-        let mut tags: Vec<_> = (0..self.machine.program.call_tags.len()).collect();
-        if !self.choice.percent(4) {
-            let answered = self.machine.answered();
-            tags.retain(|tag| answered.contains(tag));
-        }
-        let tag = self.choice.one(&tags)?;
-        let signature = self.machine.program.call_tags[tag].clone();
-        let args = self.args(&signature.params);
-        let to = self.places(&signature.results);
-        self.add(Op::FirstClass(FirstClass::CallStack { tag, args, to: to.clone() }));
-        self.show(&to);
-        Some(())
+        opening
     }
 }

@@ -15,20 +15,22 @@ impl Machine {
     pub fn elements_of(&self, ty: Ty) -> Vec<(usize, i64, Value)> {
         let tables = self.program.tables.iter().enumerate();
         let tables = tables.filter(|(_, table)| **table == ty);
-        let element = |table: usize, index: i64| {
-            let table = self.tables.get(table);
-            table.and_then(|table| table.get(index as usize)).copied().unwrap_or_default()
-        };
-        tables
-            .flat_map(|(id, _)| (0..TABLE_LENGTH).map(move |index| (id, index)))
-            .map(|(id, index)| (id, index, element(id, index)))
-            .collect()
+        let places = tables.flat_map(|(id, _)| (0..TABLE_LENGTH).map(move |index| (id, index)));
+        places.map(|(id, index)| (id, index, self.element(id, index))).collect()
     }
 
-    pub fn wrapped(&self, ty: Ty) -> Vec<Value> {
-        let objects = self.objects.iter().enumerate();
-        let objects = objects.filter(|(_, object)| object.shape == Shape::Wrap(ty));
-        objects.map(|(id, _)| Value::Object(id)).collect()
+    pub fn element(&self, table: usize, index: i64) -> Value {
+        let table = self.tables.get(table);
+        table.and_then(|table| table.get(index as usize)).copied().unwrap_or_default()
+    }
+
+    /// The type of the reference that a struct wraps, if the value is such a struct.
+    pub fn wraps(&self, value: Value) -> Option<Ty> {
+        let Value::Object(object) = value else { return None };
+        match self.objects[object].shape {
+            Shape::Wrap(ty) => Some(ty),
+            _ => None,
+        }
     }
 
     pub fn can_go_to(&self, stack: StackId) -> bool {

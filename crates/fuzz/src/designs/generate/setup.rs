@@ -6,41 +6,83 @@ use crate::designs::program::{Program, Signature, Tag, TagId, Ty, Types};
 /// The limit of function entries and loop iterations in one call of the host.
 const FUEL: i64 = 160;
 
+/// The continuation type for `switch`, and the same type with its first argument bound.
+pub const SWITCHED: [usize; 2] = [5, 6];
+
 /// The choices made before any code is written.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Setup {
-    /// Whether typed continuations are used.
-    pub typed: bool,
-    /// Whether the bag of stacks is used.
-    pub bag: bool,
-    /// Whether tasks are used.
-    pub tasks: bool,
-    /// Whether fibers are used.
-    pub fibers: bool,
-    /// Whether first-class stacks are used.
-    pub first_class: bool,
+    /// The designs in use: typed continuations, the bag of stacks, tasks, fibers, and first-class
+    /// stacks.
+    pub designs: [bool; 5],
+    /// The numbers of the continuation types in use. Others only name function types.
+    pub conts: &'static [usize],
+    /// The numbers of the stack types in use.
+    pub stacks: &'static [usize],
+    /// The numbers of the task types in use.
+    pub tasks: &'static [usize],
     /// The result types of all continuations.
     pub results: Vec<Ty>,
-    /// The continuation type for `switch`, and the same type with its first argument bound.
-    pub switched: [usize; 2],
     /// Tags that are preferred, so that programs handle the same tag in several places.
-    pub favourites: Vec<TagId>,
+    pub favorites: Vec<TagId>,
+    /// The percentage of tags that are favorites.
+    pub loyalty: usize,
+    /// The maximum number of functions.
+    pub functions: usize,
+    /// The percentage of functions that are used again.
+    pub reuse: usize,
+    /// Whether the program is written before it runs, and then reads a script.
+    pub is_scripted: bool,
+}
+
+impl Setup {
+    /// The setup of programs that are written while they run.
+    fn written(designs: [bool; 5]) -> Setup {
+        Setup {
+            designs,
+            conts: &[0, 1, 2, 3, 4, 5, 6],
+            stacks: &[0, 1, 2, 3, 4, 5, 6],
+            tasks: &[0, 1, 2, 3],
+            results: Vec::new(),
+            favorites: Vec::new(),
+            loyalty: 65,
+            functions: 30,
+            reuse: 40,
+            is_scripted: false,
+        }
+    }
+
+    /// The setup of scripted programs. They use few types and functions, so that the same ones
+    /// meet.
+    pub fn scripted(designs: [bool; 5]) -> Setup {
+        Setup {
+            conts: &[0, 1, 5, 6],
+            stacks: &[0, 1, 2],
+            tasks: &[0, 2],
+            loyalty: 100,
+            functions: 12,
+            reuse: 80,
+            is_scripted: true,
+            ..Setup::written(designs)
+        }
+    }
 }
 
 /// Reads the setup from the first record.
 pub fn setup(choice: &mut Choice) -> (Setup, Program) {
-    let designs = designs(choice);
-    with_designs(designs, choice)
+    let all = choice.below(8) == 7;
+    let mut designs = [40, 30, 30, 30, 35].map(|percent| all || choice.percent(percent));
+    designs[0] |= !designs.contains(&true);
+    with_designs(Setup::written(designs), choice)
 }
 
-/// Like `setup`, with given designs.
+/// The rest of a setup, and a program with types, tags and variables.
 pub fn with_designs(mut setup: Setup, choice: &mut Choice) -> (Setup, Program) {
     setup.results = match choice.below(4) {
         0 => vec![],
         1 => vec![Ty::I64, Ty::Any],
         _ => vec![Ty::I64],
     };
-    setup.switched = [5, 6];
     let modules = match choice.below(4) {
         0 | 1 => 1,
         2 => 2,
@@ -48,7 +90,7 @@ pub fn with_designs(mut setup: Setup, choice: &mut Choice) -> (Setup, Program) {
     };
     let mut program = Program { modules, types: types(&setup), fuel: FUEL, ..Program::default() };
     program.tags = tags(&setup, choice, modules, &program.types);
-    if setup.first_class {
+    if program.types.first_class {
         program.call_tags = vec![
             Signature::new(&[Ty::I64], &[Ty::I64]),
             Signature::new(&[], &[Ty::I64]),
@@ -56,32 +98,17 @@ pub fn with_designs(mut setup: Setup, choice: &mut Choice) -> (Setup, Program) {
         ];
     }
     let count = program.tags.len();
-    setup.favourites = (0..2 + choice.below(3)).map(|_| choice.below(count)).collect();
+    setup.favorites = (0..2 + choice.below(3)).map(|_| choice.below(count)).collect();
     variables(&mut program);
     (setup, program)
-}
-
-fn designs(choice: &mut Choice) -> Setup {
-    let all = choice.below(8) == 7;
-    let mut setup = Setup {
-        typed: all || choice.percent(40),
-        bag: all || choice.percent(30),
-        tasks: all || choice.percent(30),
-        fibers: all || choice.percent(30),
-        first_class: all || choice.percent(35),
-        ..Setup::default()
-    };
-    if !(setup.bag || setup.tasks || setup.fibers || setup.first_class) {
-        setup.typed = true;
-    }
-    setup
 }
 
 fn types(setup: &Setup) -> Types {
     use Ty::{Any, Cont, I64, Stack, V128};
     let results = &setup.results[..];
-    let mut types = Types::default();
-    if setup.typed {
+    let [typed, bag, tasks, fibers, first_class] = setup.designs;
+    let mut types = Types { fibers, first_class, ..Types::default() };
+    if typed {
         types.conts = vec![
             Signature::new(&[], results),
             Signature::new(&[I64], results),
@@ -92,7 +119,7 @@ fn types(setup: &Setup) -> Types {
             Signature::new(&[Cont(5)], results),
         ];
     }
-    if setup.bag {
+    if bag {
         types.stacks = vec![
             vec![I64, Stack(1)],
             vec![I64, Any, Stack(0)],
@@ -106,7 +133,7 @@ fn types(setup: &Setup) -> Types {
         let named = types.stacks[..3].iter().map(|params| Signature::new(params, &[]));
         types.conts.extend(named);
     }
-    if setup.tasks {
+    if tasks {
         types.tasks = vec![
             Signature::new(&[I64], &[I64]),
             Signature::new(&[Any, I64], &[I64]),
@@ -114,13 +141,12 @@ fn types(setup: &Setup) -> Types {
             Signature::new(&[I64, V128, Any, I64], &[I64]),
         ];
     }
-    types.fibers = setup.fibers;
-    types.first_class = setup.first_class;
     types
 }
 
 fn tags(setup: &Setup, choice: &mut Choice, modules: usize, types: &Types) -> Vec<Tag> {
     use Ty::{Any, I64, Linear, V128};
+    let [typed, bag, .., first_class] = setup.designs;
     // The host throws tag 0.
     let mut signatures = vec![
         Signature::new(&[I64], &[]),
@@ -130,7 +156,7 @@ fn tags(setup: &Setup, choice: &mut Choice, modules: usize, types: &Types) -> Ve
         Signature::new(&[Any, I64], &[]),
         Signature::new(&[I64, V128, Any, I64], &[]),
     ];
-    if setup.typed {
+    if typed {
         for cont in &types.conts[1..5] {
             let params = [&[][..], &[I64], &[Any, I64]][choice.below(3)];
             signatures.push(Signature::new(params, &cont.params));
@@ -138,12 +164,12 @@ fn tags(setup: &Setup, choice: &mut Choice, modules: usize, types: &Types) -> Ve
         let switched = Signature::new(&[], &setup.results);
         signatures.extend([switched.clone(), switched]);
     }
-    if setup.bag {
+    if bag {
         signatures.push(Signature::new(&[I64, Ty::Stack(0)], &[]));
         signatures.push(Signature::new(&[I64, Ty::Stack(1)], &[]));
         signatures.push(Signature::new(&[Ty::Stack(2)], &[]));
     }
-    if setup.first_class {
+    if first_class {
         signatures.push(Signature::new(&[Linear], &[]));
         signatures.push(Signature::new(&[Linear], &[]));
         signatures.push(Signature::new(&[I64, Linear], &[]));

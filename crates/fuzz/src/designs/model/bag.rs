@@ -19,7 +19,6 @@ impl Machine {
                 self.set(*to, self.once(stack))
             }
             Bag::Clone { to, stack, .. } => {
-                self.burn()?;
                 let stack = self.check_once(self.peek(*stack))?;
                 let copy = self.copy(stack)?;
                 self.set(*to, self.once(copy))

@@ -30,8 +30,16 @@ impl Machine {
                 self.drop_stack(value);
                 Ok(())
             }
-            Op::GlobalGet { .. } | Op::GlobalSet { .. } => self.global(op),
-            Op::TableGet { .. } | Op::TableSet { .. } => self.table(op),
+            Op::GlobalGet { to, .. } | Op::TableGet { to, .. } => {
+                let (variable, ty) = self.variable(op)?;
+                let value = Self::read(variable, ty);
+                self.set(*to, value)
+            }
+            Op::GlobalSet { from, .. } | Op::TableSet { from, .. } => {
+                let value = self.take(*from);
+                let (variable, ty) = self.variable(op)?;
+                Self::write(variable, ty, value)
+            }
             Op::NewStruct { to, number, object } => {
                 let (number, object) = (self.take(*number).number(), self.take(*object));
                 let object = self.new_object(Shape::Struct, number, object);
@@ -126,42 +134,21 @@ impl Machine {
         Ok(())
     }
 
-    fn global(&mut self, op: &Op) -> Step {
+    /// The variable of an operation, and its type.
+    fn variable(&mut self, op: &Op) -> Result<(&mut Value, Ty), Trap> {
         self.globals.resize(self.program.globals.len(), Value::Zero);
-        match op {
-            Op::GlobalGet { to, global } => {
-                let ty = self.program.globals[*global];
-                let value = Self::read(&mut self.globals[*global], ty);
-                self.set(*to, value)
+        self.tables.resize(self.program.tables.len(), vec![Value::Zero; TABLE_LENGTH as usize]);
+        match *op {
+            Op::GlobalGet { global, .. } | Op::GlobalSet { global, .. } => {
+                Ok((&mut self.globals[global], self.program.globals[global]))
             }
-            Op::GlobalSet { global, from } => {
-                let value = self.take(*from);
-                let ty = self.program.globals[*global];
-                Self::write(&mut self.globals[*global], ty, value)
+            Op::TableGet { table, index, .. } | Op::TableSet { table, index, .. } => {
+                let place = usize::try_from(index).ok();
+                let place = place.and_then(|index| self.tables[table].get_mut(index));
+                let place = place.ok_or(Trap("out of bounds table access"))?;
+                Ok((place, self.program.tables[table]))
             }
-            other => unreachable!("not about a global: {other:?}"),
-        }
-    }
-
-    fn table(&mut self, op: &Op) -> Step {
-        let empty = vec![Value::Zero; TABLE_LENGTH as usize];
-        self.tables.resize(self.program.tables.len(), empty);
-        let (Op::TableGet { table, index, .. } | Op::TableSet { table, index, .. }) = op else {
-            unreachable!("not about a table: {op:?}")
-        };
-        let value = match op {
-            Op::TableSet { from, .. } => self.take(*from),
-            _ => Value::Zero,
-        };
-        let ty = self.program.tables[*table];
-        let place = usize::try_from(*index).ok().and_then(|at| self.tables[*table].get_mut(at));
-        let place = place.ok_or(Trap("out of bounds table access"))?;
-        match op {
-            Op::TableGet { to, .. } => {
-                let value = Self::read(place, ty);
-                self.set(*to, value)
-            }
-            _ => Self::write(place, ty, value),
+            _ => unreachable!("not about a variable: {op:?}"),
         }
     }
 }

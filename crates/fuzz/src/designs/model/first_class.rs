@@ -14,7 +14,6 @@ impl Machine {
                 self.set(*to, self.once(stack))
             }
             FirstClass::Clone { to, stack } => {
-                self.burn()?;
                 let given = self.take(*stack);
                 let stack = self.check_once(given)?;
                 let copy = self.copy(stack)?;
@@ -49,7 +48,6 @@ impl Machine {
                 self.enter(*function, values, OnReturn::Event(*event, missing))
             }
             FirstClass::Extend { to, rout, event, args, stack } => {
-                self.burn()?;
                 let values = self.take_all(args);
                 let stack = self.take(*stack);
                 let target = self.check_target(stack)?;
@@ -58,7 +56,6 @@ impl Machine {
             }
             FirstClass::Start => unreachable!("routs are begun by `stack.extend`"),
             FirstClass::CallStack { tag, args, .. } => {
-                self.burn()?;
                 let args = self.take_all(args);
                 self.call_stack(*tag, args)
             }

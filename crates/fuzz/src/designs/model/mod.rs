@@ -82,6 +82,14 @@ pub struct Frame {
     pub created: Value,
 }
 
+impl Frame {
+    fn new(function: FunctionId, locals: usize, block: BlockId, then: OnReturn) -> Frame {
+        let cursors = vec![Cursor { block, next: 0, kind: CursorKind::Plain }];
+        let (op, replaced_by, created) = (None, None, Value::Zero);
+        Frame { function, locals, cursors, op, then, replaced_by, created }
+    }
+}
+
 /// A position in a block.
 #[derive(Clone, Debug)]
 pub struct Cursor {
@@ -104,6 +112,7 @@ pub enum CursorKind {
 }
 
 /// A store, in which a program runs.
+#[derive(Default)]
 pub struct Machine {
     pub program: Program,
     /// All stacks, including dead ones.
@@ -136,27 +145,7 @@ pub struct Machine {
 impl Machine {
     /// A new store with an instance of each module.
     pub fn new(program: Program) -> Machine {
-        Machine {
-            program,
-            stacks: Vec::new(),
-            running: 0,
-            seen: Vec::new(),
-            depth: 0,
-            steps: 0,
-            script_steps: Vec::new(),
-            unspecified: false,
-            copies: 0,
-            in_flight: Vec::new(),
-            globals: Vec::new(),
-            tables: Vec::new(),
-            locals: Vec::new(),
-            objects: Vec::new(),
-            exceptions: Vec::new(),
-            activations: Vec::new(),
-            fuel: 0,
-            digest: 0,
-            read: 0,
-        }
+        Machine { program, ..Machine::default() }
     }
 
     /// Runs a complete program.
@@ -187,7 +176,7 @@ impl Machine {
     /// The value of a local, which stays there.
     pub fn peek(&self, local: Local) -> Value {
         let frame = self.stacks[self.running].frames.last().expect("a stack that runs has a frame");
-        self.locals[frame.locals].get(local).copied().unwrap_or_default()
+        self.local_of(frame, local)
     }
 
     pub fn local_of(&self, frame: &Frame, local: Local) -> Value {
@@ -225,7 +214,7 @@ impl Machine {
         pairs.try_for_each(|(&local, &value)| self.set(local, value))
     }
 
-    fn place(&mut self, local: Local) -> &mut Value {
+    pub fn place(&mut self, local: Local) -> &mut Value {
         let locals = self.frame().locals;
         let locals = &mut self.locals[locals];
         if locals.len() <= local {

@@ -6,7 +6,7 @@
 //! ```
 
 use super::walk::OnReturn;
-use super::{Cursor, CursorKind, Frame, Machine, StackId, Step, Trap, Value};
+use super::{Frame, Machine, StackId, Step, Trap, Value};
 use crate::designs::program::{FunctionId, TagId};
 
 /// The kind of a stack. Roots, coroutines and first-class stacks are bases.
@@ -151,16 +151,7 @@ impl Machine {
         self.locals.push(args);
         let locals = self.locals.len() - 1;
         let body = self.program.functions[function].body;
-        let cursors = vec![Cursor { block: body, next: 0, kind: CursorKind::Plain }];
-        self.push(Frame {
-            function,
-            locals,
-            cursors,
-            op: None,
-            then,
-            replaced_by: None,
-            created: Value::Zero,
-        });
+        self.push(Frame::new(function, locals, body, then));
         // A rout starts with its openings, so it burns fuel later.
         if self.program.functions[function].rout { Ok(()) } else { self.burn() }
     }

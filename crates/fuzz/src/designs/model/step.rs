@@ -3,7 +3,7 @@
 use super::stack::StackKind;
 use super::walk::OnReturn;
 use super::{Cursor, CursorKind, Machine, Step, Trap, Value};
-use crate::designs::program::{Bag, BlockId, Fiber, FirstClass, Op, Task, Ty, Typed};
+use crate::designs::program::{BlockId, Op, Ty};
 use std::rc::Rc;
 
 /// Writes a program while it runs. It is asked wherever code ends that is not closed.
@@ -125,11 +125,13 @@ impl Machine {
             return self.enter(function, values, frame.then);
         }
         let op = self.frame().op.clone().expect("an operation that waits");
-        let results = results(&op);
-        self.set_all(results, &values)
+        self.set_all(op.results(), &values)
     }
 
     fn execute(&mut self, op: &Rc<Op>) -> Step {
+        if op.burns_fuel() {
+            self.burn()?;
+        }
         match &**op {
             Op::Typed(typed) => self.typed(typed),
             Op::Bag(bag) => self.bag(bag),
@@ -140,23 +142,5 @@ impl Machine {
             Op::Enter { .. } | Op::HostThrow { .. } | Op::HostFail => self.host(op),
             _ => self.basic(op),
         }
-    }
-}
-
-/// The locals for the results of an operation.
-fn results(op: &Op) -> &[usize] {
-    match op {
-        Op::Call { to, .. } => to,
-        Op::Enter { to, .. } => std::slice::from_ref(to),
-        Op::Typed(
-            Typed::Suspend { to, .. } | Typed::Resume { to, .. } | Typed::Switch { to, .. },
-        ) => to,
-        Op::Bag(Bag::Switch { to, .. } | Bag::Throw { to, .. }) => to,
-        Op::Task(
-            Task::Resume { to, .. } | Task::Suspend { to, .. } | Task::SwitchTo { to, .. },
-        ) => to,
-        Op::Fiber(Fiber::Start { to, .. }) => to,
-        Op::FirstClass(FirstClass::CallStack { to, .. }) => to,
-        other => unreachable!("does not wait for results: {other:?}"),
     }
 }

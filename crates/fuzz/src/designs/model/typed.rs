@@ -29,7 +29,6 @@ impl Machine {
                 self.set(*to, self.once(stack))
             }
             Typed::Clone { to, cont, .. } => {
-                self.burn()?;
                 let stack = self.check_cont(self.peek(*cont))?;
                 let copy = self.copy(stack)?;
                 self.set(*to, self.once(copy))

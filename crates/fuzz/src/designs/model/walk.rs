@@ -272,18 +272,7 @@ impl Machine {
         params: &[Local],
         args: &[Value],
     ) -> Step {
-        let then = OnReturn::Part(Box::new(part));
-        let frame = Frame {
-            function,
-            locals,
-            cursors: Vec::new(),
-            op: None,
-            then,
-            replaced_by: None,
-            created: Value::Zero,
-        };
-        self.push(frame);
-        self.open(code, CursorKind::Plain);
+        self.push(Frame::new(function, locals, code, OnReturn::Part(Box::new(part))));
         self.set_all(params, args)
     }
 

@@ -2,6 +2,7 @@
 //! [`Ty::Linear`](super::Ty::Linear) clears it. Setting one that is not null traps.
 
 use super::{BlockId, FunctionId, Local, TagId};
+use std::slice::from_ref;
 
 #[derive(Clone, Debug)]
 pub enum Op {
@@ -87,6 +88,60 @@ pub enum Op {
     Fiber(Fiber),
     /// Of first-class stacks.
     FirstClass(FirstClass),
+}
+
+impl Op {
+    /// The locals for its results.
+    pub fn results(&self) -> &[Local] {
+        match self {
+            Op::Const { to, .. } | Op::Mix { to, .. } | Op::Copy { to, .. } => from_ref(to),
+            Op::IsNull { to, .. } | Op::GlobalGet { to, .. } => from_ref(to),
+            Op::TableGet { to, .. } | Op::NewStruct { to, .. } => from_ref(to),
+            Op::NewArray { to, .. } | Op::NewI31 { to, .. } => from_ref(to),
+            Op::Number { to, .. } | Op::Wrap { to, .. } | Op::Unwrap { to, .. } => from_ref(to),
+            Op::IsCleared { to, .. } | Op::Next { to } | Op::Enter { to, .. } => from_ref(to),
+            Op::Call { to, .. } => to,
+            Op::Typed(op) => match op {
+                Typed::New { to, .. } | Typed::Bind { to, .. } => from_ref(to),
+                Typed::Clone { to, .. } => from_ref(to),
+                Typed::Suspend { to, .. } | Typed::Resume { to, .. } => to,
+                Typed::Switch { to, .. } => to,
+            },
+            Op::Bag(op) => match op {
+                Bag::New { to, .. } | Bag::Bind { to, .. } | Bag::Clone { to, .. } => from_ref(to),
+                Bag::Switch { to, .. } | Bag::Throw { to, .. } => to,
+                _ => &[],
+            },
+            Op::Task(op) => match op {
+                Task::New { to, .. } => from_ref(to),
+                Task::Resume { to, .. } | Task::Suspend { to, .. } => to,
+                Task::SwitchTo { to, .. } => to,
+                Task::Retire { .. } | Task::Release { .. } => &[],
+            },
+            Op::Fiber(Fiber::New { to, .. }) => from_ref(to),
+            Op::Fiber(Fiber::Start { to, .. }) => to,
+            Op::FirstClass(op) => match op {
+                FirstClass::NewStack { to } | FirstClass::Extend { to, .. } => from_ref(to),
+                FirstClass::Clone { to, .. } => to,
+                FirstClass::CallStack { to, .. } => to,
+                _ => &[],
+            },
+            _ => &[],
+        }
+    }
+
+    /// Whether it burns fuel. A rout cannot burn fuel before `stack.start`, so its `stack.extend`
+    /// does.
+    pub fn burns_fuel(&self) -> bool {
+        match self {
+            Op::Typed(Typed::Clone { .. }) | Op::Bag(Bag::Clone { .. }) => true,
+            Op::FirstClass(op) => matches!(
+                op,
+                FirstClass::Clone { .. } | FirstClass::Extend { .. } | FirstClass::CallStack { .. }
+            ),
+            _ => false,
+        }
+    }
 }
 
 /// A catch of a `try_table`.

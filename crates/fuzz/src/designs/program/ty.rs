@@ -51,7 +51,7 @@ impl Signature {
 pub struct Types {
     /// Continuation types, by the types of their functions.
     pub conts: Vec<Signature>,
-    /// Stack types of the bag: parameters, of which the last is the return stack.
+    /// Stack types of the bag, by their parameters. The last parameter is the return stack.
     pub stacks: Vec<Vec<Ty>>,
     /// Task types: the values that they receive and give.
     pub tasks: Vec<Signature>,

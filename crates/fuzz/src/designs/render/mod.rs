@@ -4,12 +4,9 @@
 //! Names: `$c` continuation types, `$f` their function types, `$s` stack types, `$t` task types, `$w`
 //! wrappers; `$e` tags, `$ask` call tags, `$g` globals, `$a` tables, `$fn` functions, `$l` locals.
 
-mod bag_task_fiber;
-mod basic;
-mod clauses;
-mod first_class;
+mod block;
+mod instruction;
 mod module;
-mod typed;
 
 use super::program::{BlockId, FunctionId, Local, Op, Program, Ty};
 use std::fmt::Write;
@@ -105,13 +102,22 @@ impl<'p> Writer<'p> {
     }
 
     fn op(&mut self, op: &Op) {
+        if self.with_blocks(op) {
+            return;
+        }
+        if op.burns_fuel() {
+            self.burn();
+        }
         match op {
-            Op::Typed(typed) => self.typed(typed),
-            Op::Bag(bag) => self.bag(bag),
-            Op::Task(task) => self.task(task),
-            Op::Fiber(fiber) => self.fiber(fiber),
-            Op::FirstClass(first_class) => self.first_class(first_class),
-            _ => self.basic(op),
+            Op::Next { to } => {
+                self.set(*to, "(i64.load16_u (global.get $position))");
+                let next = "(i32.add (global.get $position) (i32.const 2))";
+                self.line(format!("(global.set $position {next})"));
+            }
+            _ => {
+                self.line(self.instruction(op));
+                self.set_all(op.results());
+            }
         }
     }
 

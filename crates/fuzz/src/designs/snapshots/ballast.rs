@@ -1,5 +1,5 @@
-//! State in a store beside the program, known to the host: a large amount, of which little changes
-//! between two snapshots.
+//! A large amount of state in a store beside the program. The host knows it, and little of it
+//! changes between two snapshots.
 //!
 //! Each part adds up numbers: places of a memory, objects, continuations in a table, and a named
 //! stack of each design.
@@ -225,8 +225,8 @@ impl Ballast {
     }
 
     fn mount(&self, store: &mut Beside<'_>, number: i64) -> Result<i64> {
-        let [go, script_steps] = [self.tag(store, "go")?, self.tag(store, "script_steps")?];
-        match self.fiber.mount(store, go, &[Val::I64(number)], &[script_steps])? {
+        let [go, told] = [self.tag(store, "go")?, self.tag(store, "told")?];
+        match self.fiber.mount(store, go, &[Val::I64(number)], &[told])? {
             Mounted::Event { values, .. } => sum(&values),
             Mounted::NotHandled => bail!("the fiber does not expect its event"),
         }

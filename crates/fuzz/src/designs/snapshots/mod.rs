@@ -93,17 +93,8 @@ impl<'a> Session<'a> {
         let mut run = Run::new(compiled, program)?;
         let mut store = run.store.as_context_mut();
         let instance = Linker::new(engine).instantiate(&mut store, &ballast)?;
-        let snapshots = SnapshotState {
-            random: Random::new(random.next_u64()),
-            instances: run.instances.clone(),
-            ballast: Some(Ballast::new(&mut store, instance)?),
-            chain: Chain::default(),
-            handle: None,
-            left: SNAPSHOTS,
-            taken: Vec::new(),
-            is_stale: false,
-            wrong: None,
-        };
+        let ballast_of_run = Ballast::new(&mut store, instance)?;
+        let snapshots = SnapshotState::new(&mut random, run.instances.clone(), ballast_of_run);
         run.store.data_mut().snapshots = Some(Box::new(snapshots));
         let modules = modules.iter().cloned().chain([ballast]);
         let mut restoring = Restoring::new(engine, modules);
@@ -177,28 +168,17 @@ impl<'a> Session<'a> {
         taken: &TakenSnapshot,
         continues: bool,
     ) -> Result<(Run, Option<RestoredCall>)> {
-        let mut random = Random::new(self.random.next_u64());
         let host = Host::after(taken.seen.clone());
-        let is_base = random.below(4) != 0;
+        let is_base = self.random.below(4) != 0;
         let mut restored = taken.link.whole.restore_by(self.restoring.is_base(is_base), host)?;
-        let ballast = Some(Ballast::restored(&mut restored, taken.sums.clone())?);
+        let ballast = Ballast::restored(&mut restored, taken.sums.clone())?;
         let numbers = 0..self.run.instances.len();
         let instances = numbers.map(|number| restored.instance(&format!("m{number}")));
         let instances = instances.collect::<Result<Vec<_>>>()?;
-        let mut chain = taken.chain.clone();
-        chain.begin(taken.link.clone(), &mut random);
-        let left = if continues { self.run.snapshots()?.left } else { 0 };
-        let snapshots = SnapshotState {
-            random,
-            instances: instances.clone(),
-            ballast,
-            chain,
-            handle: None,
-            left,
-            taken: Vec::new(),
-            is_stale: false,
-            wrong: None,
-        };
+        let mut snapshots = SnapshotState::new(&mut self.random, instances.clone(), ballast);
+        snapshots.chain = taken.chain.clone();
+        snapshots.chain.begin(taken.link.clone(), &mut snapshots.random);
+        snapshots.left = if continues { self.run.snapshots()?.left } else { 0 };
         restored.store.data_mut().snapshots = Some(Box::new(snapshots));
         let mut calls = restored.calls;
         let call = calls.pop();
@@ -318,6 +298,20 @@ impl Host {
 }
 
 impl SnapshotState {
+    fn new(random: &mut Random, instances: Vec<Instance>, ballast: Ballast) -> SnapshotState {
+        SnapshotState {
+            random: Random::new(random.next_u64()),
+            instances,
+            ballast: Some(ballast),
+            chain: Chain::default(),
+            handle: None,
+            left: SNAPSHOTS,
+            taken: Vec::new(),
+            is_stale: false,
+            wrong: None,
+        }
+    }
+
     /// The options of the next snapshot.
     fn options(&mut self) -> (SnapshotOptions, SnapshotBase) {
         let base = self.chain.base(&mut self.random);

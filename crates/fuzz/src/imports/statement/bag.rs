@@ -1,7 +1,6 @@
 //! Generates statements of the bag of stacks.
 
-use crate::imports::generate::Generator;
-use crate::imports::generate::Role;
+use crate::imports::generate::{Generator, Role};
 use crate::imports::vocabulary::{self as v, THROWN, Tag, Ty};
 use arbitrary::Result;
 
@@ -42,8 +41,7 @@ impl Generator<'_, '_> {
             (&[Bag(6)], 5),
             (&[Bag(2)], 2),
         ])?;
-        let params = takes.iter().map(|ty| ty.text()).collect();
-        let import = self.import("stack", "bind", params, vec![format!("(ref $c{n})")]);
+        let import = self.import("stack", "bind", v::each(takes), vec![format!("(ref $c{n})")]);
         Ok(format!("{}\n(call {import}) {}", self.operands(takes)?, self.take(Bag(n))?))
     }
 
@@ -61,8 +59,7 @@ impl Generator<'_, '_> {
 
     pub(super) fn bag_throw(&mut self) -> Result<String> {
         let (tag, takes, gives) = self.bag_thrown()?;
-        let types = |types: &[Ty]| types.iter().map(|ty| ty.text()).collect();
-        let import = self.import("stack", "switch_throw", types(&takes), types(&gives));
+        let import = self.import("stack", "switch_throw", v::each(&takes), v::each(&gives));
         let call = self.tagged(&import, &takes, &[], &gives, tag, &[])?;
         Ok(format!("{call}\n{}", self.takes(&gives)?))
     }
@@ -70,10 +67,9 @@ impl Generator<'_, '_> {
     pub(super) fn bag_return_switch(&mut self) -> Result<String> {
         let (n, mut takes, gives) = self.bag_types()?;
         takes.push(Bag(n));
-        let types = |types: &[Ty]| types.iter().map(|ty| ty.text()).collect();
         let gone_on = self.current.results.clone();
         let next = self.function(Role::Any, &gives, &gone_on)?;
-        let import = self.import("stack", "return_switch", types(&takes), types(&gives));
+        let import = self.import("stack", "return_switch", v::each(&takes), v::each(&gives));
         Ok(format!("{}\n(call {import})\n(return_call {next})", self.operands(&takes)?))
     }
 }

@@ -1,7 +1,7 @@
 //! Generates statements of fibers.
 
 use crate::imports::generate::Generator;
-use crate::imports::vocabulary::{EVENTS, Ty};
+use crate::imports::vocabulary::{EVENTS, Ty, each};
 use arbitrary::Result;
 
 use Ty::*;
@@ -24,16 +24,11 @@ impl Generator<'_, '_> {
         ])?;
         let event = self.pick(&EVENTS)?;
         let takes = [event.values, &vec![Fiber; fibers]].concat();
-        let types = takes.iter().map(|ty| ty.text()).collect();
-        let import = self.import("fiber", name, types, vec![]);
+        let import = self.import("fiber", name, each(&takes), vec![]);
         let most = if name.ends_with("release") { 0 } else { 3 };
         let tags = self.some(&EVENTS, most)?;
         self.with_clauses(&tags, |this, clauses| {
             this.tagged(&import, &takes, &[], &[], event, clauses)
         })
-    }
-
-    pub(super) fn fiber_release(&mut self) -> Result<String> {
-        self.plain(("fiber", "release"), &[Fiber], &[])
     }
 }

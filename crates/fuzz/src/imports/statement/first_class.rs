@@ -1,15 +1,14 @@
 //! Generates statements of first-class stacks.
 
-use crate::imports::generate::Generator;
-use crate::imports::generate::Role;
-use crate::imports::vocabulary::{self as v, EVENTS, STACK_EVENTS, Tag, Ty, params, results};
+use crate::imports::generate::{Generator, Role};
+use crate::imports::vocabulary::{self as v, CALLS, EVENTS, STACK_EVENTS, Tag, Ty};
 use arbitrary::Result;
 
 use Ty::*;
 
 impl Generator<'_, '_> {
     pub(super) fn stack_new(&mut self) -> Result<String> {
-        self.plain(("first-class", "new_stack"), &[], &[Stack])
+        self.plain(("host", "new_stack"), &[], &[Stack])
     }
 
     pub(super) fn stack_switch(&mut self) -> Result<String> {
@@ -18,8 +17,7 @@ impl Generator<'_, '_> {
         let mut takes = tag.values.to_vec();
         takes.extend(drops.then_some(Stack));
         let name = if drops { "switch_drop" } else { "switch" };
-        let import =
-            self.import("first-class", name, takes.iter().map(|ty| ty.text()).collect(), vec![]);
+        let import = self.import("first-class", name, v::each(&takes), vec![]);
         let inner = move |this: &mut Self| this.tagged(&import, &takes, &[], &[], tag, &[]);
         if self.one_in(4)? { inner(self) } else { self.protect(inner) }
     }
@@ -62,9 +60,9 @@ impl Generator<'_, '_> {
         event: Tag,
         gives: &[Ty],
     ) -> Result<String> {
-        let mut types: Vec<String> = takes.iter().map(|ty| ty.text()).collect();
+        let mut types = v::each(&takes);
         types.push(format!("(ref $type{function})"));
-        let result = gives.iter().map(|ty| ty.text()).collect();
+        let result = v::each(gives);
         if self.one_in(3)? {
             let import = self.import("first-class", without, types, result);
             return Ok(format!("{} (ref.func {function}) (call {import})", self.operands(&takes)?));
@@ -87,61 +85,23 @@ impl Generator<'_, '_> {
         self.protect(|this| Ok(format!("{marks}\n{}", this.stack_start()?)))
     }
 
-    pub(super) fn check_cleared(&mut self) -> Result<String> {
-        self.plain(("first-class", "check_cleared"), &[Stack], &[])
-    }
-
-    pub(super) fn stack_redirect(&mut self) -> Result<String> {
-        self.plain(("first-class", "redirect"), &[Exn, Stack], &[])
-    }
-
-    pub(super) fn level(&mut self) -> Result<String> {
-        self.plain(("first-class", "level"), &[], &[I32])
-    }
-
-    pub(super) fn leave_to(&mut self) -> Result<String> {
-        self.plain(("first-class", "leave_to"), &[I32], &[])
-    }
-
     pub(super) fn enter_answer(&mut self) -> Result<String> {
         let (tag, takes, gives) = self.call_tag()?;
         let function = self.function(Role::Any, &[&[Env], takes].concat(), gives)?;
         let types = vec![Env.text(), format!("(ref $type{function})")];
         let import = self.import("first-class", "enter_answer", types, vec![]);
-        self.ask(&import, tag, &[Env], &[function], &[])
+        self.tagged(&import, &[Env], &[function], &[], tag, &[])
     }
 
     pub(super) fn call_stack(&mut self) -> Result<String> {
         let (tag, takes, gives) = self.call_tag()?;
-        let types = |types: &[Ty]| types.iter().map(|ty| ty.text()).collect();
-        let import = self.import("first-class", "call_stack", types(takes), types(gives));
-        let call = self.ask(&import, tag, takes, &[], gives)?;
+        let import = self.import("first-class", "call_stack", v::each(takes), v::each(gives));
+        let call = self.tagged(&import, takes, &[], gives, tag, &[])?;
         Ok(format!("{call}\n{}", self.takes(gives)?))
     }
 
-    pub(super) fn call_tag(&mut self) -> Result<(usize, &'static [Ty], &'static [Ty])> {
-        self.pick(&[(0, &[][..], &[I32][..]), (1, &[I32, Obj], &[Sub])])
-    }
-
-    /// Like [`Generator::tagged`], with a call tag, whose value is a function.
-    pub(super) fn ask(
-        &mut self,
-        import: &str,
-        tag: usize,
-        takes: &[Ty],
-        functions: &[String],
-        gives: &[Ty],
-    ) -> Result<String> {
-        let (after, sent) = (self.fresh("after"), self.fresh("sent"));
-        let functions: Vec<String> = functions.iter().map(|f| format!("(ref.func {f})")).collect();
-        let (operands, takes, gives) = (self.operands(takes)?, params(takes), results(gives));
-        Ok(format!(
-            "{operands}\n(block {after} {takes} {gives}\n\
-             (block {sent} {takes} (result (ref null $ask{tag}))\n\
-             (try_table {takes} {gives} (catch $ct{tag} {sent}) {} (call {import}))\n\
-             (br {after}))\n(unreachable))",
-            functions.join(" ")
-        ))
+    pub(super) fn call_tag(&mut self) -> Result<(Tag, &'static [Ty], &'static [Ty])> {
+        self.pick(&[(CALLS[0], &[][..], &[I32][..]), (CALLS[1], &[I32, Obj], &[Sub])])
     }
 
     pub(super) fn enter_redirect(&mut self) -> Result<String> {

@@ -1,7 +1,7 @@
 //! Generates calls of reserved imports, in their forms.
 
 use crate::imports::generate::Generator;
-use crate::imports::vocabulary::{Tag, Ty, params, results};
+use crate::imports::vocabulary::{Tag, Ty, each, params, results};
 use arbitrary::Result;
 
 impl Generator<'_, '_> {
@@ -12,8 +12,7 @@ impl Generator<'_, '_> {
         operands: &[Ty],
         gives: &[Ty],
     ) -> Result<String> {
-        let types = |types: &[Ty]| types.iter().map(|ty| ty.text()).collect();
-        let import = self.import(design, name, types(operands), types(gives));
+        let import = self.import(design, name, each(operands), each(gives));
         Ok(format!("{}\n(call {import})\n{}", self.operands(operands)?, self.takes(gives)?))
     }
 
@@ -66,15 +65,22 @@ impl Generator<'_, '_> {
     ) -> Result<String> {
         let clauses: Vec<(Tag, String)> =
             tags.iter().map(|tag| (*tag, self.fresh("clause"))).collect();
+        let inner = inner(self, &clauses)?;
+        self.with_labels(inner, clauses.iter().map(|(tag, label)| (&**label, tag.values.to_vec())))
+    }
+
+    /// Code with labels: stores the values that arrive at each, and runs more statements.
+    pub(super) fn with_labels<'t>(
+        &mut self,
+        inner: String,
+        labels: impl Iterator<Item = (&'t str, Vec<Ty>)>,
+    ) -> Result<String> {
         let end = self.fresh("end");
-        let mut text = format!("{}\n(br {end})", inner(self, &clauses)?);
-        for (tag, label) in &clauses {
-            let takes = self.takes(tag.values)?;
-            let more = self.statements(0..=1)?;
-            text = format!(
-                "(block {label} {}\n{text})\n{takes}\n{more}\n(br {end})",
-                results(tag.values)
-            );
+        let mut text = format!("{inner}\n(br {end})");
+        for (label, values) in labels {
+            let (takes, more) = (self.takes(&values)?, self.statements(0..=1)?);
+            let values = results(&values);
+            text = format!("(block {label} {values}\n{text})\n{takes}\n{more}\n(br {end})");
         }
         Ok(format!("(block {end}\n{text})"))
     }

@@ -9,7 +9,7 @@ mod new;
 mod task;
 
 use super::generate::{Generator, Role};
-use super::vocabulary::{self as v, STACK_EVENTS, Ty, results};
+use super::vocabulary::{self as v, STACK_EVENTS, Ty};
 use arbitrary::Result;
 
 use Ty::*;
@@ -19,15 +19,15 @@ type Statement<'a, 'b> = fn(&mut Generator<'a, 'b>) -> Result<String>;
 impl<'a, 'b> Generator<'a, 'b> {
     /// All kinds of statements. The first [`BEFORE_START`] are allowed before `start`.
     const KINDS: [Statement<'a, 'b>; 50] = [
-        Self::nothing,
+        |_| Ok("(nop)".to_string()),
         Self::see_something,
         Self::move_reference,
-        Self::level,
-        Self::leave_to,
+        |this| this.plain(("first-class", "level"), &[], &[I32]),
+        |this| this.plain(("first-class", "leave_to"), &[I32], &[]),
         Self::enter_answer,
         Self::enter_redirect,
         Self::enter_redirect_to,
-        Self::check_cleared,
+        |this| this.plain(("first-class", "check_cleared"), &[Stack], &[]),
         Self::conditional,
         // The kinds above are allowed before `start`.
         Self::protected,
@@ -56,7 +56,7 @@ impl<'a, 'b> Generator<'a, 'b> {
         Self::fiber_new,
         Self::fiber_go,
         Self::fiber_go,
-        Self::fiber_release,
+        |this| this.plain(("fiber", "release"), &[Fiber], &[]),
         Self::stack_new,
         Self::stack_switch,
         Self::stack_switch,
@@ -64,7 +64,7 @@ impl<'a, 'b> Generator<'a, 'b> {
         Self::stack_extend,
         Self::stack_extend,
         Self::start_anywhere,
-        Self::stack_redirect,
+        |this| this.plain(("first-class", "redirect"), &[Exn, Stack], &[]),
         Self::call_stack,
         Self::continuation,
         Self::suspend,
@@ -99,10 +99,6 @@ impl<'a, 'b> Generator<'a, 'b> {
         self.plain((design, "clone"), &[ty], &gives)
     }
 
-    fn nothing(&mut self) -> Result<String> {
-        Ok("(nop)".to_string())
-    }
-
     fn see_something(&mut self) -> Result<String> {
         let ty = self.pick(&[I32, Obj, Sub, Sub])?;
         let (operand, take) = (self.operand(ty)?, self.take(ty)?);
@@ -111,7 +107,7 @@ impl<'a, 'b> Generator<'a, 'b> {
 
     /// Copies a reference, or drops it.
     fn move_reference(&mut self) -> Result<String> {
-        let ty = self.pick(&v::KEPT)?;
+        let ty = self.pick(&v::kept())?;
         if ty == Stack && self.one_in(4)? {
             return Ok(format!("(ref.is_null {}) {}", self.operand(ty)?, self.take(I32)?));
         }
@@ -138,7 +134,6 @@ impl<'a, 'b> Generator<'a, 'b> {
         let tags = self.some(&of, 3)?;
         let last = self.below(8)?;
         let with_refs = self.one_in(6)?;
-        let end = self.fresh("end");
         let mut labels = Vec::new();
         let mut catches = String::new();
         for tag in &tags {
@@ -149,30 +144,15 @@ impl<'a, 'b> Generator<'a, 'b> {
             values.extend(with_refs.then_some(Exn));
             labels.push((label, values));
         }
-        match last {
-            0 => {}
-            1 => {
-                let label = self.fresh("caught");
-                catches += &format!("(catch_all {label})");
-                labels.push((label, vec![]));
-            }
-            2 | 3 => {
-                let label = self.fresh("caught");
-                catches += &format!("(catch_all_ref {label})");
-                labels.push((label, vec![Exn]));
-            }
-            _ => {}
+        if let 1..4 = last {
+            let (word, values) =
+                if last == 1 { ("catch_all", vec![]) } else { ("catch_all_ref", vec![Exn]) };
+            let label = self.fresh("caught");
+            catches += &format!("({word} {label})");
+            labels.push((label, values));
         }
-        let mut text = format!("(try_table {catches}\n{})\n(br {end})", inner(self)?);
-        for (label, values) in labels {
-            let takes = self.takes(&values)?;
-            let more = self.statements(0..=1)?;
-            text = format!(
-                "(block {label} {}\n{text})\n{takes}\n{more}\n(br {end})",
-                results(&values)
-            );
-        }
-        Ok(format!("(block {end}\n{text})"))
+        let text = format!("(try_table {catches}\n{})", inner(self)?);
+        self.with_labels(text, labels.iter().map(|(label, values)| (&**label, values.clone())))
     }
 
     fn throw(&mut self) -> Result<String> {

@@ -1,7 +1,6 @@
 //! Generates expressions that create stacks.
 
-use crate::imports::generate::Generator;
-use crate::imports::generate::Role;
+use crate::imports::generate::{Generator, Role};
 use crate::imports::vocabulary::{self as v, EVENTS, Tag, Ty};
 use arbitrary::Result;
 
@@ -35,7 +34,7 @@ impl Generator<'_, '_> {
         let (receives, gives) = v::task(n);
         let takes = [&[Task(n)], &receives[..], arguments].concat();
         let function = self.function(Role::Any, &takes, &gives)?;
-        let mut params: Vec<String> = arguments.iter().map(|ty| ty.text()).collect();
+        let mut params = v::each(arguments);
         params.push(format!("(ref $type{function})"));
         let import = self.import("task", "new", params, vec![format!("(ref $t{n})")]);
         let operands = self.operands(arguments)?;
@@ -50,7 +49,7 @@ impl Generator<'_, '_> {
             events.push(EVENTS[0]);
         }
         let mut functions = Vec::new();
-        let mut types: Vec<String> = arguments.iter().map(|ty| ty.text()).collect();
+        let mut types = v::each(arguments);
         for event in &events {
             let takes = [arguments, &[Fiber], event.values].concat();
             let function = self.function(Role::Any, &takes, &gives)?;
@@ -65,7 +64,7 @@ impl Generator<'_, '_> {
     }
 
     pub(super) fn new_extended(&mut self) -> Result<String> {
-        let new = self.import("first-class", "new_stack", vec![], vec![Stack.text()]);
+        let new = self.import("host", "new_stack", vec![], vec![Stack.text()]);
         if self.one_in(6)? {
             return Ok(format!("(call {new})"));
         }

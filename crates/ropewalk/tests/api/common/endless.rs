@@ -96,7 +96,7 @@ pub const ENDLESS: &[(&str, &str)] = &[
            (type $stack (cont $stack.func))
            (type $stack.func (func (param (ref null $stack) (ref null $stack)))))
          (type $f (func (param (ref null $stack))))
-         (import \"ropewalk:first-class\" \"new_stack\" (func $new (result (ref null $stack))))
+         (import \"host\" \"new_stack\" (func $new (result (ref null $stack))))
          (import \"ropewalk:first-class\" \"switch_call_trap\"
            (func $call (param (ref null $stack) (ref $f))))
          (elem declare func $hop $first)

@@ -10,6 +10,7 @@ mod from_host;
 mod host_continuations;
 mod limits;
 mod reserved_imports;
+mod single_reserved_imports;
 mod stack_handles;
 mod tasks;
 mod wrong_design;

@@ -159,7 +159,7 @@ fn with_fibers() -> String {
 /// The type of first-class stacks, and such stacks.
 fn with_first_class_stacks() -> String {
     let imports = r#"
-  (import "ropewalk:first-class" "new_stack" (func $new_stack (result (ref null $x))))
+  (import "host" "new_stack" (func $new_stack (result (ref null $x))))
   (import "ropewalk:first-class" "switch" (func $switch (param (ref null $x))))
   (import "ropewalk:first-class" "switch_drop" (func $switch_drop (param (ref null $x))))
   (import "ropewalk:first-class" "switch_call"

@@ -37,14 +37,15 @@ fn time_is_that_of_all_stacks_that_wait() {
     for mode in [DEFAULT, MOVE, PARK, CHECK, MINIMAL_STACKS] {
         let profile = profile_of(&interruptible(mode), "run");
         let folded = profile.to_folded();
-        // On a loaded machine the first sample may be due before the loop begins.
-        let (of_spin, before): (Vec<&str>, Vec<&str>) =
-            folded.lines().partition(|line| line.contains("m!spin"));
-        let (stack, count) = of_spin[0].rsplit_once(' ').unwrap();
-        assert_eq!(stack, "m!run;m!outer;m!inner;m!spin", "{}", mode.name);
-        let is_first = |line: &str| line.strip_suffix(" 1").is_some_and(|at| stack.starts_with(at));
-        assert!(before.len() <= 1 && before.iter().all(|line| is_first(line)), "{folded}");
-        assert_eq!(count.parse(), Ok(profile.samples.len() - before.len()), "{folded}");
+        let lines = folded.lines().map(|line| line.rsplit_once(' ').unwrap());
+        let counts: Vec<(&str, usize)> =
+            lines.map(|(stack, n)| (stack, n.parse().unwrap())).collect();
+        let (spinning, _) = *counts.iter().max_by_key(|(_, count)| *count).unwrap();
+        assert_eq!(spinning, "m!run;m!outer;m!inner;m!spin", "{}: {folded}", mode.name);
+        // A slow machine can have samples of the way to the loop.
+        assert!(counts.iter().all(|(stack, _)| spinning.starts_with(stack)), "{folded}");
+        let total: usize = counts.iter().map(|(_, count)| count).sum();
+        assert_eq!(total, profile.samples.len(), "{folded}");
         assert!(profile.samples.windows(2).all(|pair| pair[0].time <= pair[1].time));
         assert_eq!(profile.interval, INTERVAL);
     }
@@ -90,8 +91,8 @@ fn time_of_a_deep_recursion_is_that_of_its_callers() {
 
 #[test]
 fn calls_through_the_host_count_for_their_caller() {
-    let profile = profile_of(&interruptible(DEFAULT), "through_host");
-    assert!(profile.to_folded().starts_with("m!through_host;m!spin "), "{}", profile.to_folded());
+    let folded = profile_of(&interruptible(DEFAULT), "through_host").to_folded();
+    assert!(folded.lines().any(|line| line.starts_with("m!through_host;m!spin ")), "{folded}");
 }
 
 #[test]

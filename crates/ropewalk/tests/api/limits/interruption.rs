@@ -372,9 +372,10 @@ fn a_call_that_yields_everywhere_has_the_same_results() {
 #[test]
 fn a_time_slice_lets_other_calls_run_and_repeats() {
     let (mut store, run, two) = endless(&interruptible(DEFAULT), ENDLESS[0].1);
+    // The first slice begins here.
+    let begin = Instant::now();
     store.set_time_slice(Some(Duration::from_millis(2))).unwrap();
     let mut polls = 0;
-    let begin = Instant::now();
     {
         let mut future = pin!(run.call_async(&mut store, ()));
         while polls < 5 {

@@ -13,7 +13,7 @@
 //! A file is mapped and used in place: the tables have the layout of [`CodeImage`], the code is
 //! position-independent, and initial memory contents are [mapped](crate::code::memory_image). The
 //! trampolines are mapped separately, since an engine keeps them longer than a module. The caller
-//! of [`write`] defines the contents of `settings`, `info` and `source`.
+//! of [`write`](fn@write) defines the contents of `settings`, `info` and `source`.
 //!
 //! The checksums find accidental damage, not malice: code is trusted like any other program. Each
 //! part is checked before its first use, since most programs use little of a large file:

@@ -39,15 +39,18 @@ impl Store {
         unsafe { self.stacks.add_mark(running, kind) }
     }
 
-    /// Removes the newest marks of the running stack, until this many remain.
+    /// Removes the newest marks of the running function, until this many marks of its stack
+    /// remain. Marks of other functions remain.
     pub(crate) fn leave_to(&mut self, level: usize) {
         let running = self.context().stack;
-        // SAFETY: the running stack's block is alive.
+        // SAFETY: the running stack's block is in the table.
+        let left = unsafe { self.stacks.marks_outside_of_frame(running) }.max(level);
+        let left = left.try_into().unwrap_or(u16::MAX);
+        // SAFETY: as above.
         let block = unsafe { &mut *running };
-        let level = level.try_into().unwrap_or(u16::MAX);
         block.marks = match self.options.stacks.mutation.is(Mutation::MarksComeBack) {
-            true => level,
-            false => block.marks.min(level),
+            true => left,
+            false => block.marks.min(left),
         };
     }
 

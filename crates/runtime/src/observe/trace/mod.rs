@@ -2,13 +2,12 @@
 //!
 //! An engine that [traces](crate::StoreOptions::trace) has code that calls a builtin for each
 //! creation of a stack and each switch, and stubs that report returns and calls of the host. The
-//! table of stacks [notes](note) all other events, which the recorder fetches before it records the
+//! table of stacks records all other [events](crate::stack::stack_events), which the recorder fetches before it records the
 //! next one. Other engines have other code and stubs, and pay nothing for tracing.
 //!
 //! | file | contents |
 //! | --- | --- |
 //! | [`event`] | an event as it is recorded, in 64 bytes |
-//! | [`note`] | notes of the table of stacks |
 //! | [`record`] | recording events |
 //! | [`export`] | making a [`Trace`] of them |
 //! | [`stream`] | writing one while the program runs |

@@ -16,7 +16,11 @@ pub(super) fn lower<'a>(
         "stack.new" => lowered.new_stack(),
         "stack.new_ref" => lowered.new_ref(),
         "stack.bind" => lowered.bind(),
-        "stack.clone" => lowered.clone_stack(),
+        "stack.clone" => {
+            let copy = ValType::reference(false, name);
+            lowered.lowering.call(lowered.instruction, &stack.operands(&[]), &[copy]);
+            Ok(())
+        }
         "switch_retire" => lowered.switch_retire(),
         "switch_throw" => lowered.switch_throw(),
         "return_switch" => lowered.return_switch(),
@@ -85,7 +89,9 @@ impl<'a, 'm> BagInstruction<'_, 'a, 'm> {
     /// `switch $c`.
     fn switch(&mut self) -> Result<()> {
         let results = self.switch_results()?;
-        self.call(&self.stack.operands(self.stack.values()), results)
+        let operands = self.stack.operands(self.stack.values());
+        self.lowering.call(self.instruction, &operands, results);
+        Ok(())
     }
 
     /// `switch_retire $c`: the primitive does not return.
@@ -98,8 +104,7 @@ impl<'a, 'm> BagInstruction<'_, 'a, 'm> {
             );
             return Err(Error::invalid(self.stack.name.at, message));
         }
-        let primitive = self.primitive(&self.stack.operands(self.stack.values()), &[]);
-        self.lowering.emit(self.instruction, &format!("(call {primitive})"), Some("unreachable"));
+        self.lowering.call_last(self.instruction, &self.stack.operands(self.stack.values()));
         Ok(())
     }
 
@@ -120,13 +125,9 @@ impl<'a, 'm> BagInstruction<'_, 'a, 'm> {
         };
         let (bound, remaining) = stack.params.split_at(bound);
         self.lowering.require(rest.params, remaining, name.at, &message);
-        self.call(&stack.operands(bound), &[ValType::reference(false, name)])
-    }
-
-    /// `stack.clone $c`.
-    fn clone_stack(&mut self) -> Result<()> {
-        let copy = ValType::reference(false, self.stack.name);
-        self.call(&self.stack.operands(&[]), &[copy])
+        let rest = [ValType::reference(false, name)];
+        self.lowering.call(self.instruction, &stack.operands(bound), &rest);
+        Ok(())
     }
 
     /// `switch_throw $c $e`.
@@ -182,18 +183,10 @@ impl<'a, 'm> BagInstruction<'_, 'a, 'm> {
         Ok(name)
     }
 
-    /// Calls the primitive with the name of the instruction.
-    fn call(&mut self, params: &[ValType<'a>], results: &[ValType<'a>]) -> Result<()> {
-        let primitive = self.primitive(params, results);
-        self.lowering.emit(self.instruction, "", Some(&format!("call {primitive}")));
-        Ok(())
-    }
-
     /// Imports the primitive with the name of the instruction.
     fn primitive(&mut self, params: &[ValType<'a>], results: &[ValType<'a>]) -> String {
         let ty = self.lowering.signature(params, results);
-        let name = self.instruction.word.trim_start_matches("stack.");
-        self.lowering.primitive("stack", name, &ty, self.instruction.at(self.lowering.tree))
+        self.lowering.primitive_of(self.instruction, &ty)
     }
 
     /// Reads the tag of a switch that throws.

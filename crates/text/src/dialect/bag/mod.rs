@@ -22,7 +22,7 @@ mod lower;
 mod stack_type;
 
 use crate::dialect::definitions::TypeDef;
-use crate::dialect::design::{Design, Role};
+use crate::dialect::design::{Design, Role, Vocabulary};
 use crate::dialect::lower::{Lowering, Pieces};
 use crate::dialect::source::{Instruction, Node, Signature, Tree, Word, WordPlace};
 use crate::error::Result;
@@ -31,28 +31,23 @@ use crate::error::Result;
 pub(crate) struct BagOfStacks;
 
 impl Design for BagOfStacks {
-    fn name(&self) -> &'static str {
-        "bag of stacks"
-    }
-
-    fn describe_type(&self) -> &'static str {
-        "a stack type"
-    }
-
-    fn hints(&self) -> &'static [&'static str] {
-        &["stack", "switch"]
-    }
-
-    fn instructions(&self) -> &'static [&'static str] {
-        &[
-            "stack.new",
-            "stack.new_ref",
-            "stack.bind",
-            "switch_retire",
-            "switch_throw",
-            "return_switch",
-            "return_switch_throw",
-        ]
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &Vocabulary {
+            name: "bag of stacks",
+            ty: "a stack type",
+            hints: &["stack", "switch"],
+            instructions: &[
+                "stack.new",
+                "stack.new_ref",
+                "stack.bind",
+                "switch_retire",
+                "switch_throw",
+                "return_switch",
+                "return_switch_throw",
+            ],
+            in_context: &["stack.clone", "switch"],
+            renamed: &[],
+        }
     }
 
     fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {

@@ -25,17 +25,8 @@ pub(super) struct ReturnStack<'a> {
 
 impl<'m, 'a> StackType<'m, 'a> {
     pub fn find(module: &'m Module<'a>, name: Name<'a>) -> Result<StackType<'m, 'a>> {
-        match &module.ty(name)?.kind {
-            TypeKind::Design(design, signature) if design.name() == BagOfStacks.name() => {
-                let rt = ReturnStack::find(module, &signature.params, name.at)?;
-                Ok(StackType { name, params: &signature.params, rt })
-            }
-            other => {
-                let (text, found) = (name.text, other.describe());
-                let message = format!("expected a stack type, but `{text}` is {found}");
-                Err(Error::invalid(name.at, message))
-            }
-        }
+        let params = &module.design_type(name, &BagOfStacks)?.params;
+        Ok(StackType { name, params, rt: ReturnStack::find(module, params, name.at)? })
     }
 
     /// `t1*`.

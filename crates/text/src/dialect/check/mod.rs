@@ -1,5 +1,4 @@
-//! What the standard text cannot tell: advice about misplaced words, numeric indices, kinds.
+//! What the standard text cannot tell: advice about misplaced words, and numeric indices.
 
 pub(crate) mod indices;
-pub(crate) mod shadow;
 pub(crate) mod suggestions;

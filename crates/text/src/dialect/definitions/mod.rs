@@ -86,6 +86,12 @@ impl TypeKind<'_> {
             TypeKind::Design(design, _) => design.describe_type(),
         }
     }
+
+    /// The error for a type of this sort where another is expected.
+    pub fn instead_of(&self, expected: &str, name: Name<'_>) -> Error {
+        let (text, found) = (name.text, self.describe());
+        Error::invalid(name.at, format!("expected {expected}, but `{text}` is {found}"))
+    }
 }
 
 /// A function or a tag.
@@ -196,11 +202,15 @@ impl<'a> Module<'a> {
     pub fn function_type(&self, name: Name<'_>) -> Result<&Signature<'a>> {
         match &self.ty(name)?.kind {
             TypeKind::Func(signature) => Ok(signature),
-            other => {
-                let (found, text) = (other.describe(), name.text);
-                let message = format!("expected a function type, but `{text}` is {found}");
-                Err(Error::invalid(name.at, message))
-            }
+            other => Err(other.instead_of("a function type", name)),
+        }
+    }
+
+    /// The signature of a type of a design with this name.
+    pub fn design_type(&self, name: Name<'_>, design: &dyn Design) -> Result<&Signature<'a>> {
+        match &self.ty(name)?.kind {
+            TypeKind::Design(found, signature) if found.name() == design.name() => Ok(signature),
+            other => Err(other.instead_of(design.describe_type(), name)),
         }
     }
 

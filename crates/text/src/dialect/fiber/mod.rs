@@ -24,7 +24,7 @@ mod new;
 mod send;
 
 use crate::dialect::definitions::TypeDef;
-use crate::dialect::design::{Design, Role};
+use crate::dialect::design::{Design, Role, Vocabulary};
 use crate::dialect::lower::{Lowering, Pieces};
 use crate::dialect::source::{HeapType, Instruction, ValKind, ValType, Word, WordPlace, row};
 use crate::error::Result;
@@ -33,40 +33,31 @@ use crate::error::Result;
 pub(crate) struct Fibers;
 
 impl Design for Fibers {
-    fn name(&self) -> &'static str {
-        "fibers"
-    }
-
-    fn describe_type(&self) -> &'static str {
-        "a fiber type"
-    }
-
-    fn hints(&self) -> &'static [&'static str] {
-        &["fiber"]
-    }
-
-    fn instructions(&self) -> &'static [&'static str] {
-        &[
-            "fiber.new",
-            "fiber.mount",
-            "fiber.switch",
-            "fiber.dismount",
-            "fiber.release",
-            "fiber.eq",
-            "fiber.mount_new",
-            "fiber.switch_new",
-            "fiber.dismount_release",
-            "fiber.switch_release",
-        ]
-    }
-
-    fn renamed(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("fiber.spawn", "fiber.mount_new"),
-            ("fiber.resume", "fiber.mount"),
-            ("fiber.suspend", "fiber.dismount"),
-            ("fiber.retire", "fiber.dismount_release"),
-        ]
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &Vocabulary {
+            name: "fibers",
+            ty: "a fiber type",
+            hints: &["fiber"],
+            instructions: &[
+                "fiber.new",
+                "fiber.mount",
+                "fiber.switch",
+                "fiber.dismount",
+                "fiber.release",
+                "fiber.eq",
+                "fiber.mount_new",
+                "fiber.switch_new",
+                "fiber.dismount_release",
+                "fiber.switch_release",
+            ],
+            in_context: &[],
+            renamed: &[
+                ("fiber.spawn", "fiber.mount_new"),
+                ("fiber.resume", "fiber.mount"),
+                ("fiber.suspend", "fiber.dismount"),
+                ("fiber.retire", "fiber.dismount_release"),
+            ],
+        }
     }
 
     fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {

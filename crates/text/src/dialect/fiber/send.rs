@@ -55,16 +55,15 @@ fn call<'a>(
     operands: &[ValType<'a>],
     results: &[ValType<'a>],
 ) {
-    let at = instruction.at(lowering.tree);
-    let name = instruction.word.trim_start_matches("fiber.");
-    let ty = lowering.signature(operands, results);
-    let primitive = lowering.primitive("fiber", name, &ty, at);
-    if lowering.is_shadow() {
-        let mut call = Pieces::new();
-        call.push_noted(format!("(call {primitive})"), at, operands_message(instruction, operands));
-        return lowering.emit_pieces(instruction, call, None);
+    if !lowering.is_shadow() {
+        return lowering.call(instruction, operands, results);
     }
-    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
+    let at = instruction.at(lowering.tree);
+    let ty = lowering.signature(operands, results);
+    let primitive = lowering.primitive_of(instruction, &ty);
+    let mut call = Pieces::new();
+    call.push_noted(format!("(call {primitive})"), at, operands_message(instruction, operands));
+    lowering.emit_pieces(instruction, call, None);
 }
 
 /// Rejects clauses: no event ever reaches a released fiber.

@@ -43,7 +43,7 @@ pub(super) fn lower(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     for step in &shape.steps {
         function.step(step)?;
     }
-    let exit = function.exit(0);
+    let exit = function.exit(0, false);
     lowering.edits.insert(tree.start(end), Pieces::text(exit, tree.start(end)));
     Ok(())
 }
@@ -334,8 +334,9 @@ impl<'a> Function<'_, 'a, '_> {
         }
     }
 
-    /// The code before a return: removes marks, and frees the stacks in the locals.
-    fn exit(&mut self, depth: usize) -> String {
+    /// The code before a return: removes marks, and frees the stacks in the locals. Before a switch
+    /// it also clears the locals, since the frame may be copied while its stack is suspended.
+    fn exit(&mut self, depth: usize, switches: bool) -> String {
         let mut text = match depth {
             0 => String::new(),
             _ => format!(" {}", self.leave(0)),
@@ -343,6 +344,10 @@ impl<'a> Function<'_, 'a, '_> {
         let null = null(self.lowering);
         for local in self.locals.all.iter().filter(|local| is_stackref(local.ty) && local.is_set) {
             text += &match self.stored_local(local, 0) {
+                None if switches => {
+                    let index = &local.index;
+                    format!(" (drop (local.get {index})) (local.set {index} {null})")
+                }
                 None => format!(" (drop (local.get {}))", local.index),
                 Some(place) => format!(" (drop {}) {}", place.get(), place.set(&null)),
             };
@@ -401,7 +406,7 @@ impl<'a> Function<'_, 'a, '_> {
             );
             return Err(Error::invalid(at, message));
         }
-        let exit = self.exit(step.depth);
+        let exit = self.exit(step.depth, instruction.word.starts_with("return_switch"));
         let exit = exit.trim_start();
         if exit.is_empty() {
             return Ok(());

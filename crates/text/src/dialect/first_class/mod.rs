@@ -44,7 +44,7 @@ mod stored_locals;
 mod switches;
 
 use crate::dialect::definitions::{Module, TypeDef};
-use crate::dialect::design::{Design, Role};
+use crate::dialect::design::{Design, Role, Vocabulary};
 use crate::dialect::lower::{Lowering, Pieces};
 use crate::dialect::source::{Instruction, Node, Tree, ValKind, ValType, Word, WordPlace};
 use crate::error::Result;
@@ -57,46 +57,41 @@ const STACKREF: &str = "stackref";
 pub(crate) struct FirstClass;
 
 impl Design for FirstClass {
-    fn name(&self) -> &'static str {
-        "first-class stacks"
-    }
-
-    fn describe_type(&self) -> &'static str {
-        "a stackref"
-    }
-
-    fn hints(&self) -> &'static [&'static str] {
-        &["stack", "event", "call_tag", "rout", "answer", "try", "_clear"]
-    }
-
-    fn instructions(&self) -> &'static [&'static str] {
-        &[
-            "local.get_clear",
-            "local.set_cleared",
-            "local.is_cleared",
-            "global.get_clear",
-            "global.set_cleared",
-            "global.is_cleared",
-            "table.get_clear",
-            "table.set_cleared",
-            "table.is_cleared",
-            "table.grow_cleared",
-            "struct.get_clear",
-            "struct.set_cleared",
-            "struct.is_cleared",
-            "array.get_clear",
-            "array.set_cleared",
-            "array.is_cleared",
-            "stack.switch",
-            "stack.switch_call",
-            "stack.switch_drop",
-            "stack.extend",
-            "stack.start",
-            "stack.redirect",
-            "stack.redirect_to",
-            "answer",
-            "call_stack",
-        ]
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &Vocabulary {
+            name: "first-class stacks",
+            ty: "a stackref",
+            hints: &["stack", "event", "call_tag", "rout", "answer", "try", "_clear"],
+            instructions: &[
+                "local.get_clear",
+                "local.set_cleared",
+                "local.is_cleared",
+                "global.get_clear",
+                "global.set_cleared",
+                "global.is_cleared",
+                "table.get_clear",
+                "table.set_cleared",
+                "table.is_cleared",
+                "struct.get_clear",
+                "struct.set_cleared",
+                "struct.is_cleared",
+                "array.get_clear",
+                "array.set_cleared",
+                "array.is_cleared",
+                "table.grow_cleared",
+                "stack.switch",
+                "stack.switch_call",
+                "stack.switch_drop",
+                "stack.extend",
+                "stack.start",
+                "stack.redirect",
+                "stack.redirect_to",
+                "answer",
+                "call_stack",
+            ],
+            in_context: &["stack.clone", "try"],
+            renamed: &[],
+        }
     }
 
     fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {

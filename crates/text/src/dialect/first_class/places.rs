@@ -12,12 +12,8 @@ use crate::dialect::source::{Instruction, Name, ValType};
 use crate::error::{Error, Result};
 
 pub(crate) fn is_place_word(word: &str) -> bool {
-    let is_place = |sort| matches!(sort, "local" | "global" | "table" | "struct" | "array");
-    match word.split_once('.') {
-        Some((sort, "get_clear" | "set_cleared" | "is_cleared")) => is_place(sort),
-        Some(("table", "grow_cleared")) => true,
-        _ => false,
-    }
+    let verb = word.split_once('.').map_or("", |(_, verb)| verb);
+    matches!(verb, "get_clear" | "set_cleared" | "is_cleared") || word == "table.grow_cleared"
 }
 
 /// A place, and the standard instructions that read and write it.

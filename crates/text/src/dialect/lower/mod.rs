@@ -98,16 +98,21 @@ impl<'a, 'm> Lowering<'a, 'm> {
         self.brands.get(word).map_or("", String::as_str)
     }
 
+    /// The name of an added item. `add` adds it when its key is first used, and returns its name.
+    fn once(&mut self, key: String, add: impl FnOnce(&mut Self) -> String) -> String {
+        if let Some(added) = self.added.get(&key) {
+            return added.clone();
+        }
+        let added = add(self);
+        self.added.insert(key, added.clone());
+        added
+    }
+
     /// The name of an item that is added for an item of the source. It is the same for each call
     /// with the same owner.
     pub fn companion(&mut self, owner: Name<'_>, what: &str) -> String {
         let key = format!("{what} of {}", owner.key());
-        if let Some(added) = self.added.get(&key) {
-            return added.clone();
-        }
-        let added = self.names.fresh_for(Some(owner), what);
-        self.added.insert(key, added.clone());
-        added
+        self.once(key, |this| this.names.fresh_for(Some(owner), what))
     }
 
     /// Pairs of a continuation type in the lowered text and the design's type in the source.
@@ -131,13 +136,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
     /// A label that clashes with none of the source. Each call returns the same label for the same
     /// wish, since the innermost of equal labels wins.
     pub fn label(&mut self, wish: &str) -> String {
-        let key = format!("label {wish}");
-        if let Some(added) = self.added.get(&key) {
-            return added.clone();
-        }
-        let added = self.names.fresh(wish);
-        self.added.insert(key, added.clone());
-        added
+        self.once(format!("label {wish}"), |this| this.names.fresh(wish))
     }
 
     pub fn enter_function(&mut self, locals_at: usize) {
@@ -207,44 +206,61 @@ impl<'a, 'm> Lowering<'a, 'm> {
 
     /// Adds a type to the standard text, once for each definition.
     pub fn standard_type(&mut self, wish: &str, definition: &str, at: usize) -> String {
-        let key = format!("(type {definition}");
-        if let Some(added) = self.added.get(&key) {
-            return added.clone();
-        }
-        let name = self.names.fresh(wish);
-        self.back.push(format!("\n  (type {name} {definition})"), at);
-        self.added.insert(key, name.clone());
-        name
+        self.once(format!("(type {definition}"), |this| {
+            let name = this.names.fresh(wish);
+            this.back.push(format!("\n  (type {name} {definition})"), at);
+            name
+        })
     }
 
     /// Imports a primitive of a reserved module, with a type in the standard text, once for each
     /// type.
     pub fn primitive(&mut self, module: &str, name: &str, ty: &str, at: usize) -> String {
         let import = format!("(import \"ropewalk:{module}\" \"{name}\" (func");
-        let key = format!("{import} {ty}");
-        if let Some(added) = self.added.get(&key) {
-            return added.clone();
-        }
-        let added = self.names.fresh(&format!("{module}.{name}"));
-        self.front.push(format!("{import} {added}{ty}))\n  "), at);
-        self.added.insert(key, added.clone());
-        added
+        self.once(format!("{import} {ty}"), |this| {
+            let added = this.names.fresh(&format!("{module}.{name}"));
+            this.front.push(format!("{import} {added}{ty}))\n  "), at);
+            added
+        })
+    }
+
+    /// Imports the primitive with the name of an instruction.
+    pub fn primitive_of(&mut self, instruction: &Instruction<'a>, ty: &str) -> String {
+        let word = instruction.word;
+        let (module, name) = word.split_once('.').unwrap_or(("stack", word));
+        self.primitive(module, name, ty, instruction.at(self.tree))
+    }
+
+    /// Lowers an instruction to a call of the primitive with its name.
+    pub fn call(
+        &mut self,
+        instruction: &Instruction<'a>,
+        params: &[ValType<'a>],
+        results: &[ValType<'a>],
+    ) {
+        let ty = self.signature(params, results);
+        let primitive = self.primitive_of(instruction, &ty);
+        self.emit(instruction, "", Some(&format!("call {primitive}")));
+    }
+
+    /// Like `call`, for a primitive that does not return.
+    pub fn call_last(&mut self, instruction: &Instruction<'a>, params: &[ValType<'a>]) {
+        let ty = self.signature(params, &[]);
+        let primitive = self.primitive_of(instruction, &ty);
+        self.emit(instruction, &format!("(call {primitive})"), Some("unreachable"));
     }
 
     /// The function type for a signature: the first one of the source that fits, or an added one
     /// with a name like `wish`.
     pub fn function_type(&mut self, signature: &Signature<'a>, wish: &str, at: usize) -> String {
         let printed = self.signature(&signature.params, &signature.results);
-        if let Some(added) = self.added.get(&printed) {
-            return added.clone();
-        }
-        let name = self.written_type(&printed).unwrap_or_else(|| {
-            let name = self.names.fresh(wish);
-            self.back.push(format!("\n  (type {name} (func{printed}))"), at);
-            name
-        });
-        self.added.insert(printed, name.clone());
-        name
+        self.once(printed.clone(), |this| {
+            this.written_type(&printed).unwrap_or_else(|| {
+                let name = this.names.fresh(wish);
+                this.back.push(format!("\n  (type {name} (func{printed}))"), at);
+                name
+            })
+        })
     }
 
     /// The first function type of the source with this signature, if it has a name.
@@ -273,14 +289,11 @@ impl<'a, 'm> Lowering<'a, 'm> {
     /// Adds a tag with these parameters, once.
     pub fn tag(&mut self, params: &[ValType<'a>], at: usize) -> String {
         let printed = self.signature(params, &[]);
-        let key = format!("(tag{printed}");
-        if let Some(added) = self.added.get(&key) {
-            return added.clone();
-        }
-        let name = self.names.fresh("tag");
-        self.back.push(format!("\n  (tag {name}{printed})"), at);
-        self.added.insert(key, name.clone());
-        name
+        self.once(format!("(tag{printed}"), |this| {
+            let name = this.names.fresh("tag");
+            this.back.push(format!("\n  (tag {name}{printed})"), at);
+            name
+        })
     }
 
     /// The name of the type of a function.

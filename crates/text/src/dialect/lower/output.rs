@@ -1,7 +1,7 @@
 //! Edits of a source, and the map from the edited text back to the source.
 //!
 //! Text that no edit touches is copied byte for byte, with its comments. An edit writes pieces,
-//! each of which knows its byte of the source.
+//! each with its byte of the source.
 
 use std::cmp::Reverse;
 use std::ops::Range;

@@ -94,7 +94,7 @@ impl<'a> Tree<'a> {
         self.readable
     }
 
-    /// The whole source, of which the tree may cover a part.
+    /// The whole source. The tree may cover only a part of it.
     pub fn source(&self) -> &'a str {
         self.source
     }

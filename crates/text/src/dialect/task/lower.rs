@@ -9,30 +9,31 @@ pub(super) fn lower<'a>(
     lowering: &mut Lowering<'a, '_>,
     instruction: &mut Instruction<'a>,
 ) -> Result<()> {
-    let any = any_task(instruction.at(lowering.tree));
-    let mut lowered = TaskInstruction { lowering, instruction };
-    match lowered.instruction.word {
+    let (tree, module) = (lowering.tree, lowering.module);
+    let any = any_task(instruction.at(tree));
+    match instruction.word {
         "task.eq" => {
             let is_same = ValType { kind: ValKind::Word("i32"), at: any.at };
-            return lowered.call(&[any, any], &[is_same]);
+            lowering.call(instruction, &[any, any], &[is_same]);
+            return Ok(());
         }
-        "task.release" => return lowered.release(any),
+        "task.release" => return release(lowering, instruction, any),
         _ => {}
     }
-    let (tree, module) = (lowered.lowering.tree, lowered.lowering.module);
-    let name = lowered.instruction.name(tree, "a task type")?;
-    if lowered.instruction.word == "task.new" && !tree.is_name(lowered.instruction.next) {
-        refuse_function(lowered.lowering, name)?;
+    let name = instruction.name(tree, "a task type")?;
+    if instruction.word == "task.new" && !tree.is_name(instruction.next) {
+        refuse_function(lowering, name)?;
     }
     let task = TaskType::find(module, name)?;
     let operands = |values: &[ValType<'a>]| [&[task.nullable()], values].concat();
-    match lowered.instruction.word {
-        "task.new" => lowered.new_task(task),
-        "task.switchto" => lowered.switchto(task),
-        "task.retire" => lowered.retire(&operands(task.given)),
-        "task.resume" => lowered.call(&operands(task.received), task.given),
-        _ => lowered.call(&operands(task.given), task.received),
+    match instruction.word {
+        "task.new" => new_task(lowering, instruction, task)?,
+        "task.switchto" => switchto(lowering, instruction, task)?,
+        "task.retire" => lowering.call_last(instruction, &operands(task.given)),
+        "task.resume" => lowering.call(instruction, &operands(task.received), task.given),
+        _ => lowering.call(instruction, &operands(task.given), task.received),
     }
+    Ok(())
 }
 
 /// `taskref`.
@@ -40,80 +41,65 @@ fn any_task<'a>(at: usize) -> ValType<'a> {
     ValType { kind: ValKind::Word("taskref"), at }
 }
 
-struct TaskInstruction<'l, 'a, 'm> {
-    lowering: &'l mut Lowering<'a, 'm>,
-    instruction: &'l mut Instruction<'a>,
+/// `task.release $t?`; without a type it takes any task.
+fn release<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    instruction: &mut Instruction<'a>,
+    any: ValType<'a>,
+) -> Result<()> {
+    if let Some(name) = instruction.optional_name(lowering.tree)? {
+        let task = TaskType::find(lowering.module, name)?;
+        lowering.call(instruction, &[task.nullable()], &[]);
+        return Ok(());
+    }
+    let ty = lowering.signature(&[any], &[]);
+    let primitive = lowering.primitive("task", "release_any", &ty, any.at);
+    lowering.emit(instruction, "", Some(&format!("call {primitive}")));
+    Ok(())
 }
 
-impl<'a> TaskInstruction<'_, 'a, '_> {
-    /// `task.release $t?`; without a type it takes any task.
-    fn release(&mut self, any: ValType<'a>) -> Result<()> {
-        if let Some(name) = self.instruction.optional_name(self.lowering.tree)? {
-            let task = TaskType::find(self.lowering.module, name)?;
-            return self.call(&[task.nullable()], &[]);
-        }
-        let ty = self.lowering.signature(&[any], &[]);
-        let primitive = self.lowering.primitive("task", "release_any", &ty, any.at);
-        self.lowering.emit(self.instruction, "", Some(&format!("call {primitive}")));
-        Ok(())
-    }
+/// `task.new $t $f`: a `ref.func`, then the primitive.
+fn new_task<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    instruction: &mut Instruction<'a>,
+    task: TaskType<'_, 'a>,
+) -> Result<()> {
+    let name = instruction.name(lowering.tree, "a function")?;
+    let module = lowering.module;
+    let function = module.function(name)?;
+    let arguments = require_body(lowering, task, name, module.signature(function)?)?;
+    lowering.declare(name);
+    let function_type = lowering.type_of(name, function);
+    let types: String = arguments.iter().map(|&ty| lowering.ty(ty) + " ").collect();
+    let ty = format!(" (param {types}(ref {function_type})) (result (ref {}))", task.name.text);
+    let primitive = lowering.primitive_of(instruction, &ty);
+    let function = format!("(ref.func {})", name.text);
+    lowering.emit(instruction, &function, Some(&format!("call {primitive}")));
+    Ok(())
+}
 
-    /// Calls the primitive with the name of the instruction.
-    fn call(&mut self, params: &[ValType<'a>], results: &[ValType<'a>]) -> Result<()> {
-        let ty = self.lowering.signature(params, results);
-        let primitive = self.primitive(&ty);
-        self.lowering.emit(self.instruction, "", Some(&format!("call {primitive}")));
-        Ok(())
+/// `task.switchto $t $u`: suspends `$t` and resumes `$u` in its place.
+fn switchto<'a>(
+    lowering: &mut Lowering<'a, '_>,
+    instruction: &mut Instruction<'a>,
+    task: TaskType<'_, 'a>,
+) -> Result<()> {
+    let name = instruction.name(lowering.tree, "a task type")?;
+    let next = TaskType::find(lowering.module, name)?;
+    let (t, u) = (task.name.text, name.text);
+    let message = format!(
+        "`task.switchto` resumes `{u}` in place of `{t}`, so the values that `{u}` gives must \
+         match those that `{t}` gives"
+    );
+    if next.given.len() != task.given.len() {
+        let (expected, found) = (task.given.len(), next.given.len());
+        let message = format!("{message}: `{t}` gives {expected}, and `{u}` gives {found}");
+        return Err(Error::invalid(name.at, message));
     }
-
-    /// Imports the primitive with the name of the instruction.
-    fn primitive(&mut self, ty: &str) -> String {
-        let name = self.instruction.word.trim_start_matches("task.");
-        self.lowering.primitive("task", name, ty, self.instruction.at(self.lowering.tree))
-    }
-
-    /// `task.retire $t`: the primitive does not return.
-    fn retire(&mut self, params: &[ValType<'a>]) -> Result<()> {
-        let ty = self.lowering.signature(params, &[]);
-        let primitive = self.primitive(&ty);
-        self.lowering.emit(self.instruction, &format!("(call {primitive})"), Some("unreachable"));
-        Ok(())
-    }
-
-    /// `task.new $t $f`: a `ref.func`, then the primitive.
-    fn new_task(&mut self, task: TaskType<'_, 'a>) -> Result<()> {
-        let name = self.instruction.name(self.lowering.tree, "a function")?;
-        let module = self.lowering.module;
-        let function = module.function(name)?;
-        let arguments = require_body(self.lowering, task, name, module.signature(function)?)?;
-        self.lowering.declare(name);
-        let function_type = self.lowering.type_of(name, function);
-        let types: String = arguments.iter().map(|&ty| self.lowering.ty(ty) + " ").collect();
-        let ty = format!(" (param {types}(ref {function_type})) (result (ref {}))", task.name.text);
-        let primitive = self.primitive(&ty);
-        let function = format!("(ref.func {})", name.text);
-        self.lowering.emit(self.instruction, &function, Some(&format!("call {primitive}")));
-        Ok(())
-    }
-
-    /// `task.switchto $t $u`: suspends `$t` and resumes `$u` in its place.
-    fn switchto(&mut self, task: TaskType<'_, 'a>) -> Result<()> {
-        let name = self.instruction.name(self.lowering.tree, "a task type")?;
-        let next = TaskType::find(self.lowering.module, name)?;
-        let (t, u) = (task.name.text, name.text);
-        let message = format!(
-            "`task.switchto` resumes `{u}` in place of `{t}`, so the values that `{u}` gives must \
-             match those that `{t}` gives"
-        );
-        if next.given.len() != task.given.len() {
-            let (expected, found) = (task.given.len(), next.given.len());
-            let message = format!("{message}: `{t}` gives {expected}, and `{u}` gives {found}");
-            return Err(Error::invalid(name.at, message));
-        }
-        require(self.lowering, next.given, task.given, name.at, &message)?;
-        let operands = [&[task.nullable(), next.nullable()], next.received].concat();
-        self.call(&operands, task.received)
-    }
+    require(lowering, next.given, task.given, name.at, &message)?;
+    let operands = [&[task.nullable(), next.nullable()], next.received].concat();
+    lowering.call(instruction, &operands, task.received);
+    Ok(())
 }
 
 /// Rejects `task.new $f`, which lacks the type of the task.

@@ -25,7 +25,7 @@ mod task_type;
 
 use crate::dialect::bag::has_continuations;
 use crate::dialect::definitions::TypeDef;
-use crate::dialect::design::{Design, Role};
+use crate::dialect::design::{Design, Role, Vocabulary};
 use crate::dialect::lower::{Lowering, Pieces};
 use crate::dialect::source::{Instruction, Node, Signature, Tree, Word, WordPlace};
 use crate::error::Result;
@@ -34,28 +34,23 @@ use crate::error::Result;
 pub(crate) struct Tasks;
 
 impl Design for Tasks {
-    fn name(&self) -> &'static str {
-        "tasks"
-    }
-
-    fn describe_type(&self) -> &'static str {
-        "a task type"
-    }
-
-    fn hints(&self) -> &'static [&'static str] {
-        &["task"]
-    }
-
-    fn instructions(&self) -> &'static [&'static str] {
-        &[
-            "task.new",
-            "task.resume",
-            "task.suspend",
-            "task.switchto",
-            "task.retire",
-            "task.release",
-            "task.eq",
-        ]
+    fn vocabulary(&self) -> &'static Vocabulary {
+        &Vocabulary {
+            name: "tasks",
+            ty: "a task type",
+            hints: &["task"],
+            instructions: &[
+                "task.new",
+                "task.resume",
+                "task.suspend",
+                "task.switchto",
+                "task.retire",
+                "task.release",
+                "task.eq",
+            ],
+            in_context: &[],
+            renamed: &[],
+        }
     }
 
     fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {

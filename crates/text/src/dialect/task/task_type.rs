@@ -1,9 +1,9 @@
 //! The parts of a task type.
 
-use super::{Design, Tasks};
-use crate::dialect::definitions::{Module, TypeKind};
+use super::Tasks;
+use crate::dialect::definitions::Module;
 use crate::dialect::source::{HeapType, Name, Signature, ValKind, ValType};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// `$t = task (param r*) (result s*)`.
 #[derive(Debug, Clone, Copy)]
@@ -18,18 +18,8 @@ pub(super) struct TaskType<'m, 'a> {
 
 impl<'m, 'a> TaskType<'m, 'a> {
     pub fn find(module: &'m Module<'a>, name: Name<'a>) -> Result<TaskType<'m, 'a>> {
-        match &module.ty(name)?.kind {
-            TypeKind::Design(design, Signature { params, results })
-                if design.name() == Tasks.name() =>
-            {
-                Ok(TaskType { name, received: params, given: results })
-            }
-            other => {
-                let (text, found) = (name.text, other.describe());
-                let message = format!("expected a task type, but `{text}` is {found}");
-                Err(Error::invalid(name.at, message))
-            }
-        }
+        let Signature { params, results } = module.design_type(name, &Tasks)?;
+        Ok(TaskType { name, received: params, given: results })
     }
 
     /// `(ref $t)`.

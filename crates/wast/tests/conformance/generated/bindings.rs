@@ -1,12 +1,12 @@
-//! Continuations to which any number of their arguments are bound, at once or in two
-//! steps: the first few travel in registers, wherever they come from.
+//! `cont.bind` of any number of arguments, in one or two steps. The first few arguments travel in
+//! registers, wherever they come from.
 
 use super::check_in;
 use super::signatures::{MIXED, value};
 use ropewalk::stress;
 
-/// Checks a function with `total` parameters, of which the first `bound[0]` are bound,
-/// then `bound[1]` more, and the rest comes with the `resume`.
+/// Checks a function with `total` parameters. Binds the first `bound[0]`, then `bound[1]` more, and
+/// passes the others with the `resume`.
 #[track_caller]
 fn check_bound(total: usize, bound: [usize; 2]) {
     let name = format!("{} and {} of {total} bound", bound[0], bound[1]);

@@ -1,30 +1,30 @@
-//! Lists of very many clauses: each finds its own, and what is in none is not found.
+//! Very long lists of clauses: each tag finds its clause, and a tag without a clause finds none.
 
 use super::{check, check_in, repeat};
 use ropewalk::stress;
 
-/// A list of so many clauses.
+/// A list of `count` clauses.
 fn clauses(count: usize, label: impl Fn(usize) -> String) -> String {
     repeat(count, |i| format!("(on $t{i} {})", label(i)))
 }
 
-/// The places in a list that are tried.
+/// The positions in a list that are tested.
 fn places(count: usize) -> Vec<usize> {
     let mut places = vec![0, count / 2, count - 1];
     places.dedup();
     places
 }
 
-/// Blocks around something, of which the innermost is for the first clause; what comes
-/// there is followed by the number of the clause.
+/// Blocks around `inside`. The innermost is the label of the first clause. Each block calls `$came`
+/// with the values of its clause and the number of the clause.
 fn ladder(count: usize, types: &str, inside: &str) -> String {
     let open = repeat(count, |i| format!("(block $l{} (result {types})", count - 1 - i));
     let close = repeat(count, |i| format!(") (i32.const {i}) (call $came) (return)"));
     format!("{open} {inside} {close}")
 }
 
-/// A module whose tags are imported, so that their addresses are known to nothing but the
-/// instance; the last tag is imported again as `$again`.
+/// A module whose tags are imported, so that only the instance knows their addresses. The last tag
+/// is imported again as `$again`.
 fn with_tags(count: usize, fields: &str) -> String {
     let exported = repeat(count, |i| format!("(tag (export \"{i}\"))"));
     let imported = repeat(count, |i| format!("(import \"tags\" \"{i}\" (tag $t{i}))"));
@@ -63,7 +63,7 @@ fn resumes(count: usize) -> String {
     script + "(assert_suspension (invoke \"absent\") \"unhandled tag\")"
 }
 
-/// Each clause that is tried gets what is sent.
+/// Assertions that each tested tag reaches its clause.
 fn tried(count: usize) -> String {
     let one = |i: usize| {
         format!(
@@ -76,7 +76,7 @@ fn tried(count: usize) -> String {
 fn fibers(count: usize) -> String {
     let tags = || places(count).into_iter().map(|i| format!("t{i}")).chain(["absent".into()]);
     let list = || clauses(count, |i| format!("$l{i}"));
-    // The fiber waits for any event, and gives the same one back.
+    // The fiber has a clause for every event, and sends the same event back.
     let send = |tag: String| {
         let mount = format!(
             "(fiber.mount ${tag} {} (on $again $l0) (fiber.new {})) (return)",
@@ -131,7 +131,7 @@ fn every_clause_of_a_resume_is_found() {
 
 #[test]
 fn a_resume_can_have_as_many_clauses_as_the_format_allows() {
-    // One is for the tag that was imported again.
+    // One more clause is for the tag that was imported again.
     check_in(&[stress::DEFAULT], "10000 clauses", &resumes(9_999));
 }
 

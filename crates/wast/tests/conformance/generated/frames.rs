@@ -1,11 +1,10 @@
-//! Functions whose frames are much larger than a page. They may be called, and
-//! when the stack has no room for them they trap like any other: a frame must
-//! not jump over what guards the end of the stack.
+//! Functions whose frames are much larger than a page. Without room on the stack, their calls trap
+//! like all others: a frame must not skip the guard pages at the end of the stack.
 
 use super::{check, repeat};
 
-/// A function `$f` that keeps `count` values of a type live across a call of
-/// itself, `depth` times, and returns how many of them have not changed.
+/// A function `$f` that recurs `depth` times with `count` values of a type live across each call, and
+/// returns the number of unchanged values.
 fn recursive(ty: &str, count: usize) -> String {
     let locals = format!("{ty} ").repeat(count);
     let load = repeat(count, |i| format!("(local.set {} {})", i + 1, load(ty, i)));
@@ -42,7 +41,7 @@ fn load(ty: &str, i: usize) -> String {
     format!("({ty}.load offset={} (i32.const 0))", i * size(ty))
 }
 
-/// Whether the local still is what is in memory.
+/// Compares local number `i` with memory.
 fn equal(ty: &str, i: usize) -> String {
     let loaded = load(ty, i);
     let local = format!("(local.get {})", i + 1);
@@ -73,7 +72,7 @@ fn frames_of_many_pages() {
     check_recursion("v128", 1500);
 }
 
-/// Small frames up to somewhere near the end of the stack, then a huge one.
+/// Small frames almost fill the stack before a huge one.
 #[test]
 fn a_huge_frame_after_many_small_ones() {
     let types = "v128 ".repeat(60);
@@ -91,7 +90,7 @@ fn a_huge_frame_after_many_small_ones() {
     check("creep", &(recursive("i64", 3000) + &creep));
 }
 
-/// Arguments on the stack are written before the callee looks for room.
+/// Arguments on the stack are written before the callee checks the stack's limit.
 #[test]
 fn a_thousand_vectors_as_arguments() {
     let types = "v128 ".repeat(1000);

@@ -1,5 +1,5 @@
-//! Scripts that are too long and too regular to write by hand. Most are run
-//! twice, the second time while stacks move.
+//! Generated scripts, which are too long and too regular to write by hand. Most run twice, the second
+//! time while stacks move.
 
 mod bindings;
 mod clauses;
@@ -12,7 +12,7 @@ use ropewalk::Engine;
 use ropewalk::stress::{self, Mode};
 use ropewalk_wast::WastRunner;
 
-/// Runs a script, which must pass whole.
+/// Runs a script. Every assertion in it must pass.
 #[track_caller]
 fn check(name: &str, script: &str) {
     check_in(&[stress::DEFAULT, stress::MOVE], name, script);
@@ -28,7 +28,7 @@ fn check_in(modes: &[Mode], name: &str, script: &str) {
     }
 }
 
-/// The same text for each number below `count`.
+/// Concatenates the texts for all numbers below `count`.
 fn repeat(count: usize, text: impl Fn(usize) -> String) -> String {
     (0..count).map(|i| text(i) + " ").collect()
 }

@@ -1,17 +1,17 @@
-//! Arguments and payloads that are pending: bound to a continuation or a coroutine,
-//! given to a new task or fiber, on the way through a switch. However many there
-//! are, each arrives, and the collector finds the references among them.
+//! Pending arguments and payloads: bound to a continuation or a coroutine, passed to a new task or
+//! fiber, or in flight in a switch. Each of them arrives, whatever their number, and the collector
+//! finds the references among them.
 
 use super::repeat;
 use ropewalk::stress::{self, Mode};
 use ropewalk::{Config, Engine, Instance, Module, Store, TrapCode, Val};
 use ropewalk_wast::WastRunner;
 
-/// How values travel: in registers, on the stack, through the transfer area.
+/// Numbers of values that travel in registers, on the stack, and through the transfer area.
 const COUNTS: &[usize] = &[1, 2, 3, 4, 7, 64, 65, 300, 998];
 
-/// A module with the functions of the designs, each of which makes `count` structs
-/// and has them pending while garbage is made.
+/// A module with functions of all designs. Each creates `count` structs, which are pending while
+/// garbage is created.
 fn module(count: usize) -> String {
     let refs = "(ref null $s) ".repeat(count);
     let rest = "(ref null $s) ".repeat(count - count / 2);
@@ -38,7 +38,7 @@ fn module(count: usize) -> String {
       (drop (struct.new $s (i32.const -1)))
       (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1)))
         (i32.const 3)))))
-  ;; The sum of each struct's number times its place.
+  ;; Returns the sum of each struct's number times its position.
   (func $sum (type $sum) (local $sum i64)
     (call $garbage)
     {sum}
@@ -149,7 +149,7 @@ fn structs(numbers: std::ops::Range<usize>) -> String {
     numbers.map(|i| format!("(struct.new $s (i32.const {})) ", 7 * i + 5)).collect()
 }
 
-/// What `$sum` returns for the structs in order.
+/// The result of `$sum` for the structs in order.
 fn expected(count: usize) -> i64 {
     (0..count as i64).map(|i| (i + 1) * (7 * i + 5)).sum()
 }

@@ -1,10 +1,9 @@
-//! `get_clear`, `set_cleared` and `is_cleared` on each kind of place, with
-//! references of every type.
+//! `get_clear`, `set_cleared` and `is_cleared` on each kind of place, with references of every type.
 
 use ropewalk::{Engine, stress};
 use ropewalk_wast::WastRunner;
 
-/// A type: what a module needs for it, a value that is not null, and null.
+/// A type, with the definitions that it needs, a non-null value, and the heap type of null.
 struct Type {
     ty: &'static str,
     definitions: &'static str,
@@ -46,7 +45,7 @@ const TYPES: &[Type] = &[
     Type { ty: "stackref", definitions: NEW_STACK, make: "(call $new)", null: "stack" },
 ];
 
-/// Types of which there is only null.
+/// Types whose only value is null.
 const EMPTY: &[Type] = &[
     Type { ty: "nullref", definitions: "", make: "(ref.null none)", null: "none" },
     Type { ty: "nullfuncref", definitions: "", make: "(ref.null nofunc)", null: "nofunc" },
@@ -56,7 +55,7 @@ const EMPTY: &[Type] = &[
     Type { ty: "(ref null nostack)", definitions: "", make: "(ref.null nostack)", null: "nostack" },
 ];
 
-/// A place: what its instructions name, and the operands that say where it is.
+/// A place: the prefix and the immediates of its instructions, and the operands that locate it.
 type Place = (&'static str, &'static str, &'static str);
 
 const PLACES: &[Place] = &[
@@ -69,11 +68,11 @@ const PLACES: &[Place] = &[
     ("array", "$a", "(local.get $array) (i32.const 1)"),
 ];
 
-/// A local that the code of an `answer` uses, and that is kept in a struct.
+/// A local that the code of an `answer` uses, and that is therefore in a struct.
 const CAPTURED: Place = ("local", "$captured", "");
 
-/// A module with functions that ask, fill, ask, take and ask, and with those that
-/// fill twice.
+/// A module with two functions for each place: one tests, fills, tests, takes and tests, the other
+/// fills twice.
 fn module(ty: &Type, places: &[Place]) -> String {
     let Type { ty, definitions, make, null } = ty;
     let mut functions = String::new();

@@ -1,12 +1,11 @@
-//! Functions with any number of parameters and results: those beyond the
-//! registers travel through memory, on either way.
+//! Functions with any number of parameters and results. Values beyond the registers travel through
+//! memory, in both directions.
 
 use super::{check, repeat};
 
 pub(crate) const MIXED: &[&str] = &["i32", "i64", "f32", "f64", "v128"];
 
-/// Checks functions with `count` parameters and as many results, whose types
-/// repeat `pattern`.
+/// Checks functions with `count` parameters and results, whose types repeat `pattern`.
 #[track_caller]
 fn check_count(pattern: &[&str], count: usize) {
     let types: Vec<_> = pattern.iter().copied().cycle().take(count).collect();
@@ -14,8 +13,8 @@ fn check_count(pattern: &[&str], count: usize) {
     check(&name, &(module(&types) + &assertions(&types)));
 }
 
-/// A function that returns its parameters, one that returns them in reverse,
-/// and every way to call another function.
+/// A module with a function that returns its parameters, one that reverses them, and every way to
+/// call a function.
 fn module(types: &[&str]) -> String {
     let (list, reversed) = (types.join(" "), reversed(types).join(" "));
     let parameters = repeat(types.len(), |i| format!("(local.get {i})"));
@@ -40,8 +39,7 @@ fn module(types: &[&str]) -> String {
     module.concat()
 }
 
-/// A function that calls the host while all its parameters are live and the
-/// results of a call are on the way.
+/// A function that calls the host while all its parameters and the results of a call are live.
 fn host_calls(types: &[&str]) -> String {
     let (list, parameters) = (types.join(" "), repeat(types.len(), |i| format!("(local.get {i})")));
     format!(
@@ -72,7 +70,7 @@ fn reversed<'a>(types: &[&'a str]) -> Vec<&'a str> {
     types.iter().rev().copied().collect()
 }
 
-/// The value of the parameter number `i`; no two are alike.
+/// The value of parameter number `i`. All values differ.
 pub(crate) fn value(ty: &str, i: usize) -> String {
     match ty {
         "i64" => format!("(i64.const {})", (i as i64 + 1) << 32),

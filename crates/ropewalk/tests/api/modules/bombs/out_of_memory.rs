@@ -27,6 +27,19 @@ fn run_with(mebibytes: u64) -> String {
     said
 }
 
+/// Waits until all other threads of this process sleep. A thread that still starts may need memory.
+fn wait_for_idle_threads() {
+    let is_awake = |task: std::io::Result<std::fs::DirEntry>| {
+        let stat = std::fs::read_to_string(task.unwrap().path().join("stat")).unwrap();
+        stat.rsplit_once(") ").unwrap().1.starts_with('R')
+    };
+    // This thread is awake.
+    let awake = || std::fs::read_dir("/proc/self/task").unwrap().map(is_awake).filter(|it| *it);
+    while awake().count() > 1 {
+        std::thread::yield_now();
+    }
+}
+
 /// Compiles a function that takes hundreds of mebibytes, in a process that may map only this many
 /// more.
 fn compile_with(mebibytes: u64) {
@@ -36,9 +49,7 @@ fn compile_with(mebibytes: u64) {
     let engine = Engine::default();
     // This starts the compiler's threads, which have stacks and heaps of their own.
     Module::new(&engine, "(module (func) (func) (func) (func))").unwrap();
-    while running_threads() > 1 {
-        std::thread::yield_now();
-    }
+    wait_for_idle_threads();
     limit_address_space(mebibytes << 20);
     match Module::from_binary(&engine, &binary) {
         Ok(_) => println!("{COMPILED}"),
@@ -47,12 +58,4 @@ fn compile_with(mebibytes: u64) {
             println!("{FAILED}");
         }
     }
-}
-
-/// The number of threads of this process that do not sleep. One that has just started runs until it
-/// has allocated its stacks.
-fn running_threads() -> usize {
-    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
-    let stats = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("stat")));
-    stats.filter(|stat| stat.as_ref().is_ok_and(|stat| stat.contains(") R "))).count()
 }

@@ -1,8 +1,7 @@
-;; A scheduler on coroutines, which interrupt one another with exceptions: each
-;; thread waits in a queue, and whoever runs can throw at one that waits.
+;; Threads on coroutines wait in a scheduler's queue, and interrupt one another with exceptions.
 
 (module
-  ;; Every stack waits for the scheduler, or the scheduler for it, in the same way.
+  ;; The scheduler and all threads have the same stack type.
   (type $c (stack (param i32) (ref null $c)))
   (tag $interrupt (param i32) (param (ref null $c)))
   (tag $give-up (param i32))
@@ -16,14 +15,14 @@
       (i64.add (i64.mul (global.get $log) (i64.const 10)) (i64.extend_i32_u (local.get 0)))))
   (func (export "log") (result i64) (global.get $log) (global.set $log (i64.const 0)))
 
-  ;; ---- for the threads
+  ;; ---- Threads.
 
-  ;; Lets others run. Gives what the scheduler says, or throws.
+  ;; Yields to the scheduler. Returns the value of the next switch, or throws.
   (func $yield (result i32)
     (switch $c (i32.const 0) (global.get $scheduler))
     (global.set $scheduler))
-  ;; The thread that throws waits at the place of the one that is thrown at, which
-  ;; becomes the running one.
+  ;; The throwing thread waits in the queue at the place of its target, which becomes the running
+  ;; thread.
   (func $interrupt (param $whom i32) (param $with i32)
     (local $me i32)
     (local.set $me (global.get $running))
@@ -33,8 +32,8 @@
     (drop)
     (global.set $running (local.get $me)))
 
-  ;; Logs its number until it is interrupted; then logs what it was told, lets the
-  ;; interrupter wait in the queue, and goes on, but gives up when told nine.
+  ;; Logs its number until it is interrupted. Then it logs the message, puts the interrupting thread
+  ;; into the queue and continues. It ends if the message is nine.
   (func $logs (param $number i32) (param $from (ref null $c))
     (local $said i32)
     (global.set $scheduler (local.get $from))
@@ -56,8 +55,8 @@
           (br $next))))
     (call $log)
     (switch_retire $c (i32.const 1) (global.get $scheduler)))
-  ;; Interrupts the others, one after another; is itself continued by the
-  ;; scheduler from the place where the queue keeps it.
+  ;; Interrupts the other threads one after another. The scheduler resumes it from its place in the
+  ;; queue.
   (func $disturbs (param $number i32) (param $from (ref null $c))
     (global.set $scheduler (local.get $from))
     (call $interrupt (i32.const 1) (i32.const 5))
@@ -66,7 +65,7 @@
     (call $log (i32.const 3))
     (switch_retire $c (i32.const 1) (global.get $scheduler)))
 
-  ;; ---- the scheduler, on the root
+  ;; ---- The scheduler, on the root.
 
   (func $run (param $number i32)
     (local $s (ref null $c))
@@ -75,7 +74,7 @@
     (switch $c (local.get $number) (table.get $threads (local.get $number)))
     (local.set $s)
     (drop)
-    ;; The one that came back is the one that ran last; null if it is over.
+    ;; The returned stack is the thread that ran last, or null if that has ended.
     (table.set $threads (global.get $running) (local.get $s)))
   (func (export "run") (param $rounds i32)
     (table.set $threads (i32.const 1) (stack.new $c $logs))
@@ -88,8 +87,8 @@
       (local.set $rounds (i32.sub (local.get $rounds) (i32.const 1)))
       (br_if $next (local.get $rounds)))))
 
-;; Round 1: 1 logs, 2 logs, the third interrupts 1 with 5, which goes on. Round 2:
-;; 1, 2, and 6 at 2, which goes on. Round 3: 1, 2, and 9 at 1, which gives up and
-;; logs its number. Round 4: 2, and the third ends with 3. Round 5: 2.
+;; Round 1: 1 and 2 log, and the third thread interrupts 1 with 5. Round 2: 1 and 2 log, and it
+;; interrupts 2 with 6. Round 3: 1 and 2 log, and it interrupts 1 with 9, which logs its number and
+;; ends. Round 4: 2 logs, and the third thread logs 3 and ends. Round 5: 2 logs.
 (assert_return (invoke "run" (i32.const 5)))
 (assert_return (invoke "log") (i64.const 125112621291232))

@@ -1,4 +1,4 @@
-;; A stack reference works once: each way to use it uses it up, for every way.
+;; A stack reference works once: every instruction that uses it consumes it.
 
 (module
   (type $c (stack (ref null $c)))
@@ -6,7 +6,7 @@
   (global $s (mut (ref null $c)) (ref.null $c))
   (global $root (mut (ref null $c)) (ref.null $c))
 
-  ;; Goes back to whoever comes, with a value or with an exception.
+  ;; Replies to every sender with a value or an exception.
   (func $obliging (param $from (ref null $c))
     (loop $next
       (block $h (result (ref null $c))
@@ -14,14 +14,14 @@
           (switch $c (local.get $from))))
       (local.set $from)
       (br $next)))
-  ;; Goes to the root, whoever comes.
+  ;; Switches to the root, whatever the sender.
   (func $to-root (param (ref null $c))
     (loop $next
       (drop (switch $c (global.get $root)))
       (br $next)))
 
   (func (export "make a fresh one") (global.set $s (stack.new $c $obliging)))
-  (func $waiting (export "make one that waits")
+  (func $waiting (export "make a suspended one")
     (global.set $s (switch $c (stack.new $c $obliging))))
 
   (func (export "switch") (drop (switch $c (global.get $s))))
@@ -35,16 +35,16 @@
     (switch_retire $c (global.get $s)))
   (func (export "switch_retire")
     (drop (switch $c (stack.new $c $retires))))
-  ;; For `switch_retire`, which tells nobody where to go back to.
+  ;; A stack for `switch_retire`, which passes no reference to return to.
   (func (export "make one for the root") (global.set $s (stack.new $c $to-root)))
 
-  ;; Twice in the same call, from two places at once.
+  ;; Uses the reference twice in one call.
   (func (export "twice") (drop (switch $c (global.get $s))) (drop (switch $c (global.get $s))))
   (func $uses (param (ref null $c)) (drop (switch $c (global.get $s))))
   (func (export "by itself")
     (global.set $s (stack.new $c $uses))
     (drop (switch $c (global.get $s))))
-  ;; The root's reference too.
+  ;; The root's reference works once too.
   (func $keeps (param $from (ref null $c))
     (global.set $root (local.get $from))
     (drop (switch $c (local.get $from)))
@@ -71,7 +71,7 @@
 (assert_trap (invoke "switch_retire") "stack reference already used")
 (assert_return (invoke "fine"))
 
-(invoke "make one that waits")
+(invoke "make a suspended one")
 (assert_return (invoke "switch"))
 (assert_trap (invoke "switch") "stack reference already used")
 (assert_trap (invoke "stack.bind") "stack reference already used")
@@ -89,23 +89,23 @@
 (assert_trap (invoke "return_switch_throw") "stack reference already used")
 (assert_trap (invoke "switch_retire") "stack reference already used")
 
-(invoke "make one that waits")
+(invoke "make a suspended one")
 (assert_return (invoke "stack.bind"))
 (assert_trap (invoke "switch") "stack reference already used")
 
-(invoke "make one that waits")
+(invoke "make a suspended one")
 (assert_return (invoke "switch_throw"))
 (assert_trap (invoke "switch_throw") "stack reference already used")
 (assert_trap (invoke "switch") "stack reference already used")
 (assert_trap (invoke "stack.bind") "stack reference already used")
 
-(invoke "make one that waits")
+(invoke "make a suspended one")
 (assert_return (invoke "return_switch"))
 (assert_trap (invoke "return_switch") "stack reference already used")
 (assert_trap (invoke "switch") "stack reference already used")
 (assert_trap (invoke "stack.bind") "stack reference already used")
 
-(invoke "make one that waits")
+(invoke "make a suspended one")
 (assert_return (invoke "return_switch_throw"))
 (assert_trap (invoke "return_switch_throw") "stack reference already used")
 (assert_trap (invoke "switch") "stack reference already used")
@@ -119,7 +119,7 @@
 
 (invoke "make a fresh one")
 (assert_trap (invoke "twice") "stack reference already used")
-(invoke "make one that waits")
+(invoke "make a suspended one")
 (assert_trap (invoke "twice") "stack reference already used")
 (assert_trap (invoke "by itself") "stack reference already used")
 (assert_trap (invoke "switch") "stack reference already used")

@@ -1,5 +1,4 @@
-;; A function that suspends after calls which may have suspended it too, on ways that meet:
-;; it must find out anew what runs wherever one of them has called.
+;; A function reloads its running stack where paths merge after a call that may suspend it.
 (module
   (type $body (func))
   (type $k (cont $body))
@@ -16,7 +15,7 @@
     (suspend $yield (local.get $x))
     (throw $e (i32.add (local.get $x) (i32.const 1))))
 
-  ;; Only one arm calls.
+  ;; Only one arm contains a call.
   (func $arms (param $x i32)
     (local $i i32)
     (loop $next
@@ -45,7 +44,7 @@
       (suspend $yield (local.get $i))
       (br_if $next (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 7)))))
 
-  ;; A loop that switches and calls nothing, inside of one that calls.
+  ;; An inner loop suspends without calls; the outer loop calls.
   (func $around (param $x i32)
     (local $i i32)
     (local $j i32)
@@ -58,7 +57,7 @@
       (br_if $outer
         (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 4)))))
 
-  ;; An exception leads to the head of a loop that calls nothing but what throws.
+  ;; An exception leads back to the loop head. The only call in the loop is the one that throws.
   (func $caught (param $x i32)
     (local $i i32)
     (loop $next (result i32)
@@ -75,7 +74,7 @@
       (i32.const 0))
     (drop))
 
-  ;; Resumes and suspends in one loop: what is resumed suspends all of it in between.
+  ;; One loop both resumes and suspends. The resumed continuation also suspends the loop's stack.
   (func $inner (param $x i32)
     (suspend $yield (i32.const 70))
     (suspend $e2 (i32.const 71))
@@ -95,7 +94,7 @@
       (suspend $yield (local.get $i))
       (br_if $next (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 3)))))
 
-  ;; The same inside of another continuation, which is suspended as well.
+  ;; The same inside another continuation, which is suspended as well.
   (func $nested (param $which i32)
     (call $run_inside (local.get $which)))
   (func $run_inside (param $which i32)
@@ -110,7 +109,7 @@
       (return (cont.new $kw (ref.func $caught))))
     (cont.new $kw (ref.func $loops)))
 
-  ;; All that is yielded, as digits in base 101.
+  ;; Collects all yielded values as digits in base 101.
   (func $collect (param $k (ref null $kw)) (param $x i32) (result i64)
     (local $rest (ref null $k))
     (local $sum i64)

@@ -1,7 +1,7 @@
-;; A stackref that a branch, a return, a tail call or an exception leaves behind, in a
-;; local or among the operands, is freed before anything else runs; one that a trap
-;; leaves, before the call from the host returns. A fiber on the stack shows it: it is
-;; moribund then.
+;; Leaving a function or block frees the stackrefs that it leaves in locals and operands.
+;; This holds for branches, returns, tail calls, exceptions and traps, and happens before any other
+;; code runs. For a trap, it happens before the host call returns. A fiber on the stack shows it: it
+;; is moribund afterwards.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -41,7 +41,7 @@
   (func (export "br with a value") (result i32)
     (block $l (result i32) (call $make) (i32.const 1) (br $l))
     (call $mount))
-  (func (export "br that takes it along")
+  (func (export "br that carries it")
     (block $l (result stackref) (call $new) (call $make) (br $l))
     (global.set_cleared $s))
   (func (export "br of a loop")
@@ -109,7 +109,7 @@
       (unreachable))
     (call $mount))
 
-  ;; The function is left.
+  ;; Returns and tail calls.
   (func $returns (call $make) (return))
   (func (export "return") (call $returns) (call $mount))
   (func $returns-value (result i32 stackref) (call $make) (i32.const 1) (ref.null stack) (return))
@@ -141,7 +141,7 @@
       (try_table (catch $x $l) (call $throws))
       (drop) (unreachable))
     (call $mount))
-  (func (export "catch, operand of the body that is moved on")
+  (func (export "catch, operand of the body that is moved out")
     (block $l
       (call $make)
       (try_table (param stackref) (catch $x $l) (global.set_cleared $s) (call $throws))
@@ -197,13 +197,13 @@
     (block $l
       (try_table (catch $x $l) (resume $k (cont.new $k (ref.func $resumes)))))
     (call $mount))
-  ;; Not freed: what was moved on before.
-  (func $moves-on (param $s stackref)
+  ;; A stack that was moved out before is not freed.
+  (func $moves-out (param $s stackref)
     (global.set_cleared $s (local.get_clear $s))
     (call $throws)
     (drop (local.get_clear $s)))
-  (func (export "moved on")
-    (block $l (try_table (catch $x $l) (call $moves-on (call $make)))))
+  (func (export "moved out")
+    (block $l (try_table (catch $x $l) (call $moves-out (call $make)))))
 
   ;; Exceptions that reach the host.
   (func (export "to the host, local") (call $holds-local))
@@ -235,7 +235,7 @@
 
 (assert_trap (invoke "br") "fiber is moribund")
 (assert_trap (invoke "br with a value") "fiber is moribund")
-(assert_return (invoke "br that takes it along"))
+(assert_return (invoke "br that carries it"))
 (assert_trap (invoke "mount the fiber") "fiber already has a control parent")
 (assert_return (invoke "drop"))
 (assert_trap (invoke "br of a loop") "fiber is moribund")
@@ -264,7 +264,7 @@
 (assert_trap (invoke "catch, operand inside") "fiber is moribund")
 (assert_trap (invoke "catch, operand of the body") "fiber is moribund")
 (assert_trap (invoke "catch, operand between") "fiber is moribund")
-(assert_return (invoke "catch, operand of the body that is moved on"))
+(assert_return (invoke "catch, operand of the body that is moved out"))
 (assert_trap (invoke "mount the fiber") "fiber already has a control parent")
 (assert_return (invoke "drop"))
 (assert_return (invoke "catch, operand that stays"))
@@ -283,7 +283,7 @@
 (assert_trap (invoke "unwound" (i32.const 4)) "fiber is moribund")
 (assert_trap (invoke "unwound through a continuation") "fiber is moribund")
 (assert_trap (invoke "unwound, a parent") "fiber is moribund")
-(assert_return (invoke "moved on"))
+(assert_return (invoke "moved out"))
 (assert_trap (invoke "mount the fiber") "fiber already has a control parent")
 (assert_return (invoke "drop"))
 (assert_exception (invoke "to the host, local"))

@@ -1,5 +1,4 @@
-;; A recursion that exhausts the stack it runs on ends the activation. The stacks
-;; that it ran on are free then, and begin anew.
+;; Exhaustion ends the activation and frees its stacks, which can then be reused from the start.
 
 (module
   (type $f (func (param i32) (result i32)))
@@ -33,7 +32,7 @@
     (global.set $dead (cont.new $k (ref.func $forever)))
     (resume $k (i32.const 0) (global.get $dead)))
   (func (export "resume it") (result i32) (resume $k (i32.const 0) (global.get $dead)))
-  ;; Stacks in each other, the innermost of which is exhausted.
+  ;; Nested stacks. The innermost overflows.
   (func $nests (param i32) (result i32)
     (if (i32.eqz (local.get 0)) (then (return (call $forever (i32.const 0)))))
     (block $y (result (ref $k))
@@ -41,9 +40,9 @@
         (cont.new $k (ref.func $nests)))))
     (drop)
     (i32.const -1))
-  (func (export "in the innermost of") (param i32) (result i32)
+  (func (export "at depth") (param i32) (result i32)
     (resume $k (local.get 0) (cont.new $k (ref.func $nests))))
-  ;; A suspended one that goes on to exhaust its stack.
+  ;; A suspended continuation exhausts its stack after it is resumed.
   (func $throws-deep (param i32) (result i32)
     (drop (suspend $yield))
     (call $forever (i32.const 0)))
@@ -73,8 +72,8 @@
 (assert_exhaustion (invoke "in a continuation") "call stack exhausted")
 (assert_trap (invoke "resume it") "continuation already consumed")
 (assert_return (invoke "fine") (i32.const 2190))
-(assert_exhaustion (invoke "in the innermost of" (i32.const 3)) "call stack exhausted")
-(assert_exhaustion (invoke "in the innermost of" (i32.const 20)) "call stack exhausted")
+(assert_exhaustion (invoke "at depth" (i32.const 3)) "call stack exhausted")
+(assert_exhaustion (invoke "at depth" (i32.const 20)) "call stack exhausted")
 (assert_return (invoke "fine") (i32.const 2190))
 (assert_exhaustion (invoke "after a suspension") "call stack exhausted")
 (assert_exhaustion (invoke "in a task") "call stack exhausted")

@@ -1,6 +1,6 @@
-;; A fiber is suspended with the root of a call, and nothing can continue that
-;; root. When the call ends by a trap, the fiber is moribund, whether garbage was
-;; collected in between or not; until then it is in use.
+;; A fiber that is suspended together with a root becomes moribund when a trap ends the root's call.
+;; Nothing can continue the root here. Until the call ends, the fiber is in use, with or without a
+;; collection.
 
 (module
   (rec (type $to-other (stack (ref null $to-root)))
@@ -17,7 +17,7 @@
         (local.tee $i (i32.add (local.get $i) (i32.const 1)))
         (i32.const 2000)))))
   (func $other (param (ref null $to-root))
-    (local.set 0 (ref.null $to-root))              ;; nothing names the root any more
+    (local.set 0 (ref.null $to-root))              ;; the last reference to the root
     (if (global.get $collects) (then (call $garbage)))
     (fiber.mount $go (global.get $fiber)))
   (func $run (param fiberref)

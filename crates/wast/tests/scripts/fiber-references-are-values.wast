@@ -1,5 +1,4 @@
-;; A fiber can be wherever a reference can, and still works when that is the
-;; only place where it is.
+;; A fiber works when its only reference is in a local, global, table, object, closure or frame.
 
 (module
   (type $s (struct (field (mut i32)) (field (mut fiberref))))
@@ -18,7 +17,7 @@
   (global $x (mut exnref) (ref.null exn))
   (global $holder (mut fiberref) (ref.null fiber))
 
-  ;; Suspended, it has a struct in its frame.
+  ;; While it is suspended, its frame holds a struct.
   (func $body (param $n i32) (param $self fiberref)
     (local $s (ref $s))
     (local.set $s (struct.new $s (local.get $n) (local.get $self)))
@@ -75,7 +74,7 @@
       (unreachable))
     (drop)
     (call $next))
-  ;; In the closure of a fresh fiber, and in the frame of a suspended one.
+  ;; The reference is in the closure of a fresh fiber, and in the frame of a suspended one.
   (func $holds (param $f fiberref) (param $self fiberref)
     (loop $again
       (fiber.dismount $give (on $go $again) (call $next (local.get $f)) (local.get $self))
@@ -84,7 +83,7 @@
     (global.set $holder (fiber.new (on $go $holds) (call $new (local.get 0)))))
   (func (export "closure!") (result i32) (call $next (global.get $holder)))
 
-  ;; In operands, locals, parameters, results, through branches.
+  ;; The reference passes through operands, locals, parameters, results and branches.
   (func $through (param $f fiberref) (param $i i32) (result fiberref)
     (local $l fiberref)
     (call $garbage)
@@ -108,7 +107,7 @@
     (ref.is_null (call $through (call $new (i32.const 1)) (i32.const 0)))
     (ref.is_null (global.get $never)))
   (func (export "as_non_null") (drop (ref.as_non_null (ref.null fiber))))
-  ;; A fiberref is a fiberref: a result of the host's call, too.
+  ;; The host can receive a null `fiberref` as a result.
   (func (export "result") (result fiberref) (ref.null fiber))
   (func (export "by reference") (result i32)
     (call_indirect $calls (param fiberref) (result i32)

@@ -1,5 +1,5 @@
-;; A table can say what it is full of in the beginning, and must if it cannot
-;; hold null. Of globals it knows those that are imported.
+;; A table may have an initial value, and must have one if it cannot hold null.
+;; The value may use only imported globals.
 
 (module $two
   (type $f (func (result i32)))

@@ -1,6 +1,6 @@
-;; A stack that was suspended together with a task above it, and continued with it, knows
-;; that the task is above it, also after it has resumed something else. Unless it was
-;; taken away from under the task meanwhile: then the task is searched for again.
+;; A stack's cached ancestor task is used only while the stack stays under that task.
+;; The stack was suspended and continued together with the task. If the stack is then captured from
+;; under the task, the next operation searches for the task again.
 
 (module
   (type $t (task (result i32)))
@@ -15,7 +15,7 @@
 
   (func $nothing)
 
-  ;; Resumes something that comes back.
+  ;; Resumes a continuation that suspends back to here.
   (func $generate (suspend $yield))
   (func $resume_another
     (block $yielded (result (ref $nested))
@@ -23,7 +23,7 @@
       (return))
     (drop))
 
-  ;; ---- nothing is taken away
+  ;; ---- Nothing is captured.
 
   (func $yields
     (task.suspend $t (global.get $task) (i32.const 1))
@@ -43,14 +43,14 @@
     (global.set $task (task.new $t $generator))
     (call $next) (call $next) (call $next) (call $next) (call $next))
 
-  ;; ---- what is above it, up to a continuation inside the task, is taken away
+  ;; ---- A continuation inside the task captures the stacks above its base.
 
   ;; Captures itself, $inner and $takes.
   (func $cuts (suspend $cut))
   (func $inner
-    (task.suspend $t (global.get $task) (i32.const 1))     ;; continued by way of the task
+    (task.suspend $t (global.get $task) (i32.const 1))     ;; continued through the task
     (resume $nested (cont.new $nested (ref.func $cuts)))
-    (task.suspend $t (global.get $other) (i32.const 2))    ;; is that one above it?
+    (task.suspend $t (global.get $other) (i32.const 2))    ;; is this task an ancestor?
     (task.suspend $t (global.get $other) (i32.const 3)))
   (func $takes (resume $nested (cont.new $nested (ref.func $inner))))
   (func $taken (result (ref $nested))
@@ -67,7 +67,7 @@
     (i32.const 21))
   (func $idle (param (ref null $t)) (result i32) (i32.const 30))
 
-  ;; The task is gone.
+  ;; The task has ended.
   (func (export "returned") (result i32)
     (global.set $task (task.new $t $returns))
     (global.set $other (global.get $task))
@@ -76,7 +76,7 @@
     (resume $nested (global.get $rest))
     (i32.const -1))
 
-  ;; The task is gone, and another has its place.
+  ;; The task has ended, and another uses its memory.
   (func (export "replaced") (result i32)
     (global.set $task (task.new $t $returns))
     (drop (call $next))
@@ -85,7 +85,7 @@
     (resume $nested (global.get $rest))
     (i32.const -1))
 
-  ;; The task is suspended by itself.
+  ;; The task is suspended.
   (func (export "suspended") (result i32)
     (global.set $task (task.new $t $suspends))
     (global.set $other (global.get $task))
@@ -94,7 +94,7 @@
     (resume $nested (global.get $rest))
     (i32.const -1))
 
-  ;; Another task is above it instead, and the first one is not.
+  ;; Another task is now the ancestor.
   (func $continues (param (ref null $t)) (result i32)
     (resume $nested (global.get $rest))
     (i32.const 40))
@@ -107,7 +107,7 @@
     (task.resume $t (global.get $other))
     (task.resume $t (global.get $other)))
 
-  ;; The same task is above it, by another way.
+  ;; The same task is the ancestor, through other parents.
   (func $in_between (resume $nested (global.get $rest)))
   (func $takes_back (param (ref null $t)) (result i32)
     (global.set $rest (call $taken))
@@ -129,7 +129,7 @@
 (assert_return (invoke "stays")
   (i32.const 1) (i32.const 2) (i32.const 3) (i32.const 4) (i32.const 5))
 
-;; Fibers, which other fibers and the switch of continuations take away.
+;; The same for fibers, whose stacks are captured by other fibers and by a suspension.
 (module
   (type $body (func))
   (type $nested (cont $body))
@@ -186,7 +186,7 @@
     (call $next (global.get $other))
     (call $next (global.get $other)))
 
-  ;; The first fiber has ended, and a new one, which does not run, may be in its place.
+  ;; The first fiber has ended, and a new fiber, which does not run, may use its memory.
   (func $deep (resume $nested (global.get $rest)))
   (func (export "replaced") (result i32)
     (global.set $fiber (fiber.new $end (on $go $first)))

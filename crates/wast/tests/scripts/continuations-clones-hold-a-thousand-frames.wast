@@ -1,4 +1,4 @@
-;; A stack that has grown is copied whole, and so is one of a chain.
+;; A clone copies the whole of a grown stack, alone or in a chain.
 
 (module
   (type $f (func (param i32) (result i32)))

@@ -1,5 +1,5 @@
-;; A first-class stack is a base: what runs on it is suspended as one, and
-;; handlers, ancestors and places for exceptions are not looked for beyond it.
+;; A first-class stack is a base: its contents are suspended together.
+;; Searches for handlers and ancestors end at it.
 
 (module
   (import "host" "new_stack" (func $new (result stackref)))
@@ -21,8 +21,7 @@
   (global $fiber (mut fiberref) (ref.null fiber))
   (global $task (mut (ref null $t)) (ref.null $t))
 
-  ;; Handlers of the stack that switched here do not count; nor does a
-  ;; redirection, for `suspend`.
+  ;; Handlers of the stack that switched here do not count. `suspend` also ignores redirections.
   (func $suspends (result i32) (suspend $yield))
   (func $suspends-there (param $main stackref) (drop (suspend $yield)))
   (func $suspends-redirected (param $main stackref)
@@ -47,7 +46,7 @@
     (stack.switch_drop $end
       (call $handle (cont.new $k (ref.func $suspends))) (local.get_clear $main)))
 
-  ;; Continuations, fibers and tasks on the stack wait with it, and go on.
+  ;; Continuations, fibers and tasks on the stack are suspended and continue with it.
   (func $leaves (result i32)
     (local $n i32)
     (block $back (result i32 stackref)
@@ -83,7 +82,7 @@
       (try (stack.switch $back (i32.const 20) (global.get_clear $s)) catch $end $end)
       (unreachable)))
 
-  ;; From there, a fiber of the stack that switched is not an ancestor.
+  ;; A fiber of the stack that switched here is not an ancestor.
   (func $dismounts (param $main stackref)
     (fiber.dismount $go (global.get $fiber)))
   (func $switches-away (param $self fiberref)
@@ -92,7 +91,7 @@
   (func (export "an ancestor beyond the base")
     (fiber.mount $go (fiber.new (on $go $switches-away))))
 
-  ;; An answer around a mount, a task, and a resume is found from inside.
+  ;; A walk from inside a mount, a task and a `resume` finds the answer around them.
   (call_tag $ask (result i32))
   (func $asks (result i32) (call_stack $ask))
   (elem declare func $asks)
@@ -106,7 +105,7 @@
         (fiber.mount $go (on $done $done) (fiber.new $done (on $go $asks-fiber)))
         (unreachable))))
 
-  ;; An exception goes through parents to a redirection, and on.
+  ;; An exception passes parents up to a redirection, which forwards it.
   (elem declare func $throws)
   (func $throws (result i32) (throw $x (i32.const 9)))
   (func $resumes-throws (param $main stackref)
@@ -116,7 +115,7 @@
       (try_table (catch $x $x) (stack.switch_call $resumes-throws (call $new)))
       (unreachable)))
 
-  ;; A stack of the bag is a base as well; both can switch to each other.
+  ;; A stack of the bag is a base as well. Both kinds of stacks can switch to each other.
   (func $bag (param $n i32) (param $from (ref null $c))
     (local $m i32)
     (block $end (result i32)
@@ -128,6 +127,27 @@
   (func (export "from a stack of the bag") (result i32)
     (local $n i32)
     (switch $c (i32.const 0) (stack.new $c $bag))
+    (drop)
+    (local.set $n)
+    (local.get $n))
+
+  ;; A function on top of a stack of the bag, which may be parked in between.
+  (elem declare func $seven)
+  (func $seven (result i32) (i32.const 7))
+  (func $eight (param $bag stackref) (result i32)
+    (drop (local.get_clear $bag))
+    (i32.const 8))
+  (func $calls-eight (param $bag stackref)
+    (drop (resume $k (cont.new $k (ref.func $seven))))
+    (stack.switch_call $eight $end (local.get_clear $bag)))
+  (func $called-on-bag (param $n i32) (param $from (ref null $c))
+    (block $end (result i32)
+      (try (stack.switch_call $calls-eight (call $new)) catch $end $end)
+      (unreachable))
+    (switch_retire $c (local.get $from)))
+  (func (export "on top of a stack of the bag") (result i32)
+    (local $n i32)
+    (switch $c (i32.const 0) (stack.new $c $called-on-bag))
     (drop)
     (local.set $n)
     (local.get $n)))
@@ -144,3 +164,4 @@
 (assert_return (invoke "an answer past parents") (i32.const 77))
 (assert_return (invoke "an exception past parents") (i32.const 9))
 (assert_return (invoke "from a stack of the bag") (i32.const 7))
+(assert_return (invoke "on top of a stack of the bag") (i32.const 8))

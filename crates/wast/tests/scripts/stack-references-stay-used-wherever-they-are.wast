@@ -1,5 +1,5 @@
-;; A used-up stack reference stays used up wherever a copy of it was kept, and
-;; however many stacks were made and reused since.
+;; A used stack reference stays stale wherever it was kept.
+;; This holds however many stacks were created and reused since.
 
 (module
   (type $c (stack (ref null $c)))
@@ -19,7 +19,7 @@
   (func $retires (param $from (ref null $c)) (switch_retire $c (local.get $from)))
   (func $uses (param (ref null $c) (ref null $c)) (drop (switch $c (local.get 0))))
 
-  ;; Keeps copies of a stack everywhere.
+  ;; Keeps the reference in several places.
   (func $keep (param $c (ref null $c))
     (global.set $g (local.get $c))
     (table.set $t (i32.const 3) (local.get $c))
@@ -36,9 +36,9 @@
   (func (export "retired")
     (call $keep (stack.new $c $retires))
     (drop (switch $c (global.get $g))))
-  ;; The same stack waits again, many times, and is still alive in the end.
+  ;; The same stack is suspended many times, and is still live in the end.
   (global $alive (mut (ref null $c)) (ref.null $c))
-  (func (export "waiting again") (param $n i32)
+  (func (export "suspended again") (param $n i32)
     (call $keep (stack.new $c $obliging))
     (global.set $alive (global.get $g))
     (loop $next
@@ -83,7 +83,7 @@
 (assert_trap (invoke "payload") "stack reference already used")
 (assert_trap (invoke "bound") "stack reference already used")
 
-(assert_return (invoke "waiting again" (i32.const 100000)))
+(assert_return (invoke "suspended again" (i32.const 100000)))
 (assert_trap (invoke "global") "stack reference already used")
 (assert_trap (invoke "table") "stack reference already used")
 (assert_trap (invoke "struct") "stack reference already used")

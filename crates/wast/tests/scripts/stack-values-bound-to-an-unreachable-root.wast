@@ -1,6 +1,5 @@
-;; Values are bound to the root of a call, and then nothing names the root any
-;; more. They are garbage; the call can end only by a trap, and does so alike
-;; whether garbage was collected or not.
+;; Values bound to an unreachable root are garbage.
+;; Its call ends by a trap, with or without a collection.
 
 (module
   (rec (type $to-other (stack (ref null $to-root)))

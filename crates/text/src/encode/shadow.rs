@@ -11,20 +11,16 @@
 //! the shadow's conditions are reported, since their messages are better.
 
 use wasmparser::{Validator, WasmFeatures};
-use wast::Wat;
-use wast::lexer::Lexer;
-use wast::parser::{self, ParseBuffer};
 
-use crate::dialect::lower::Output;
-use crate::encode::EncodedModule;
+use crate::dialect::{Output, Rendered};
+use crate::encode::{EncodedModule, lenient};
 use crate::error::{Error, Result};
 use crate::explain::Explained;
 
-use crate::dialect::Rendered;
-
-pub(in crate::dialect) fn check(shadow: &Rendered, binary: &[u8]) -> Result<()> {
+/// Checks the shadow of a module, given the binary of the standard text.
+pub(super) fn check(shadow: &Rendered, binary: &[u8]) -> Result<()> {
     let Rendered { output: shadow, type_words } = shadow;
-    let encoded = match encode(&shadow.text) {
+    let encoded = match EncodedModule::text(&shadow.text, lenient) {
         Ok(encoded) => encoded,
         Err(_) if validate(binary).is_err() => return Ok(()),
         Err(error) => return Err(in_source(shadow, error)),
@@ -46,14 +42,6 @@ pub(in crate::dialect) fn check(shadow: &Rendered, binary: &[u8]) -> Result<()> 
 
 fn validate(binary: &[u8]) -> Result<(), wasmparser::BinaryReaderError> {
     Validator::new_with_features(WasmFeatures::all()).validate_all(binary).map(drop)
-}
-
-fn encode(text: &str) -> Result<EncodedModule> {
-    let mut lexer = Lexer::new(text);
-    lexer.allow_confusing_unicode(true);
-    let mut buffer = ParseBuffer::new_with_lexer(lexer)?;
-    buffer.track_instr_spans(true);
-    EncodedModule::wat(&mut parser::parse::<Wat>(&buffer)?, text)
 }
 
 /// The error at its offset in the source, with the message for that offset.

@@ -1,5 +1,7 @@
 //! Encodes a module: its fields, a dialect, `(module binary ..)` or `(module quote ..)`.
 
+mod shadow;
+
 use wast::core::{Module, ModuleKind};
 use wast::lexer::Lexer;
 use wast::parser::{self, Parse, ParseBuffer, Parser};
@@ -68,7 +70,7 @@ impl EncodedModule {
             let found = encoded.find(&lowered.text, offset).unwrap_or(encoded.module);
             return Err(Error::invalid(lowered.map.find(found), message));
         }
-        lowered.check(&encoded.binary)?;
+        shadow::check(&lowered.shadow, &encoded.binary)?;
         let Lowered { text, map, module, type_words, .. } = lowered;
         let origin = Origin::Lowered(map, text.into(), Box::new(encoded.origin), type_words);
         Ok(EncodedModule { binary: encoded.binary, module, origin })
