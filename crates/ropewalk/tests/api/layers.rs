@@ -161,8 +161,7 @@ fn folders_use_only_those_below_them() {
 fn an_arrow_that_points_up_is_found() {
     let mut turned: Vec<&str> = RUNTIME.order.to_vec();
     turned.reverse();
-    let turned = Layers { order: turned.leak(), ..RUNTIME };
-    assert!(violations(&turned).len() > 100);
+    assert!(violations(&Layers { order: turned.leak(), ..RUNTIME }).len() > 100);
     let text = "use crate::{a::b, c::{d, e}}; x!(crate::f::g); #[cfg(test)] mod tests { crate::h }";
     let mut names = BTreeSet::new();
     used(text.parse().expect("Rust"), &mut names);

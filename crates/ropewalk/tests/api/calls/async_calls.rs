@@ -15,8 +15,7 @@ use std::task::{Context, Waker};
 #[track_caller]
 fn poll_and_drop<R>(future: impl Future<Output = R>) {
     let mut future = Box::pin(future);
-    let polled = poll_once(future.as_mut());
-    assert!(polled.is_pending());
+    assert!(poll_once(future.as_mut()).is_pending());
 }
 
 const MODULE: &str = r#"(module
@@ -321,8 +320,7 @@ fn calls_that_wait_nest() {
             let call = AssertUnwindSafe(|| block_on(go.call_async(&mut store, n)));
             match catch_unwind(call) {
                 Ok(result) => {
-                    let error = result.unwrap_err();
-                    assert_eq!(host_message(&error), what);
+                    assert_eq!(host_message(&result.unwrap_err()), what);
                 }
                 Err(panic) => assert_eq!(panic.downcast_ref(), Some(&what)),
             }

@@ -130,8 +130,7 @@ fn a_panic_of_an_async_function_continues_in_the_caller() {
     let once = instance.get_typed_func::<(i32, i32), i32>(&mut store, "once").unwrap();
     for polls in [0, 2] {
         let call = AssertUnwindSafe(|| block_on(once.call_async(&mut store, (polls, 1))));
-        let panic = catch_unwind(call).unwrap_err();
-        assert_eq!(panic.downcast_ref::<&str>(), Some(&"it panicked"));
+        assert_eq!(catch_unwind(call).unwrap_err().downcast_ref::<&str>(), Some(&"it panicked"));
         nothing_is_left(&store);
     }
 }

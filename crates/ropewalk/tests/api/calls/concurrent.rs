@@ -170,8 +170,7 @@ fn calls_continue_in_any_order() {
                     let i = i * (7 + 4 * round) % N;
                     gates.open(i);
                     poll_all(&mut calls).await;
-                    let is_done = calls[i as usize].1.is_some();
-                    assert_eq!(is_done, round == 1);
+                    assert_eq!(calls[i as usize].1.is_some(), round == 1);
                 }
             }
             calls.into_iter().map(|(_, result)| result.unwrap().unwrap()).collect::<Vec<_>>()
@@ -204,8 +203,7 @@ fn the_end_of_a_call_does_not_affect_the_others() {
             calls[2].0 = None;
             poll_all(&mut calls).await;
             traps(calls[1].1.take().unwrap(), TrapCode::Unreachable);
-            let failed = calls[3].1.take().unwrap().unwrap_err();
-            assert_eq!(host_message(&failed), "minus one");
+            assert_eq!(host_message(&calls[3].1.take().unwrap().unwrap_err()), "minus one");
             // One call panics.
             let mut panics = Box::pin(once.call_concurrent(accessor, -2));
             std::future::poll_fn(|context| {

@@ -80,8 +80,7 @@ fn calls_that_wait_for_each_other_end_with_who_waits_for_whom() {
             )
         }));
         for result in [results.0, results.1, results.2] {
-            let error = result.unwrap_err();
-            let report = error.root_cause().to_string();
+            let report = result.unwrap_err().root_cause().to_string();
             assert!(report.contains("deadlock: every call waits for another"), "{report}");
             let count = |part: &str| report.matches(part).count();
             assert_eq!(count("(continuation of m!body) is in a call of the host"), 3, "{report}");

@@ -234,8 +234,7 @@ fn end_on_every_stack(
 fn an_error_of_a_host_function_ends_the_activation_on_every_stack() {
     let host = |_: Caller<'_, ()>, _: i32| Err(anyhow::anyhow!("no"));
     end_on_every_stack(host, |on, result| {
-        let error = result.expect("no panic").unwrap_err();
-        assert_eq!(host_message(&error), "no", "{on}");
+        assert_eq!(host_message(&result.expect("no panic").unwrap_err()), "no", "{on}");
     });
 }
 

@@ -359,8 +359,7 @@ fn a_trap_leaves_no_stacks() {
         call(&mut store, instance, "wait", &[Val::I32(2)]).unwrap();
         for kind in (0..6).cycle().take(600) {
             let error = number(&mut store, instance, "trap", &[20, kind]).unwrap_err();
-            let found = error.downcast_ref::<Trap>().map(Trap::code);
-            assert_eq!(found, KINDS[kind as usize]);
+            assert_eq!(error.downcast_ref::<Trap>().map(Trap::code), KINDS[kind as usize]);
         }
         assert_eq!(number(&mut store, instance, "resume", &[1]).unwrap(), 3);
     }

@@ -92,8 +92,7 @@ fn unknown_names() {
 fn a_module_cannot_create_stacks_without_its_host() {
     let expected = "`ropewalk:first-class` `new_stack` is for the engine: import `\"host\" \
                     \"new_stack\"` instead";
-    let create = import("first-class", "new_stack", "(result (ref null $stack))");
-    refused(&create, "", expected);
+    refused(&import("first-class", "new_stack", "(result (ref null $stack))"), "", expected);
     let refusing = r#"(import "host" "new_stack" (func $op (result (ref null $stack))))"#;
     accepted(refusing, "(func (drop (call $op)))");
 }
@@ -276,8 +275,7 @@ fn a_call_is_the_only_use() {
         refused(&import, "(global funcref (ref.func $op))", &value);
         refused(&import, "(table 1 funcref (ref.func $op))", &value);
         let tail = format!("`ropewalk:{design}` `{name}` cannot be tail-called");
-        let typed = format!("(func {ty} unreachable (return_call $op))");
-        refused(&import, &typed, &tail);
+        refused(&import, &format!("(func {ty} unreachable (return_call $op))"), &tail);
     }
     let start = import("first-class", "start", "");
     refused(&start, "(start $op)", "can only be called");

@@ -189,8 +189,7 @@ fn bad_modules_say_where() {
     assert!(error.message().contains("type mismatch"), "{error}");
 
     let error = Module::new(&engine, "(module (fun))").unwrap_err();
-    let error = error.downcast::<ModuleError>().unwrap();
-    assert_eq!(error.position(), Some((1, 10)));
+    assert_eq!(error.downcast::<ModuleError>().unwrap().position(), Some((1, 10)));
 
     let error = Module::new(&engine, b"\0asm\x01\0\0\0\xff").unwrap_err();
     let error = error.downcast::<ModuleError>().unwrap();

@@ -51,8 +51,7 @@ fn kept(engine: &Engine) -> (Store<()>, Instance) {
 fn each_design_lists_a_running_root_and_a_suspended_generator() {
     for (kind, program) in DESIGNS {
         for stacks in engines().iter().map(|engine| stacks_in_host_call(engine, program)) {
-            let running = of_life(&stacks, Life::Running);
-            let [root] = running[..] else { panic!("{kind:?}: {stacks}") };
+            let [root] = of_life(&stacks, Life::Running)[..] else { panic!("{kind:?}: {stacks}") };
             assert_eq!((root.kind, root.parent_number()), (None, None), "{kind:?}");
             assert_eq!(frames(&root.backtrace), ["sum"]);
             assert_eq!(root.function.as_ref().unwrap().function_name(), Some("sum"));
@@ -251,8 +250,7 @@ fn of_a_long_chain_of_stacks_the_innermost_and_the_outermost_are_kept() {
             let all = waiting as usize + 1;
             assert_eq!((stacks.len(), stacks.omitted()), (listed, all - listed), "{stacks}");
             assert_eq!(of_life(&stacks, Life::Running).len(), 1);
-            let has_root = stacks.iter().any(|stack| stack.kind.is_none());
-            assert_eq!(has_root, listed > 1);
+            assert_eq!(stacks.iter().any(|stack| stack.kind.is_none()), listed > 1);
             // The report has each stack, though it omits the parents of some.
             let text = stacks.to_string();
             assert_eq!(text.matches("\nstack ").count() + text.matches("  stack ").count(), listed);

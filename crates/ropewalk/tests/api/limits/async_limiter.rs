@@ -20,8 +20,7 @@ fn limited_engines() -> Vec<Engine> {
 fn poll_and_drop<R>(future: impl Future<Output = R>, times: usize) {
     let mut future = Box::pin(future);
     for _ in 0..times {
-        let polled = poll_once(future.as_mut());
-        assert!(polled.is_pending());
+        assert!(poll_once(future.as_mut()).is_pending());
     }
 }
 
@@ -93,8 +92,7 @@ impl ResourceLimiterAsync for Slow {
     }
 
     fn memory_grow_failed(&self, current: usize, desired: usize) {
-        let failed = format!("failed {} {}", current / PAGE, desired / PAGE);
-        self.0.asked.lock().unwrap().push(failed);
+        self.0.asked.lock().unwrap().push(format!("failed {} {}", current / PAGE, desired / PAGE));
     }
 
     fn table_growing(

@@ -504,8 +504,7 @@ fn a_function_has_as_many_values_as_it_may() {
             results.fill(Val::I32(sum));
             Ok(())
         });
-        let fits = params <= 1000 && results <= 1000;
-        assert_eq!(func.is_ok(), fits, "{params} {results}");
+        assert_eq!(func.is_ok(), params <= 1000 && results <= 1000, "{params} {results}");
         let Ok(func) = func else { continue };
         let (arguments, mut found) = (vec![Val::I32(1); params], vec![Val::I32(0); results]);
         func.call(&mut store, &arguments, &mut found).unwrap();
@@ -518,8 +517,7 @@ fn the_host_owns_as_many_references_and_values_as_it_may() {
     let engine = Engine::default();
     for most in [1, 2, 100] {
         let mut store = Store::new(&engine, ());
-        let limits = StoreLimitsBuilder::new().handles(most).host_values(most);
-        store.limiter(limits.build());
+        store.limiter(StoreLimitsBuilder::new().handles(most).host_values(most).build());
         let values: Vec<_> = (0..most).map(|i| ExternRef::new(&mut store, i).unwrap()).collect();
         traps(ExternRef::new(&mut store, 0), TrapCode::OutOfMemory);
         let owned = values.iter().map(|value| value.own(&mut store).unwrap());

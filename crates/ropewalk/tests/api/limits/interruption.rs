@@ -427,8 +427,7 @@ fn concurrent_calls_take_turns() {
             // The longer call begins first.
             tokio::join!(call(300), call(20))
         });
-        let sums = crate::common::block_on(both);
-        assert_eq!(sums, (300 * 301 / 2, 20 * 21 / 2), "{}", mode.name);
+        assert_eq!(crate::common::block_on(both), (300 * 301 / 2, 20 * 21 / 2), "{}", mode.name);
         assert_eq!(*order.lock().unwrap(), [20, 300], "{}", mode.name);
     }
 }

@@ -153,8 +153,7 @@ fn instances_are_linked_as_they_were() {
         .unwrap();
     // Modules in another order, with an unrelated one.
     let other = Module::new(&engine, "(module)").unwrap();
-    let modules = [user, other, library];
-    let mut restored = snapshot.restore(&functions, &modules, ()).unwrap();
+    let mut restored = snapshot.restore(&functions, &[user, other, library], ()).unwrap();
     let (user, library) =
         (restored.instance("user").unwrap(), restored.instance("library").unwrap());
     let store = &mut restored.store;

@@ -190,8 +190,7 @@ fn a_function_that_has_waited_is_not_taken_for_one_outside_that_runs() {
     for waits in [0, 1] {
         runtime.block_on(again.call_async(&mut store, waits)).unwrap();
         let snapshot = taken.lock().unwrap().pop().unwrap().unwrap();
-        let modules = std::slice::from_ref(&module);
-        let mut restored = snapshot.restore(&linker, modules, ()).unwrap();
+        let mut restored = snapshot.restore(&linker, std::slice::from_ref(&module), ()).unwrap();
         let call = restored.calls.pop().unwrap();
         assert_eq!(call.import(), Some(("host", "inner")));
         let results = call.resume(&mut restored.store, &[Val::I32(waits + 5)]).unwrap();

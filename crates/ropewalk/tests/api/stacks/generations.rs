@@ -48,8 +48,7 @@ fn a_stack_out_of_generations_continues_and_stale_references_stay_stale() {
                 run("step table", i).unwrap();
                 for stale in 0..=i {
                     for name in ["stale table", "stale array", "stale exception"] {
-                        let error = run(name, stale).unwrap_err();
-                        let code = trap(&error).code();
+                        let code = trap(&run(name, stale).unwrap_err()).code();
                         assert_eq!(code, TrapCode::ContinuationConsumed, "{name} {stale} of {i}");
                     }
                 }

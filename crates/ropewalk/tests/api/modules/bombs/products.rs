@@ -114,8 +114,7 @@ fn no_pair_of_counts_costs_its_product_in_any_mode() {
         ];
         for mode in modes {
             let target = target(mode);
-            let pairs = sample(&PAIRS, 7).into_iter();
-            pairs.for_each(|pair| drop(compile(&target, pair, 700, 700)));
+            sample(&PAIRS, 7).into_iter().for_each(|pair| drop(compile(&target, pair, 700, 700)));
         }
     });
 }
