@@ -23,9 +23,21 @@ fn profile_of(engine: &Engine, export: &str) -> Profile {
         call_export::<_, _, ()>(&mut caller, "spin", ())
     };
     let (mut store, instance) = with_host(engine, NESTED, back);
-    store.start_profile(INTERVAL).unwrap();
-    call(&mut store, instance, export, &[]).unwrap();
-    store.take_profile().unwrap()
+    profile(&mut store, instance, export, &[])
+}
+
+/// A profile of a call. On a loaded machine, the timer may ring only after the call: then it is
+/// repeated.
+fn profile(store: &mut Store<()>, instance: Instance, export: &str, given: &[Val]) -> Profile {
+    for _ in 0..100 {
+        store.start_profile(INTERVAL).unwrap();
+        call(store, instance, export, given).unwrap();
+        let profile = store.take_profile().unwrap();
+        if profile.to_folded().contains("m!spin") {
+            return profile;
+        }
+    }
+    panic!("no profile has a sample of the loop");
 }
 
 fn interruptible(mode: Mode) -> Engine {
@@ -79,9 +91,7 @@ fn time_of_a_deep_recursion_is_that_of_its_callers() {
         (100_000, format!("m!run;m!body;{}(calls left out);{}m!spin", down(61), down(63))),
     ] {
         let (mut store, instance) = instantiate_in(&interruptible(DEFAULT), DEEP);
-        store.start_profile(INTERVAL).unwrap();
-        call(&mut store, instance, "run", &[Val::I32(depth)]).unwrap();
-        let folded = store.take_profile().unwrap().to_folded();
+        let folded = profile(&mut store, instance, "run", &[Val::I32(depth)]).to_folded();
         let of_spin: Vec<&str> = folded.lines().filter(|line| line.contains("m!spin")).collect();
         assert_eq!(of_spin.len(), 1, "{folded}");
         assert_eq!(of_spin[0].rsplit_once(' ').unwrap().0, expected, "{depth}");
@@ -113,7 +123,8 @@ fn a_profile_continues_after_a_trap_and_with_a_deadline() {
     store.set_timeout(Duration::from_millis(5)).unwrap();
     traps(call(&mut store, instance, "run", &[]), TrapCode::Interrupt);
     store.set_deadline(None).unwrap();
-    call(&mut store, instance, "spin", &[]).unwrap();
+    // One call may be over before the timer rings.
+    (0..20).for_each(|_| drop(call(&mut store, instance, "spin", &[]).unwrap()));
     let folded = store.take_profile().unwrap().to_folded();
     assert!(folded.lines().any(|line| line.starts_with("m!spin ")), "{folded}");
 }
