@@ -272,3 +272,32 @@ fn tables_are_filled_and_copied() {
         "expected an element of type externref, found one of type funcref"
     );
 }
+
+#[test]
+fn imported_functions_and_globals_keep_their_own_type() {
+    let engine = Engine::default();
+    let types = "(type $t (sub (func (result anyref)))) (type $u (sub $t (func (result i31ref))))";
+    let owner = format!(
+        r#"(module {types}
+             (func (export "f") (type $u) (ref.i31 (i32.const 7)))
+             (global (export "g") i31ref (ref.i31 (i32.const 7))))"#
+    );
+    let passes = format!(
+        r#"(module {types}
+             (import "owner" "f" (func $f (type $t)))
+             (import "owner" "g" (global $g anyref))
+             (export "f" (func $f)) (export "g" (global $g)))"#
+    );
+    let mut store = Store::new(&engine, ());
+    let owner = Module::new(&engine, owner).unwrap();
+    let owner = Instance::new(&mut store, &owner, &[]).unwrap();
+    let mut linker = Linker::new(&engine);
+    linker.instance(&mut store, "owner", owner).unwrap();
+    let passes = Module::new(&engine, passes).unwrap();
+    let passed = linker.instantiate(&mut store, &passes).unwrap();
+    let [own, func] = [owner, passed].map(|instance| instance.get_func(&mut store, "f").unwrap());
+    assert_eq!(func.ty(&store).unwrap(), own.ty(&store).unwrap());
+    let [own, global] =
+        [owner, passed].map(|instance| instance.get_global(&mut store, "g").unwrap());
+    assert_eq!(global.ty(&store).unwrap(), own.ty(&store).unwrap());
+}
