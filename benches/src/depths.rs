@@ -31,7 +31,7 @@ pub fn rows() -> Vec<Row> {
         by_depth("first-class: switch_call", "two stack.switch_calls", 5_000_000, FIRST_CLASS, "switch_call"),
         by_depth("first-class: switch_drop", "a new stack, which is dropped", 5_000_000, FIRST_CLASS, "switch_drop"),
         by_depth("first-class: extend", "a stack.extend from inside", 1_000_000, FIRST_CLASS, "extend"),
-        by_depth("first-class: extended", "a stack.extend of what is inside", 1_000_000, FIRST_CLASS, "extended"),
+        by_depth("first-class: extended", "a stack.extend of the inner stack", 1_000_000, FIRST_CLASS, "extended"),
         by_depth("first-class: thrown", "two stack.switches, an exception", 500_000, FIRST_CLASS, "thrown"),
         by_depth("first-class: redirect", "a new stack, an exception moves", 300_000, FIRST_CLASS, "redirect"),
         by_depth("task: switchto", "two task.switchtos", 5_000_000, TASK, "switchto"),

@@ -11,7 +11,7 @@ pub enum CompileError {
     Refused {
         /// The offset in the module.
         offset: u64,
-        /// What is wrong.
+        /// The message.
         message: String,
     },
     /// It is larger than the engine can handle.
@@ -19,7 +19,7 @@ pub enum CompileError {
     TooLarge {
         /// The offset in the module, if the cause is in one place.
         offset: Option<u64>,
-        /// What is too large.
+        /// The part that is too large.
         message: String,
     },
     /// The allocator does not have the memory that compiling takes.

@@ -128,7 +128,7 @@ impl<'b, 'f> Emit<'b, 'f> {
     }
 }
 
-/// Makes code of which the words among the first `pointers` parameters are pointers of the engine.
+/// Makes code whose words among the first `pointers` parameters are pointers of the engine.
 fn build(
     target: &Target,
     signature: ir::Signature,

@@ -1,4 +1,4 @@
-//! Building blocks of all emitted code: that of functions, thunks and trampolines.
+//! Building blocks of the code of functions, thunks and trampolines.
 //!
 //! | file | contents |
 //! | --- | --- |

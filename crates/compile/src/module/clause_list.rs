@@ -16,7 +16,7 @@ pub(crate) fn resume_clauses(table: &ResumeTable) -> ClauseList {
     table.handlers.iter().map(clause).collect()
 }
 
-/// The clauses for events, each of which is given with its label.
+/// The clauses for events, which are given with their labels.
 pub(crate) fn event_clauses(events: &[(u32, u32)]) -> ClauseList {
     events.iter().map(|(tag, _)| (*tag, ClauseKind::Event)).collect()
 }

@@ -17,7 +17,7 @@
 //!     end
 //! ```
 //!
-//! The store holds what is left. A function with a loop keeps it in a variable, which it writes
+//! The store holds the remaining fuel. A function with a loop keeps it in a variable, which it writes
 //! back before every call and reloads afterwards; otherwise the loop would wait for memory. A
 //! function without loops changes it in place, since it pays in few places and would move the
 //! variable at every call.

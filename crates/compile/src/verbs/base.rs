@@ -1,4 +1,4 @@
-//! Bases: stacks without a parent, and what is suspended together with them.
+//! Bases: stacks without a parent, and the stacks that are suspended together with them.
 
 use super::Case;
 use crate::emit::record::{Records, block, store};

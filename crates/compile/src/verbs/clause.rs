@@ -23,7 +23,7 @@ impl Translator<'_> {
         self.keep_through(current);
     }
 
-    /// The address of the clause list for events, each of which is given with its label.
+    /// The address of the clause list for events, which are given with their labels.
     pub(crate) fn event_list(&mut self, events: &[(u32, u32)]) -> Value {
         self.clause_list(&event_clauses(events))
     }

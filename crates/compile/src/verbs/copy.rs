@@ -1,4 +1,4 @@
-//! Copies of what is suspended.
+//! Copies of suspended stacks.
 //!
 //! In the common case the stack is alone, and has only small frames. Then it is copied in line:
 //!

@@ -12,7 +12,7 @@
 //! | `ungroup`, `keep_through`, `forget_through` | maintain which stacks are suspended together |
 //! | [`new_stack`]: `new_stack`, `free_stack`, `begin_stack`, `put_on_free_list` | make a stack of the free list new, and give it back |
 //! | `reference_of_kind` | the reference to a block, as a value of the program |
-//! | [`bind`], [`copy`] | put arguments on a suspended stack; copy what is suspended |
+//! | [`bind`], [`copy`] | put arguments on a suspended stack; copy suspended stacks |
 //! | [`base`]: `check_target`, `base`, `suspend_to_base`, `release_base`, `run_base` | leave and enter stacks without a parent, under references for one use |
 //! | [`resumable`]: `running_one`, `detach`, `attach`, `release_one` | leave and enter tasks and fibers, whose references stay the same |
 //! | [`clause`]: `clause_list`, `set_clauses`, `wait`, `look_up`, `branch_to_clause` | say which tags and events a stack handles; find the clause for one; branch by the signal |

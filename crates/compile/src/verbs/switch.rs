@@ -25,7 +25,7 @@ const COMPARED: usize = 4;
 pub(crate) struct Delivery {
     /// Zero, or the number of a clause, counted from one.
     pub signal: Value,
-    /// The reference to what was suspended. With signal zero, the reference for this stack's next
+    /// The reference to the suspended stacks. With signal zero, the reference for this stack's next
     /// suspension.
     pub reference: Value,
     /// The values that travel in registers.

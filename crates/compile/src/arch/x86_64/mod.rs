@@ -7,7 +7,7 @@
 //! | `rdi` | the block of the stack that is left | the same |
 //! | `rsi` | the block of the stack that continues | the same |
 //! | `rdx` | the signal | the same |
-//! | `rcx` | the reference to what was captured | the same |
+//! | `rcx` | the reference to the captured stacks | the same |
 //! | `r8` | the store's context | the same |
 //! | `xmm0`, `xmm1`, `xmm2` | the first values | the same |
 //! | `rsp`, `rbp` | of the stack that is left | of the stack that continues |

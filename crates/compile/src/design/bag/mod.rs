@@ -87,7 +87,7 @@ const SWITCH_THROW: Operation = Operation {
     ..Operation::PLAIN
 };
 
-/// The parameters of a stack type, the last of which is a stack type too.
+/// The parameters of a stack type. The last one is a stack type too.
 fn stack_params<'a>(types: &'a Subtyping<'_>, ty: ValType) -> Option<&'a [ValType]> {
     let function = types.continuation(ty)?;
     let return_stack = function.params().last()?;

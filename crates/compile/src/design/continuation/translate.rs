@@ -20,7 +20,7 @@ const CONT: ValType = ValType::Ref(RefType { nullable: true, heap: HeapType::Con
 
 /// The result of the search for a handler.
 struct Capture {
-    /// The reference to what is captured.
+    /// The reference to the captured stacks.
     reference: Value,
     /// The stack that handles the tag.
     parent: Value,
