@@ -17,9 +17,9 @@
 //!     end
 //! ```
 //!
-//! The store holds the remaining fuel. A function with a loop keeps it in a variable, which it writes
-//! back before every call and reloads afterwards; otherwise the loop would wait for memory. A
-//! function without loops changes it in place, since it pays in few places and would move the
+//! The store holds the remaining fuel. A function with a loop keeps it in a variable, which it
+//! writes back before every call and reloads afterwards; otherwise the loop would wait for memory.
+//! A function without loops changes it in place, since it pays in few places and would move the
 //! variable at every call.
 //!
 //! Functions check the fuel where they [poll](super::interruption). Fuel below zero was used before
