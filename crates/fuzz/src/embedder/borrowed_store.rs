@@ -254,15 +254,15 @@ pub fn poll_once<R: Send>(
     is_odd: bool,
 ) -> Poll<R> {
     let waker = if manner.wakes { callbacks::waker(site) } else { Waker::noop().clone() };
-    let mut context = task::Context::from_waker(&waker);
-    if !(manner.elsewhere && is_odd) {
-        return future.poll(&mut context);
-    }
-    let polled = thread::scope(|scope| {
-        let waker = &waker;
-        scope.spawn(move || future.poll(&mut task::Context::from_waker(waker))).join()
-    });
-    polled.unwrap_or_else(|panic| resume_unwind(panic))
+    let poll = || future.poll(&mut task::Context::from_waker(&waker));
+    let polled = match manner.elsewhere && is_odd {
+        false => poll(),
+        true => thread::scope(|scope| scope.spawn(poll).join())
+            .unwrap_or_else(|panic| resume_unwind(panic)),
+    };
+    // Its drop may panic. At the end of the function, that would leak the returned value.
+    drop(waker);
+    polled
 }
 
 /// Calls a function that faults.
