@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::Entry;
 use crate::row::{Run, Side};
 
-/// The option. [`request`] makes its argument, and [`answer`] parses it.
+/// The option. [`request`] makes its argument, and [`respond`] parses it.
 pub const OPTION: &str = "--apart";
 
 /// Which side of a row.
@@ -42,7 +42,7 @@ fn parse(output: &str) -> Option<Run> {
 }
 
 /// Executes a request and prints the figures.
-pub fn answer(entries: &[Entry], request: &str) -> Result<()> {
+pub fn respond(entries: &[Entry], request: &str) -> Result<()> {
     let words = request.split(' ').map(str::parse).collect::<Result<Vec<i64>, _>>()?;
     let &[row, theirs, round, size] = words.as_slice() else { bail!("not a request: {request}") };
     let row = &entries.get(usize::try_from(row)?).context("no such row")?.row;

@@ -21,7 +21,7 @@ pub fn rows() -> Vec<Row> {
         .collect()
 }
 
-/// The text of a program with this many clauses, one of which is taken.
+/// The text of a program with this many clauses that takes the one at an index.
 type Source = fn(usize, usize) -> String;
 
 fn of_kind(name: &str, operation: &'static str, source: Source) -> Vec<Row> {

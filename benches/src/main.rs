@@ -96,7 +96,7 @@ fn main() -> ExitCode {
     let done = match &arguments.apart {
         None if arguments.report => report::write(&entries, rounds),
         None => print_rows(&entries, &arguments),
-        Some(request) => apart::answer(&entries, request).map(|()| true),
+        Some(request) => apart::respond(&entries, request).map(|()| true),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

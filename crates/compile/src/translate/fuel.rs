@@ -140,7 +140,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Pays for the straight line so far, and later also for the rest of it.
+    /// Pays for the straight line so far, and later also for its remainder.
     fn pay_ahead(&mut self) {
         if self.fuel.ahead.is_some() {
             return;

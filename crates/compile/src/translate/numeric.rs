@@ -245,7 +245,7 @@ impl Translator<'_> {
 
     // ---- instructions by opcode
 
-    /// Appends an instruction whose type is that of its operand.
+    /// Appends an instruction of the same type as its operand.
     pub(super) fn apply(&mut self, opcode: Opcode, x: Value) -> Value {
         let ty = self.builder.func.dfg.value_type(x);
         self.apply_to(opcode, ty, x)
@@ -257,7 +257,7 @@ impl Translator<'_> {
         dfg.first_result(inst)
     }
 
-    /// Appends an instruction whose type is that of its first operand.
+    /// Appends an instruction of the same type as its first operand.
     pub(super) fn apply2(&mut self, opcode: Opcode, a: Value, b: Value) -> Value {
         let ty = self.builder.func.dfg.value_type(a);
         let (inst, dfg) = self.ins().Binary(opcode, ty, a, b);

@@ -1,7 +1,7 @@
 //! Charges for references that are live during calls, or at the start of blocks.
 //!
 //! The collector finds them in the stack map of each call. To make stack maps, Cranelift keeps a
-//! set of references for each block. So many live references in many calls and blocks cost their
+//! set of references for each block. Many live references in many calls and blocks cost their
 //! product.
 
 use super::Translator;

@@ -12,7 +12,7 @@
 //! in this process makes an anonymous file at its second instantiation.
 //!
 //! An image is used only if no active data segment of the module can trap, since the specification
-//! says what is copied before a trap, and only for memories that never move.
+//! says which segments are copied before a trap, and only for memories that never move.
 
 use crate::code::LoadedModule;
 use crate::os::mapping::PAGE;

@@ -251,7 +251,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// The stack by way of which another was resumed, and its remembered handler, must be above it.
+    /// The stack through which another was resumed, and its remembered handler, must be above it.
     fn remembered(&self, number: usize) -> Result {
         let stack = self.block(number);
         let is_grouped = stack.is_grouped == GROUPED;
@@ -307,10 +307,14 @@ impl<'a> Check<'a> {
         };
         self.is(outermost, life)?;
         self.ends_well(outermost)?;
-        ensure!(stack.is_grouped != 0, outermost, "is not alone, and does not say so");
+        ensure!(
+            stack.is_grouped != 0,
+            outermost,
+            "is not alone, but its block does not record that"
+        );
         let mut inner = stack.innermost.cast_const();
         while !ptr::eq(inner, stack) {
-            let number = self.number(inner, "a parent of what is suspended")?;
+            let number = self.number(inner, "a parent in a suspended group")?;
             self.is(number, inside)?;
             let block = self.block(number);
             ensure!(block.purpose != Purpose::Free, number, "is suspended with others, and free");
@@ -419,13 +423,13 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// A stack must say so if its frames own first-class stacks.
+    /// The block of a stack must record whether its frames own first-class stacks.
     fn owned(&self, number: usize) -> Result {
         let stack = self.block(number);
         if !stack.owns {
             for frame in Frames::of_suspended(self.store, stack) {
                 let owns = frame.owned(0).any(|word| self.stacks().valid(word).is_some());
-                ensure!(!owns, number, "a frame owns a stack, and it does not say so");
+                ensure!(!owns, number, "a frame owns a stack, but the block does not record that");
             }
         }
         Ok(())

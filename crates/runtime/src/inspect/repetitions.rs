@@ -144,7 +144,7 @@ impl<T: Copy + PartialEq> Repetitions<T> {
         Ok(())
     }
 
-    /// Shortens the first of the last runs to what is wanted, unless it is a cycle.
+    /// Shortens the first of the last runs so that [`LAST`] items remain, unless it is a cycle.
     fn cut_last(&mut self) {
         let last: usize = self.last.iter().map(|part| part.items.len()).sum();
         if let Some(part) = self.last.front_mut().filter(|part| part.times == 1) {

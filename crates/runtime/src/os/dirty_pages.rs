@@ -239,7 +239,7 @@ impl Region {
         Region::new(map, start..start + size_of_val(used))
     }
 
-    /// The dirty pages, of which those at `watched` were tracked. None if they are unknown.
+    /// The dirty pages, if they are known. Pages at `watched` were tracked.
     pub fn written(&self, watched: &Range<usize>) -> Option<Vec<Range<usize>>> {
         let pages = DirtyPages::of_process()?;
         if self.used.start != watched.start || self.used.end < watched.end {
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
 
-    /// Some pages to track, of which every other one has memory.
+    /// Some pages to track. Every other one has memory.
     fn some_pages(count: usize) -> (Map, Range<usize>) {
         let map = Map::read_write(count * PAGE).unwrap();
         let range = map.base() as usize..map.base() as usize + count * PAGE;

@@ -44,7 +44,7 @@ pub enum SnapshotError {
          away since; name only what the host holds when the snapshot is taken"
     )]
     Gone {
-        /// What has the name.
+        /// The kind of the handle, such as a continuation.
         what: &'static str,
         /// The name.
         name: String,

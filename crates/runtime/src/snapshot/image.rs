@@ -100,7 +100,7 @@ pub(super) enum TypeOfValue {
     Defined(TypeName, bool),
 }
 
-/// A type: a module that has it, and its index there; or that of host values.
+/// A type: its index in a module, or the type of host values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) enum TypeName {
     OfModule(usize, u32),

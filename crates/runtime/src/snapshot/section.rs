@@ -105,7 +105,7 @@ impl Run {
     }
 }
 
-/// What is omitted from a section.
+/// The bytes that a section omits.
 #[derive(Clone, Copy)]
 pub(super) enum LeaveOut<'a> {
     Nothing,
@@ -175,7 +175,7 @@ fn put_unknown(
 ) {
     let is_new = base.lens.get(section).is_none_or(|len| at as u64 >= *len);
     let known = match base.bytes {
-        // What is beyond the end of the base is zero.
+        // Bytes beyond the end of the base are zero.
         _ if is_new => Some(KnownBytes::Zero),
         bytes => bytes.and_then(|base| base.known(section, at..at + chunk.len())),
     };

@@ -123,7 +123,7 @@ pub(super) fn comes_back(symbol: Symbol) -> bool {
     matches!(symbol, Symbol::Stub(13, 0))
 }
 
-/// The longest stub of which other addresses than the start lie on stacks.
+/// The length of the longest stub with addresses on stacks that are not its start.
 const LONGEST_STUB: usize = 160;
 
 /// The number of clause kinds of a tag, which are offsets of its word.
@@ -340,7 +340,7 @@ impl Addresses<'_> {
     /// The address of a symbol. `values` is the array for [`Symbol::Values`].
     pub fn address(&self, symbol: Symbol, values: Option<usize>) -> Result<usize> {
         let store = self.store;
-        let damaged = || SnapshotError::Damaged("a symbol names what is missing");
+        let damaged = || SnapshotError::Damaged("a symbol names a missing item");
         let (start, offset) = match symbol {
             Symbol::Number(number) => (number as usize, 0),
             Symbol::Instance(number, offset) => {

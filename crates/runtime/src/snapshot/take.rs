@@ -187,7 +187,7 @@ pub(super) struct Writer<'a> {
     /// The frames of the current stack.
     pub bytes: Vec<u8>,
     pub take: &'a Take<'a>,
-    /// The record of the last snapshot, which becomes that of this one.
+    /// The record of the last snapshot. It becomes the record of this one.
     pub tracking: Tracking,
     /// The base, if the changes since it are known.
     pub base: Option<usize>,

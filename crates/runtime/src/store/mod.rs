@@ -150,7 +150,7 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// The context must be that of a store to which there is no other reference.
+    /// The context must belong to a store to which there is no other reference.
     pub unsafe fn from_context<'a>(context: *mut StoreContext) -> &'a mut Store {
         // SAFETY: `new` set the pointer, and the caller promises exclusive access.
         unsafe { &mut *(*context).store.cast::<Store>() }

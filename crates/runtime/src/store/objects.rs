@@ -141,7 +141,7 @@ impl Store {
         })
     }
 
-    /// Adds a global to those that the collector follows, if its type says so.
+    /// Adds a global to those that the collector follows, if its type requires that.
     pub(crate) fn note_global(&mut self, place: GlobalPlace, ty: ValType) {
         if self.options.types.is_collected(ty) {
             self.objects.collected_globals.push(place);

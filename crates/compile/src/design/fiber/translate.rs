@@ -1,9 +1,9 @@
 //! Translates the operations of fibers.
 //!
 //! The clause for an event is looked up in the list of its receiver before anything is switched. A
-//! receiver sets its list when it waits, and `fiber.new` sets that of a new fiber. The signal of
-//! the switch is the number of the clause. A waiting receiver branches to the label, and the thunk
-//! of a new fiber calls the function.
+//! receiver sets its list when it waits, and `fiber.new` sets the list of a new fiber. The signal
+//! of the switch is the number of the clause. A waiting receiver branches to the label, and the
+//! thunk of a new fiber calls the function.
 
 use crate::design::OperationCall;
 use crate::emit::record::{Records, block};

@@ -1,7 +1,7 @@
 //! Translates the operations of first-class stacks.
 //!
 //! A stack that switches sets the events that the `try_table`s around it catch, as a list of
-//! clauses. An event in the list of its receiver goes straight to the label, like that of a fiber.
+//! clauses. An event in the list of its receiver goes straight to the label, as for fibers.
 //! The runtime throws any other event there.
 
 use crate::design::OperationCall;
@@ -71,7 +71,7 @@ pub(super) fn switch(t: &mut Translator<'_>, call: &OperationCall, leaving: u64)
 }
 
 /// The base of the running stack. If the switch frees it, it is not a root in the common case: a
-/// root outlives what runs on it.
+/// root outlives the code that runs on it.
 pub(super) fn base_to_leave(t: &mut Translator<'_>, leaving: u64, case: Case) -> Value {
     let base = t.base(case);
     if leaving == LEAVE_FREED {

@@ -27,7 +27,7 @@ use std::ops::Range;
 /// Where the code of a file is executable.
 #[derive(Debug)]
 pub enum Code {
-    /// In the bytes of the file, all of which were checked.
+    /// In the bytes of the file. All of them were checked.
     InPlace(Range<usize>),
     /// In a map of its own, where it is checked lazily.
     Lazy(LazyCode),

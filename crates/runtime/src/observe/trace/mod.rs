@@ -78,7 +78,7 @@ unsafe impl Send for Recorder {}
 // SAFETY: as above.
 unsafe impl Sync for Recorder {}
 
-/// What is recorded of a stack for all its life.
+/// The record of a stack, for all its life.
 #[derive(Clone, Copy, Debug)]
 struct TracedStack {
     purpose: Purpose,

@@ -391,7 +391,7 @@ impl Recorder {
         }
     }
 
-    /// Completes the event of a switch: finds out of which kind it is.
+    /// Completes the event of a switch: finds its kind.
     ///
     /// # Safety
     ///

@@ -71,7 +71,7 @@ impl Reader<'_> {
         let import = instance.module().info.imports.get(import).ok_or_else(missing)?;
         let Item::Func(function) = import.item else { return Err(missing().into()) };
         let context = instance.host_context_place(function).ok_or_else(missing)?;
-        // SAFETY: the context is that of a host function; types live as long as the engine.
+        // SAFETY: the context belongs to a host function, and types live as long as the engine.
         let ty = unsafe { self.store.options.types.func_type((*(*context).ty).id) };
         let name = ImportName { module: import.module.clone(), name: import.name.clone() };
         let cause = PendingCause::Host { context, arguments: None };

@@ -513,7 +513,7 @@ impl Reader<'_> {
                 if self.store.stacks.valid(reference).is_none()
                     || !self.store.stacks.host_owned.contains(block_number(reference)) =>
             {
-                return Err(damaged("what has a name is missing").into());
+                return Err(damaged("a named stack is missing").into());
             }
             Named::Continuation(reference, types) => {
                 let number = |(ty, is_results)| Ok((type_number(&self.modules, ty)?, is_results));
