@@ -15,7 +15,7 @@ pub fn rows() -> Vec<Row> {
         compared("bind", "a cont.new, bound, a resume", 10_000_000, program!("bind", "bound"), ("create, finish", program!("bind", "plain"))),
         compared("bind a reference", "a cont.new, bound, a resume", 10_000_000, program!("bind", "bound_references"), ("create, finish", program!("bind", "plain_references"))),
         compared("bind a suspended one", "a resume of one partly bound, a suspend", 10_000_000, program!("bind", "partly"), ("round trip", program!("bind", "resumed"))),
-        compared("stack: bind", "a stack.new, bound, a switch", 10_000_000, program!("stack_bind", "bound"), ("two switches", program!("stack_bind", "switched"))),
+        compared("bag: bind", "a stack.new, bound, a switch", 10_000_000, program!("bag_bind", "bound"), ("two switches", program!("bag_bind", "switched"))),
     ];
     rows.extend(MANY.map(|(count, name)| {
         let [bound, plain] = ["bound", "plain"].map(|export| Program { source: many(count), export });

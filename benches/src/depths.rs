@@ -15,7 +15,7 @@ macro_rules! deep {
     };
 }
 
-const STACK: &str = deep!("stack_depths");
+const BAG: &str = deep!("bag_depths");
 const FIRST_CLASS: &str = deep!("first_class_depths");
 const TASK: &str = deep!("task_depths");
 const FIBER: &str = deep!("fiber_depths");
@@ -24,10 +24,10 @@ const FIBER: &str = deep!("fiber_depths");
 #[rustfmt::skip]
 pub fn rows() -> Vec<Row> {
     [
-        by_depth("stack: switch_throw", "two switch_throws", 300_000, STACK, "switch_throw"),
-        by_depth("stack: switch_retire", "a stack.new, which retires", 5_000_000, STACK, "switch_retire"),
-        by_depth("stack: bind", "a switch, a bound switch back", 5_000_000, STACK, "bind"),
-        by_depth("stack: return_switch", "a return_switch, a switch back", 5_000_000, STACK, "return_switch"),
+        by_depth("bag: switch_throw", "two switch_throws", 300_000, BAG, "switch_throw"),
+        by_depth("bag: switch_retire", "a stack.new, which retires", 5_000_000, BAG, "switch_retire"),
+        by_depth("bag: bind", "a switch, a bound switch back", 5_000_000, BAG, "bind"),
+        by_depth("bag: return_switch", "a return_switch, a switch back", 5_000_000, BAG, "return_switch"),
         by_depth("first-class: switch_call", "two stack.switch_calls", 5_000_000, FIRST_CLASS, "switch_call"),
         by_depth("first-class: switch_drop", "a new stack, which is dropped", 5_000_000, FIRST_CLASS, "switch_drop"),
         by_depth("first-class: extend", "a stack.extend from inside", 1_000_000, FIRST_CLASS, "extend"),

@@ -18,9 +18,9 @@ pub fn rows() -> Vec<Row> {
 #[rustfmt::skip]
 fn bags_of_stacks() -> Vec<Row> {
     vec![
-        compared("stack: switch", "a switch", 20_000_000, program!("stack_switch"), CONT_SWITCH),
-        compared("stack: round trip", "a switch, a switch back", 20_000_000, program!("stack_round_trip"), CONT_ROUND_TRIP),
-        compared("stack: create, retire", "a stack.new, a switch", 10_000_000, program!("stack_create", "finish"), CONT_FINISH),
+        compared("bag: switch", "a switch", 20_000_000, program!("bag_switch"), CONT_SWITCH),
+        compared("bag: round trip", "a switch, a switch back", 20_000_000, program!("bag_round_trip"), CONT_ROUND_TRIP),
+        compared("bag: create, retire", "a stack.new, a switch", 10_000_000, program!("bag_create", "finish"), CONT_FINISH),
     ]
 }
 
@@ -91,7 +91,7 @@ fn nested() -> Vec<Row> {
         };
     }
     [
-        depths!("stack:", "a switch, a switch back", "stack_nested"),
+        depths!("bag:", "a switch, a switch back", "bag_nested"),
         depths!("first-class:", "two stack.switches", "first_class_nested"),
         depths!("task:", "a suspend, a resume", "task_nested"),
         depths!("fiber:", "a mount, a dismount", "fiber_nested"),

@@ -94,7 +94,7 @@ impl Table {
             Table::Calls if begins(&["compile", "load "]) => Table::Compiling,
             Table::Continuations if begins(&["live, ", "abandon, resident"]) => Table::Memory,
             Table::Continuations if begins(&["collection, "]) => Table::Collection,
-            Table::Continuations if begins(&["stack: ", "fiber: ", "first-class: "]) => {
+            Table::Continuations if begins(&["bag: ", "fiber: ", "first-class: "]) => {
                 Table::Designs
             }
             Table::Waiting if row.unit == Unit::Bytes => Table::Memory,

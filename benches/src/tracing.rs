@@ -9,7 +9,7 @@ use crate::row::{Row, Size, on_engine};
 pub fn rows() -> Vec<Row> {
     vec![
         traced("trace: round trip", "a suspend, a resume", program!("round_trip")),
-        traced("trace: stack round trip", "a switch, a switch back", program!("stack_round_trip")),
+        traced("trace: bag round trip", "a switch, a switch back", program!("bag_round_trip")),
         traced("trace: task round trip", "a suspend, a resume", program!("task_round_trip")),
         traced("trace: fiber round trip", "a mount, a dismount", program!("fiber_events", "one")),
     ]

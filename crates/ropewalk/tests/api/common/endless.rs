@@ -14,7 +14,7 @@ pub const PROGRAMS: &[(&str, &str, &str, i64)] = &[
     ("round_trip", "run", program!("round_trip"), 50),
     ("create", "finish", program!("create"), 20),
     ("symmetric", "run", program!("symmetric"), 50),
-    ("stack_switch", "run", program!("stack_switch"), 50),
+    ("bag_switch", "run", program!("bag_switch"), 50),
     ("task_round_trip", "run", program!("task_round_trip"), 50),
     ("fiber_switch", "run", program!("fiber_switch"), 50),
     ("first_class_switch", "caught", program!("first_class_switch"), 50),

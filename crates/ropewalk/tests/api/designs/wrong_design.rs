@@ -44,7 +44,7 @@ fn mixed(brand: &str, received: usize, imports: &str, rest: &str) -> String {
   (func $then (param {x}))
 
   (func (export "new continuation") (global.set $kept (cont.new $x (ref.func $body))))
-  (func (export "new stack") (global.set $kept (call $stack.new (ref.func $back))))
+  (func (export "new bag") (global.set $kept (call $stack.new (ref.func $back))))
   (func (export "new task") (global.set $kept (call $task.new (ref.func $task))))
 
   (func (export "continuation: resume") (resume $x {nulls} (global.get $kept)))
@@ -57,18 +57,18 @@ fn mixed(brand: &str, received: usize, imports: &str, rest: &str) -> String {
   (func (export "continuation: switch")
     (resume $x (on $none switch) {nulls} (cont.new $x (ref.func $switches))))
 
-  (func (export "stack: switch") (call $stack.switch {other_nulls}(global.get $kept)) {drops})
-  (func (export "stack: bind") (drop (call $stack.bind (global.get $kept))))
-  (func (export "stack: switch_retire")
+  (func (export "bag: switch") (call $stack.switch {other_nulls}(global.get $kept)) {drops})
+  (func (export "bag: bind") (drop (call $stack.bind (global.get $kept))))
+  (func (export "bag: switch_retire")
     (call $stack.switch_retire {other_nulls}(global.get $kept)) unreachable)
-  (func (export "stack: return_switch")
+  (func (export "bag: return_switch")
     (call $stack.return_switch {other_nulls}(global.get $kept)) (return_call $then))
-  (func (export "stack: switch_throw")
+  (func (export "bag: switch_throw")
     (block $sent (result (ref null $x)) (global.get $kept)
       (try_table (param (ref null $x)) (result {x}) (catch $left $sent)
         (call $stack.switch_throw)) {drops} (return))
     unreachable)
-  (func (export "stack: return_switch_throw")
+  (func (export "bag: return_switch_throw")
     (block $sent (result (ref null $x)) (global.get $kept)
       (try_table (param (ref null $x)) (result {x}) (catch $left $sent)
         (call $stack.return_switch_throw)) (return_call $then))
@@ -252,7 +252,7 @@ fn references_of_another_design_trap() {
         &with_fibers(),
         &[
             ("continuation", "continuation: resume"),
-            ("stack", "stack: switch"),
+            ("bag", "bag: switch"),
             ("task", "task: resume"),
             ("fiber", "fiber: mount"),
         ],
@@ -261,7 +261,7 @@ fn references_of_another_design_trap() {
         &with_first_class_stacks(),
         &[
             ("continuation", "continuation: resume"),
-            ("stack", "stack: switch"),
+            ("bag", "bag: switch"),
             ("task", "task: resume"),
             ("first-class stack", "first-class stack: extend"),
         ],

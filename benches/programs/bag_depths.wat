@@ -1,6 +1,6 @@
 ;; Switches between a stack of the bag inside of nested resumes and one outside, by every
 ;; instruction.
-;; The basic switch is in stack_nested.wat.
+;; The basic switch is in bag_nested.wat.
 ;; One operation is a switch there and one back.
 (module
   (rec
