@@ -131,6 +131,10 @@ fn the_book_has_every_document() {
         let is_chapter = chapters.contains(&name) || name == "book/src/SUMMARY.md";
         assert!(is_chapter, "{name} is not in book/src/SUMMARY.md");
     }
+    for chapter in &chapters {
+        let file = root().join("book/src").join(chapter);
+        assert!(file.is_file(), "book/src has no link to `{chapter}`");
+    }
 }
 
 #[test]
