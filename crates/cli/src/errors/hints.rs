@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn messages_name_options_and_not_settings() {
-        let message = "a store may have 10 bytes (Config::max_heap)";
-        assert_eq!(name_options(message), "a store may have 10 bytes (--max-heap)");
+        let message = "a store may have at most 10 bytes (Config::max_heap)";
+        assert_eq!(name_options(message), "a store may have at most 10 bytes (--max-heap)");
     }
 }

@@ -239,7 +239,7 @@ fn memory_and_stack_have_the_limits_that_are_set() {
         ropewalk(&[&["run"], options, &["--invoke", "f", path, argument]].concat())
     };
     let says = [
-        "all stacks may have 1048576 bytes (--max-stack-memory)",
+        "all stacks together may have at most 1048576 bytes (--max-stack-memory)",
         "help: use --max-stack-memory to allow",
     ];
     run(&["--max-stack-memory", "8M"], &deep, "100000").prints("100000\n");
@@ -262,8 +262,10 @@ fn memory_and_stack_have_the_limits_that_are_set() {
           (i32.const 0))"#;
     let list = file("list.wat", list);
     run(&["--max-heap", "64M"], &list, "1000000").prints("0\n");
-    let says =
-        ["the objects of a store may have 1048576 bytes (--max-heap)", "help: use --max-heap"];
+    let says = [
+        "the objects of a store may have at most 1048576 bytes (--max-heap)",
+        "help: use --max-heap",
+    ];
     run(&["--max-heap", "1M"], &list, "1000000").fails(134, &says);
 }
 
@@ -287,7 +289,7 @@ fn all_memories_and_tables_have_one_limit() {
     run(&most, "grow", &["1"]).prints("1\n1\n1024\n-1\n");
     run(&most, "grow", &["2"]).prints("1\n-1\n1024\n-1\n");
     let says = [
-        "memories and tables of a store may have 102400 bytes in total (--max-total-memory)",
+        "memories and tables of a store may have at most 102400 bytes in total (--max-total-memory)",
         "help: use --max-total-memory to allow more",
     ];
     run(&["--max-total-memory", "100K"], "grow", &["1"]).fails(1, &says);

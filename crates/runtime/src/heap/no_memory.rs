@@ -19,7 +19,10 @@ impl fmt::Display for NoMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoMemory::Maximum(bytes) => {
-                write!(f, "the objects of a store may have {bytes} bytes (Config::max_heap)")
+                write!(
+                    f,
+                    "the objects of a store may have at most {bytes} bytes (Config::max_heap)"
+                )
             }
             NoMemory::Limiter => f.write_str("the limiter of the store allows no more"),
             NoMemory::Undecided => f.write_str(Undecided::DETAIL),

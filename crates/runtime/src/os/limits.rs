@@ -9,15 +9,15 @@ use std::io::{self, BufRead, BufReader};
 /// The reason why the kernel gives no more address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OsLimit {
-    #[error("a process may have {0} mappings (sysctl vm.max_map_count)")]
+    #[error("a process may have at most {0} mappings (sysctl vm.max_map_count)")]
     Mappings(usize),
-    #[error("this process may have {0} bytes of address space (ulimit -v)")]
+    #[error("the address space of this process is limited to {0} bytes (ulimit -v)")]
     Size(u64),
-    #[error("this process may have {0} bytes of data (ulimit -d)")]
+    #[error("the data of this process is limited to {0} bytes (ulimit -d)")]
     Data(u64),
-    #[error("the kernel promises no more memory than it has (sysctl vm.overcommit_memory is 2)")]
+    #[error("the kernel does not overcommit memory (sysctl vm.overcommit_memory is 2)")]
     Promises,
-    #[error("{0} bytes of address space in one piece are not left in this process")]
+    #[error("this process has no {0} contiguous bytes of address space left")]
     Piece(usize),
     #[error("the kernel has no memory left")]
     Memory,
@@ -148,7 +148,7 @@ mod tests {
         let nothing = io::Error::from_raw_os_error(libc::ENOMEM);
         assert_eq!(
             explain(nothing, usize::MAX).to_string(),
-            "18446744073709551615 bytes of address space in one piece are not left in this process"
+            "this process has no 18446744073709551615 contiguous bytes of address space left"
         );
     }
 }

@@ -50,17 +50,20 @@ impl fmt::Display for NoRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoRoom::Limit(bytes) => {
-                write!(f, "a stack may have {bytes} bytes (Config::max_wasm_stack)")
+                write!(f, "a stack may have at most {bytes} bytes (Config::max_wasm_stack)")
             }
             NoRoom::Sum(bytes) => {
-                write!(f, "all stacks may have {bytes} bytes (Config::max_stack_memory)")
+                write!(
+                    f,
+                    "all stacks together may have at most {bytes} bytes (Config::max_stack_memory)"
+                )
             }
             NoRoom::Count(most) => {
-                write!(f, "a store may have {most} stacks (Config::max_stacks)")
+                write!(f, "a store may have at most {most} stacks (Config::max_stacks)")
             }
-            NoRoom::Blocks(most) => write!(f, "a store never has more than {most} stacks"),
+            NoRoom::Blocks(most) => write!(f, "a store can have at most {most} stacks"),
             NoRoom::Marks => {
-                write!(f, "a stack may have {} answers, redirections and walks", u16::MAX)
+                write!(f, "a stack may have at most {} answers, redirections and walks", u16::MAX)
             }
             NoRoom::Limiter => f.write_str("the limiter of the store allows no more"),
             NoRoom::Undecided => f.write_str(Undecided::DETAIL),

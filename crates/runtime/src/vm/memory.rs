@@ -60,7 +60,7 @@ pub struct MemoryError {
 /// Why the memories and tables of a store cannot take more bytes.
 pub(super) fn beyond_total(limit: u64) -> String {
     format!(
-        "the memories and tables of a store may have {limit} bytes in total \
+        "the memories and tables of a store may have at most {limit} bytes in total \
          (Config::max_total_memory)"
     )
 }

@@ -86,7 +86,7 @@ pub enum TableError {
     },
     /// The tables of the store would exceed their limit.
     #[error(
-        "a table of {elements} elements: all tables of a store may have {limit} (Config::max_total_table_elements)"
+        "a table of {elements} elements: all tables of a store may have at most {limit} (Config::max_total_table_elements)"
     )]
     TooManyElements {
         /// The requested length.

@@ -92,7 +92,7 @@ fn as_many_stacks_as_are_allowed_live_at_the_same_time() {
         number(&mut store, instance, "hold", &[1]).unwrap();
         let error = number(&mut store, instance, "hold", &[1]).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::TooManyStacks);
-        let detail = format!("a store may have {most} stacks (Config::max_stacks)");
+        let detail = format!("a store may have at most {most} stacks (Config::max_stacks)");
         assert_eq!(trap(&error).detail(), Some(&*detail));
         // A root does not count.
         number(&mut store, instance, "host", &[]).unwrap();
@@ -127,7 +127,9 @@ fn least(
 }
 
 fn least_stack_memory(works: impl Fn(usize) -> Result<()>) -> usize {
-    let says = |limit| format!("all stacks may have {limit} bytes (Config::max_stack_memory)");
+    let says = |limit| {
+        format!("all stacks together may have at most {limit} bytes (Config::max_stack_memory)")
+    };
     least(1 << 30, works, says)
 }
 
@@ -238,7 +240,7 @@ fn a_stack_may_have_as_many_answers_as_its_record_counts() {
     }
     let error = number(&mut store, instance, "nests", &[MOST]).unwrap_err();
     assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
-    let detail = "a stack may have 65535 answers, redirections and walks";
+    let detail = "a stack may have at most 65535 answers, redirections and walks";
     assert_eq!(trap(&error).detail(), Some(detail));
     assert_eq!(number(&mut store, instance, "nests", &[100]).unwrap(), 7);
 }
@@ -343,7 +345,7 @@ fn objects_have_as_many_bytes_as_they_may() {
             }
             made.map(drop)
         };
-        let says = |limit| format!("the objects of a store may have {limit} bytes");
+        let says = |limit| format!("the objects of a store may have at most {limit} bytes");
         let least = least(1 << 28, works, says);
         assert!((4_800_000..5_600_000).contains(&least), "{name}: {least}");
     }
@@ -405,7 +407,8 @@ fn one_memory_and_all_memories_have_as_many_bytes_as_they_may() {
         // One page is left, for the host or another instance.
         let ty = MemoryType { memory64: false, minimum: 1, maximum: None };
         let two = MemoryType { minimum: 2, ..ty };
-        let says = format!("memories and tables of a store may have {bytes} bytes in total");
+        let says =
+            format!("memories and tables of a store may have at most {bytes} bytes in total");
         fails_because(Memory::new(&mut store, two), &says);
         Memory::new(&mut store, ty).unwrap();
         fails_because(Memory::new(&mut store, ty), &says);
@@ -425,7 +428,8 @@ fn memories_and_tables_have_a_common_total() {
     let left = 2 * PAGE as i32 / 8 - 4;
     assert_eq!((grow("a", 2), grow("t", left + 1), grow("u", left - 1)), (-1, -1, 2));
     assert_eq!((grow("b", 1), grow("t", 2), grow("t", 1)), (-1, -1, 2));
-    let says = format!("memories and tables of a store may have {} bytes in total", 4 * PAGE);
+    let says =
+        format!("memories and tables of a store may have at most {} bytes in total", 4 * PAGE);
     let ty = TableType { element: RefType::FUNCREF, minimum: 1, maximum: None, table64: false };
     fails_because(Table::new(&mut store, ty, Val::FuncRef(None)), &says);
     let module = Module::new(&engine, "(table 1 funcref)").unwrap();
@@ -451,7 +455,7 @@ fn one_table_and_all_tables_have_as_many_elements_as_they_may() {
         assert_eq!((grow("t", most - 3), grow("t", 2), grow("u", most - 5)), (-1, 2, -1));
         assert_eq!((grow("u", most - 7), grow("t", 2), grow("t", 0)), (2, -1, 4));
         let ty = TableType { element: RefType::FUNCREF, minimum: 1, maximum: None, table64: false };
-        let says = format!("all tables of a store may have {most}");
+        let says = format!("all tables of a store may have at most {most}");
         let two = TableType { minimum: 2, ..ty };
         fails_because(Table::new(&mut store, two, Val::FuncRef(None)), &says);
         Table::new(&mut store, ty, Val::FuncRef(None)).unwrap();

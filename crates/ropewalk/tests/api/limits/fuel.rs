@@ -105,8 +105,8 @@ const LONG: &str = r#"
     (global $c (ref $funcs) (array.new_default $funcs (i32.const 100)))
     (global $new (mut anyref) (ref.null any))"#;
 
-/// Instructions that move much data, after the cost of their length. An expression after `=>` is
-/// not zero after each of the next ones.
+/// Instructions that move much data. Each line begins with the fuel that the length costs. The
+/// expression in a line with `=>` is not zero after each of the following instructions.
 const MOVING: &str = "
 => (i32.load8_u (i32.const 0))
 16 (memory.fill (i32.const 0) (i32.const 1) (i32.const 1024))

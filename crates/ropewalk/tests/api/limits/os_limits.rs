@@ -161,8 +161,10 @@ fn a_process_without_mappings_says_so() {
         let (mut store, instance, module) = deep_and_memory();
         take_mappings();
         let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
-        let reason =
-            format!("a process may have {} mappings (sysctl vm.max_map_count)", most.trim());
+        let reason = format!(
+            "a process may have at most {} mappings (sysctl vm.max_map_count)",
+            most.trim()
+        );
         fails_for(&mut store, instance, &module, &reason);
     });
 }
@@ -172,7 +174,8 @@ fn a_process_without_address_space_says_so() {
     alone(|| {
         let (mut store, instance, module) = deep_and_memory();
         let most = limit_address_space(8 << 20);
-        let reason = format!("this process may have {most} bytes of address space (ulimit -v)");
+        let reason =
+            format!("the address space of this process is limited to {most} bytes (ulimit -v)");
         fails_for(&mut store, instance, &module, &reason);
     });
 }
@@ -182,7 +185,7 @@ fn a_process_without_memory_for_data_says_so() {
     alone(|| {
         let (mut store, instance, module) = deep_and_memory();
         let most = limit_memory(8 << 20);
-        let reason = format!("this process may have {most} bytes of data (ulimit -d)");
+        let reason = format!("the data of this process is limited to {most} bytes (ulimit -d)");
         fails_for(&mut store, instance, &module, &reason);
     });
 }
@@ -194,7 +197,7 @@ fn a_process_without_a_piece_of_address_space_says_so() {
         for bits in (32..47).rev() {
             while map(1 << bits, libc::PROT_NONE).is_some() {}
         }
-        let reason = "4328521728 bytes of address space in one piece are not left in this process";
+        let reason = "this process has no 4328521728 contiguous bytes of address space left";
         fails_for(&mut store, instance, &module, reason);
     });
 }
@@ -213,7 +216,7 @@ fn a_heap_without_memory_says_for_which_limit() {
     let mut small = Config::new();
     small.max_heap(1 << 20);
     let (mut store, instance) = instantiate_in(&Engine::new(&small).unwrap(), text);
-    let reason = "the objects of a store may have 1048576 bytes (Config::max_heap)";
+    let reason = "the objects of a store may have at most 1048576 bytes (Config::max_heap)";
     fails_for(&mut store, instance, reason);
     let numbers = ArrayType::new(store.engine(), FieldType::new(ValType::I64, true)).unwrap();
     let array = ArrayRef::new(&mut store, &numbers, &vec![Val::I64(0); 200_000]);
@@ -225,7 +228,7 @@ fn a_heap_without_memory_says_for_which_limit() {
         let (mut store, instance) = instantiate(text);
         number(&mut store, instance, "keep", &[1 << 10]).unwrap();
         let most = limit_memory(8 << 20);
-        let reason = format!("this process may have {most} bytes of data (ulimit -d)");
+        let reason = format!("the data of this process is limited to {most} bytes (ulimit -d)");
         fails_for(&mut store, instance, &reason);
     });
 }
@@ -255,8 +258,13 @@ fn too_many_stacks_are_said_to_be_too_many_for_a_limit() {
     small.max_stack_memory(2 << 20);
     let limiter = StoreLimitsBuilder::new().stacks(10).build();
     for (config, limits, name, detail) in [
-        (few, None, "hold", "a store may have 20 stacks (Config::max_stacks)"),
-        (small, None, "nest", "all stacks may have 2097152 bytes (Config::max_stack_memory)"),
+        (few, None, "hold", "a store may have at most 20 stacks (Config::max_stacks)"),
+        (
+            small,
+            None,
+            "nest",
+            "all stacks together may have at most 2097152 bytes (Config::max_stack_memory)",
+        ),
         (Config::new(), Some(limiter), "hold", "the limiter of the store allows no more"),
     ] {
         let (mut store, instance) = instantiate_in(&Engine::new(&config).unwrap(), text);

@@ -446,7 +446,7 @@ fn a_stack_is_exhausted_at_its_limit_and_the_store_is_usable() {
             assert_eq!(number(&mut store, instance, name, &[deep]).unwrap(), deep);
             let error = number(&mut store, instance, name, &[MILLION]).unwrap_err();
             assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
-            let detail = format!("a stack may have {limit} bytes (Config::max_wasm_stack)");
+            let detail = format!("a stack may have at most {limit} bytes (Config::max_wasm_stack)");
             assert_eq!(trap(&error).detail(), Some(detail.as_str()));
             assert!(trap(&error).backtrace().omitted() > deep as usize);
         }
@@ -496,7 +496,7 @@ fn the_sum_of_stacks_is_limited() {
     };
     assert!(held >= 2, "{held}");
     assert_eq!(trap(&error).code(), TrapCode::CallStackExhausted);
-    let detail = "all stacks may have 67108864 bytes (Config::max_stack_memory)";
+    let detail = "all stacks together may have at most 67108864 bytes (Config::max_stack_memory)";
     assert_eq!(trap(&error).detail(), Some(detail));
     // Continuations that end make room again.
     for i in 0..held {
