@@ -1,9 +1,13 @@
 //! Checks that the records of all stacks are consistent.
 //!
 //! In a stress mode this runs after every switch, builtin, collection and landing. It derives the
-//! state of each stack from the records alone, and then checks: each stack is in one state, and in
-//! the list for that state; chains have no cycles, end at a base and share no stack; parents and
-//! children agree; nothing leads to a free block; marks are in order.
+//! state of each stack from the records alone, and then checks:
+//!
+//! * Each stack is in one state, and in the list for that state.
+//! * Chains have no cycles, end at a base and share no stack.
+//! * Parents and children agree.
+//! * No link leads to a free block.
+//! * Marks are in order.
 
 use super::frames::Frames;
 use crate::report::violation::Violation;
@@ -59,7 +63,7 @@ impl Store {
         // SAFETY: running stacks are alive.
         let extender = unsafe { (*self.base_of_running()).extender };
         if ends_beginning && !extender.is_null() {
-            self.heap.violation = Some("a stack is being extended that has gone on".to_string());
+            self.heap.violation = Some("a stack continued while it was being extended".to_string());
         }
         match self.check_now() {
             Ok(()) => outcome,
@@ -135,7 +139,9 @@ impl<'a> Check<'a> {
 
     fn number(&self, block: *const ControlBlock, of: &str) -> Result<usize> {
         let number = self.stacks().number_of(block);
-        number.filter(|number| *number != 0).ok_or_else(|| format!("{of} is no block: {block:?}"))
+        number
+            .filter(|number| *number != 0)
+            .ok_or_else(|| format!("{of} is not a block: {block:?}"))
     }
 
     /// Sets the state of a stack. Fails if it has one already.
@@ -192,7 +198,7 @@ impl<'a> Check<'a> {
                 true => {}
                 false => {
                     self.is(number, Life::Idle)?;
-                    ensure!(is_alone, number, "is idle, and something is suspended with it");
+                    ensure!(is_alone, number, "is idle, but suspended in a group");
                 }
             }
         }
@@ -214,7 +220,7 @@ impl<'a> Check<'a> {
             let is_noted = i > 0
                 || self.store.running.depth == 0
                 || ptr::eq(self.block(base), self.store.context().base);
-            ensure!(is_noted, base, "is the base of what runs, and another is noted");
+            ensure!(is_noted, base, "is the base of the running stack, but another is recorded");
             let extender = self.block(base).extender;
             if !extender.is_null() {
                 ensure!(i == 0, base, "is being extended, but the host was called");
@@ -229,7 +235,7 @@ impl<'a> Check<'a> {
     fn running_chain(&mut self, innermost: *const ControlBlock, running: Life) -> Result<usize> {
         let mut stack = innermost;
         loop {
-            let number = self.number(stack, "a parent of what runs")?;
+            let number = self.number(stack, "a parent of the running stack")?;
             let life = if stack == innermost { running } else { Life::Waiting };
             self.is(number, life)?;
             let block = self.block(number);
@@ -257,7 +263,7 @@ impl<'a> Check<'a> {
         let is_grouped = stack.is_grouped == GROUPED;
         // Counts of captures are words that no clause has.
         let has_sought = stack.sought != 0 && stack.sought & EVERY_TAG != EVERY_TAG;
-        ensure!(is_grouped || !has_sought, number, "has sought something, but no way is noted");
+        ensure!(is_grouped || !has_sought, number, "has searched, but its path is not recorded");
         let stays = self.store.context().captures == stack.sought;
         let has_way = is_grouped || stack.is_grouped == HAS_WAITED && stays;
         if !has_way || !ptr::eq(stack.innermost, stack) {
@@ -268,9 +274,9 @@ impl<'a> Check<'a> {
             if above == stack.through {
                 return if has_sought { self.found_again(number) } else { Ok(()) };
             }
-            above = self.block(self.number(above, "a parent of what runs")?).parent;
+            above = self.block(self.number(above, "a parent of the running stack")?).parent;
         }
-        ensure!(false, number, "was continued by way of a stack that is not above it");
+        ensure!(false, number, "was continued through a stack that is not its ancestor");
         Ok(())
     }
 
@@ -279,9 +285,9 @@ impl<'a> Check<'a> {
         let stack = self.block(number);
         let mut inner = stack;
         while !ptr::eq(inner, stack.through) {
-            let parent = self.block(self.number(inner.parent, "a parent of what runs")?);
+            let parent = self.block(self.number(inner.parent, "a parent of the running stack")?);
             let passes = !has_clause(parent, stack.sought);
-            ensure!(passes, number, "remembers a search that would end nearer");
+            ensure!(passes, number, "caches a search that now ends nearer");
             inner = parent;
         }
         Ok(())
@@ -317,10 +323,10 @@ impl<'a> Check<'a> {
             let number = self.number(inner, "a parent in a suspended group")?;
             self.is(number, inside)?;
             let block = self.block(number);
-            ensure!(block.purpose != Purpose::Free, number, "is suspended with others, and free");
+            ensure!(block.purpose != Purpose::Free, number, "is free, but suspended in a group");
             ensure!(!is_base(block), number, "is a base in the middle of a chain");
             let is_same = life == Life::Spent || block.is_parked() == stack.is_parked();
-            ensure!(is_same, number, "is parked and what it is suspended with is not, or is");
+            ensure!(is_same, number, "and its group are not both parked");
             self.alone(number)?;
             inner = block.parent;
         }
@@ -392,15 +398,19 @@ impl<'a> Check<'a> {
             return Ok(());
         }
         let reference = stack.reference;
-        ensure!(block_number(reference) == number, number, "has a reference of another");
-        ensure!(reference & (KIND_MASK | TAG_MASK) == TAG, number, "its reference has a kind");
+        ensure!(block_number(reference) == number, number, "has the reference of another stack");
+        ensure!(
+            reference & (KIND_MASK | TAG_MASK) == TAG,
+            number,
+            "its stored reference has a kind"
+        );
         if self.stacks().host_owned.contains(number) {
             let is_suspended = matches!(life, Life::New | Life::Suspended | Life::Parked);
-            ensure!(is_suspended, number, "is {life:?}, and the host has it");
+            ensure!(is_suspended, number, "is {life:?}, and owned by the host");
         }
         if matches!(life, Life::Free | Life::Idle | Life::Spent | Life::Lost) {
             ensure!(stack.marks == 0, number, "is {life:?}, and has marks");
-            ensure!(!stack.owns, number, "is {life:?}, and says that its frames own stacks");
+            ensure!(!stack.owns, number, "is {life:?}, and records that its frames own stacks");
             ensure!(stack.extender.is_null(), number, "is {life:?}, and being extended");
             let is_alone = ptr::eq(stack.innermost, stack) || life == Life::Spent;
             ensure!(is_alone, number, "is {life:?}, and not alone");
@@ -410,7 +420,7 @@ impl<'a> Check<'a> {
             true => stack.sp == parked_sp(),
             false => (stack.limit..=stack.high).contains(&stack.sp),
         };
-        ensure!(expected, number, "its stack pointer lies elsewhere");
+        ensure!(expected, number, "its stack pointer points outside of the stack");
         ensure!(stack.purpose != Purpose::Root || !stack.is_parked(), number, "is a parked root");
         self.grouped(number)?;
         self.bound(number, life)?;
@@ -443,7 +453,7 @@ impl<'a> Check<'a> {
         ensure!(
             !is_alone || (stack.is_grouped != 0) == asks,
             number,
-            "is alone, and says that it is not, or is parked, and may be taken to have frames"
+            "has a wrong group or parking flag"
         );
         Ok(())
     }
@@ -459,15 +469,20 @@ impl<'a> Check<'a> {
         // SAFETY: as above.
         let (left, depth) = unsafe { (SavedPosition::of(stack), SavedPosition::depth(stack)) };
         let fits = bound.left_at() < left.sp + depth;
-        ensure!(fits, number, "more values are bound to it than its memory has");
+        ensure!(fits, number, "more values are bound to it than fit into its memory");
         let is_aligned = bound.left_at().wrapping_sub(left.distance) % 16 == 8;
-        ensure!(is_aligned, number, "values that are bound to it are not aligned");
-        ensure!(ptr::eq(stack.innermost, stack), number, "has bound values, and waits");
+        ensure!(is_aligned, number, "its bound values are not aligned");
+        let is_alone = ptr::eq(stack.innermost, stack);
+        ensure!(is_alone, number, "has bound values, but is suspended in a group");
         // SAFETY: types live as long as the engine.
         let ty = self.store.options.types.get(unsafe { (*bound.ty()).id });
         let params = ty.ty().composite.as_func().map(|ty| ty.params().len());
         let expected = bound.count() + bound.rest();
-        ensure!(params == Some(expected), number, "{expected} values are expected of {params:?}");
+        ensure!(
+            params == Some(expected),
+            number,
+            "binds {expected} values of {params:?} parameters"
+        );
         Ok(())
     }
 
@@ -478,7 +493,11 @@ impl<'a> Check<'a> {
         ensure!(count <= marks.len(), number, "has {} of {count} marks", marks.len());
         for pair in marks[..count].windows(2) {
             ensure!(pair[0].depth <= pair[1].depth, number, "its marks are not in order");
-            ensure!(pair[0].serial < pair[1].serial, number, "its marks are not of one life");
+            ensure!(
+                pair[0].serial < pair[1].serial,
+                number,
+                "its marks belong to different lives of the stack"
+            );
         }
         Ok(())
     }
@@ -491,7 +510,7 @@ impl<'a> Check<'a> {
         let (mut fp, mut inside) = (left.fp, left.sp);
         while fp != 0 {
             let is_outside = fp >= inside && fp + 16 <= left.sp + depth && fp.is_multiple_of(8);
-            ensure!(is_outside, number, "a frame pointer leads elsewhere");
+            ensure!(is_outside, number, "a frame pointer points outside of the stack");
             inside = fp + 16;
             // SAFETY: the address lies in the memory of the stack.
             fp = left.follow(unsafe { *(fp as *const usize) });
@@ -510,17 +529,19 @@ impl<'a> Check<'a> {
             } else if stack.limit != 0 && stack.purpose != Purpose::Root {
                 with_slots += 1;
                 let is_known = self.stacks().is_listed_as_idle(number);
-                ensure!(is_known, number, "has memory, and no look would find it");
+                ensure!(is_known, number, "has memory, but no scan finds it");
             }
         }
         let stacks = self.stacks();
         if (parked, bytes) != stacks.parked_and_packed_bytes() {
-            return Err(format!("{parked} stacks are parked in {bytes} bytes, and others counted"));
+            return Err(format!(
+                "{parked} stacks are parked in {bytes} bytes, but the counters differ"
+            ));
         }
         let (all, count) = (with_slots + stacks.count_slots_without_stack(), stacks.count_slots());
         match all == count {
             true => Ok(()),
-            false => Err(format!("{all} slots are accounted for of {count}")),
+            false => Err(format!("{all} of {count} slots are accounted for")),
         }
     }
 }

@@ -35,7 +35,7 @@ impl Store {
     }
 
     /// Lists up to `most` running and waiting stacks, and up to `most` others, after a failed call.
-    /// Lists fewer if memory is short, and none if a builtin failed half-way.
+    /// Lists fewer if memory is short, and none if a builtin failed halfway.
     pub(crate) fn list_failed(&self, most: usize, fault: Option<&TopFrame>) -> Option<StackList> {
         match self.list_stacks_left(most, fault) {
             Err(NoList::Memory(_)) if most > FEW => self.list_stacks_left(FEW, fault).ok(),

@@ -209,12 +209,12 @@ impl fmt::Debug for Frame {
 }
 
 impl Backtrace {
-    /// The frames, innermost first. See [`Backtrace`] for what is left out.
+    /// The frames, innermost first. See [`Backtrace`] for omitted frames.
     pub fn frames(&self) -> &[Frame] {
         &self.frames
     }
 
-    /// How many frames are left out.
+    /// The number of omitted frames.
     pub fn omitted(&self) -> usize {
         self.count - self.frames.len()
     }

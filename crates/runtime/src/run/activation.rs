@@ -417,16 +417,16 @@ fn no_code(store: &Store, code: TrapCode, address: usize) -> String {
     let why = match code {
         TrapCode::DamagedCode => match is_removed {
             true => {
-                "differs from what was compiled; its file was removed from the cache, so load it again"
+                "is not the compiled code; its file was removed from the cache, so load it again"
             }
-            false => "differs from what was compiled; compile it again",
+            false => "is not the compiled code; compile it again",
         },
         _ => {
             "could not be made executable when it was first executed: the process has too many \
              mappings or too little memory; validate it when it is loaded (Module::deserialize)"
         }
     };
-    format!("the code of {what} {why}. This store cannot be used any more")
+    format!("the code of {what} {why}. This store is unusable now")
 }
 
 fn no_root(reason: String) -> Trap {

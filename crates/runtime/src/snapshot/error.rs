@@ -7,16 +7,15 @@ use super::format::FORMAT;
 #[non_exhaustive]
 pub enum SnapshotError {
     /// The code was compiled without support for snapshots.
-    #[error("the engine does not compile for snapshots (Config::snapshots)")]
+    #[error("the engine compiles without support for snapshots; enable Config::snapshots")]
     Disabled,
     /// The store is poisoned.
-    #[error("the store cannot be used any more, so no snapshot of it can be taken")]
+    #[error("the store is unusable, so no snapshot can be taken")]
     Poisoned,
     /// There is an outer host function. Contains the name of the function that called it.
     #[error(
-        "a host function outside of this one{} has called WebAssembly, and host functions cannot be \
-         saved; take the snapshot in a host function that the outermost call reaches without \
-         another one", .0.as_ref().map(|name| format!(", which {name:?} called,")).unwrap_or_default()
+        "an outer host function{} has called WebAssembly and cannot be saved; take the snapshot \
+         while no other host function is running", .0.as_ref().map(|name| format!(", called by {name:?},")).unwrap_or_default()
     )]
     Nested(Option<String>),
     /// The host resumed the running stack, and it is not a continuation.
@@ -28,7 +27,7 @@ pub enum SnapshotError {
     /// Calls wait for a limiter.
     #[error(
         "{0} calls wait for the limiter of the store, whose futures cannot be saved; take the \
-         snapshot when it has decided"
+         snapshot after it has decided"
     )]
     Limiter(usize),
     /// The host holds stacks without names.
@@ -40,8 +39,8 @@ pub enum SnapshotError {
     Unnamed(usize),
     /// The host no longer holds what it named.
     #[error(
-        "the host no longer holds the {what} that it named {name:?}: it was resumed, freed or given \
-         away since; name only what the host holds when the snapshot is taken"
+        "the host no longer holds the {what} named {name:?}: it was resumed, freed or passed to \
+         WebAssembly; name only stacks that the host holds when the snapshot is taken"
     )]
     Gone {
         /// The kind of the handle, such as a continuation.
@@ -50,10 +49,7 @@ pub enum SnapshotError {
         name: String,
     },
     /// The host gave two names to what it can hold only once.
-    #[error(
-        "the host named {name:?} what it had named {before:?} already; give it one name, since the \
-         host can hold it only once"
-    )]
+    #[error("{before:?} and {name:?} name the same continuation or stack; use one name")]
     NamedTwice {
         /// The second name.
         name: String,
@@ -73,7 +69,9 @@ pub enum SnapshotError {
     #[error("an object or function has a type of the host, which no module of the store defines")]
     ForeignType,
     /// A stack is too deep.
-    #[error("stack {0} has {1} bytes of frames; a snapshot can contain 4294967295 of each stack")]
+    #[error(
+        "stack {0} has {1} bytes of frames; a snapshot can contain at most 4294967295 of each stack"
+    )]
     DeepStack(usize, usize),
     /// An address is unknown.
     #[error("this is a bug of the engine: {0} at {1:#x} is unknown")]
@@ -93,7 +91,7 @@ pub enum SnapshotError {
     #[error("the snapshot is incremental: it needs the snapshot that it is based on")]
     NeedsBase,
     /// The snapshot has another base.
-    #[error("the snapshot is incremental, and based on another snapshot than this one")]
+    #[error("the snapshot is incremental, and its base is another snapshot")]
     WrongBase,
     /// A setting differs.
     #[error("the snapshot was taken with another setting: {name} was {was}, and is {is}")]
@@ -107,8 +105,8 @@ pub enum SnapshotError {
     },
     /// A module is missing.
     #[error(
-        "the snapshot needs a module{} that is not among those given: compiled from the same \
-         binary, by the same version with the same settings", .0.as_ref().map(|name| format!(" named {name:?}")).unwrap_or_default()
+        "the snapshot needs a module{} that was not given: compiled from the same binary, by the \
+         same version and with the same settings", .0.as_ref().map(|name| format!(" named {name:?}")).unwrap_or_default()
     )]
     MissingModule(Option<String>),
     /// A host function is missing.

@@ -1,4 +1,4 @@
-//! Bugs that tests put back, to show that the check of stacks finds them.
+//! Bugs that tests inject, to show that the check of stacks finds them.
 
 /// A bug: what a transition forgets to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,13 +17,13 @@ pub enum Mutation {
     EndingPanics,
 }
 
-/// The bug that was put back. Only the tests of the check enable the feature `mutations`; without
+/// The injected bug. Only the tests of the check enable the feature `mutations`; without
 /// it there is no bug.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PutBack(#[cfg(feature = "mutations")] Option<Mutation>);
 
 impl PutBack {
-    /// Puts a bug back.
+    /// Injects a bug.
     #[cfg(feature = "mutations")]
     pub fn bug(mutation: Mutation) -> PutBack {
         PutBack(Some(mutation))

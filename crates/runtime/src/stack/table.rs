@@ -64,7 +64,7 @@ pub struct StackOptions {
     pub blocks: usize,
     /// The generation of new references, for tests of the last generation.
     pub first_generation: u64,
-    /// A bug to put back, for tests of the check.
+    /// A bug to inject, for tests of the check.
     pub mutation: PutBack,
 }
 

@@ -71,7 +71,7 @@ pub struct Store {
     owner: *mut c_void,
 }
 
-// SAFETY: nothing in a store depends on the thread, and the embedder answers for its own data.
+// SAFETY: nothing in a store depends on the thread, and the embedder is responsible for its own data.
 unsafe impl Send for Store {}
 // SAFETY: a shared store can only be read; generated code writes while it is borrowed mutably.
 unsafe impl Sync for Store {}

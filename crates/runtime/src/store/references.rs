@@ -1,4 +1,4 @@
-//! References in the hands of the host: scopes, types, fields.
+//! References that the host holds: scopes, types, fields.
 
 use crate::code::types::is_subtype;
 use crate::heap::{Object, ObjectType, OwnedRoot, Root, read_storage, slot_type, write_storage};

@@ -55,7 +55,7 @@ pub(crate) struct Running {
 pub(crate) enum State {
     Plain,
     Traced,
-    /// A call ended half-way: nothing runs or is collected anymore.
+    /// A call ended halfway: nothing runs or is collected anymore.
     Poisoned,
 }
 
@@ -116,8 +116,8 @@ impl Running {
 #[cold]
 pub(crate) fn poisoned() -> anyhow::Error {
     anyhow::anyhow!(
-        "the store cannot be used any more: an earlier call ended half-way, by a panic of the \
-         engine or by compiled code that is damaged"
+        "the store is unusable: an earlier call did not finish, because the engine panicked or its \
+         compiled code is damaged"
     )
 }
 
@@ -297,7 +297,7 @@ impl Store {
         ptr::from_ref(base).cast_mut()
     }
 
-    /// Makes the store unusable after a panic of the engine or a call that ended half-way. Outer
+    /// Makes the store unusable after a panic of the engine or a call that ended halfway. Outer
     /// activations end when their host functions return, whatever these return.
     pub(crate) fn poison(&mut self) {
         self.running.state = State::Poisoned;

@@ -76,7 +76,7 @@ fn an_extender_that_survives_a_landing_is_found() {
                (i32.const 1)))
            (assert_return (invoke "go") (i32.const 1))"#
     );
-    let found = "a stack is being extended that has gone on";
+    let found = "a stack continued while it was being extended";
     check(Config::new(), Mutation::LandingKeepsExtender, &script, found);
 }
 

@@ -138,7 +138,7 @@ fn a_host_function_outside_and_a_host_that_resumes_a_task_are_refused() {
     call::<()>(&mut store, instance, "again");
     let error = errors.lock().unwrap().pop().unwrap();
     assert!(matches!(refusal(&error), SnapshotError::Nested(Some(name)) if name == "again"));
-    assert!(error.to_string().contains("outside of this one, which \"again\" called,"));
+    assert!(error.to_string().contains("an outer host function, called by \"again\","));
     let task = call::<Task>(&mut store, instance, "task");
     task.resume(&mut store, &[]).unwrap();
     let error = errors.lock().unwrap().pop().unwrap();

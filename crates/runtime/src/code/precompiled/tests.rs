@@ -1,3 +1,5 @@
+//! Tests of compiled files: their format, and verification on first use.
+
 use super::lazy_code::{Admission, Code};
 use super::*;
 use ropewalk_abi::code::{CodeImage, Position};

@@ -111,7 +111,7 @@ impl Store {
     /// [collection](Self::collect_lost) finds these stacks.
     pub(crate) fn end_abruptly(&mut self, by_exception: bool) {
         let mutation = self.options.stacks.mutation;
-        assert!(!mutation.is(Mutation::EndingPanics), "a bug was put back");
+        assert!(!mutation.is(Mutation::EndingPanics), "an injected bug");
         let no_parent = self.no_parent();
         let root = self.running.roots[self.running.depth - 1].block;
         let running = self.context().stack;

@@ -1,4 +1,4 @@
-//! Tracking the changes of a restored store, so that a snapshot can be based on the restored one.
+//! Tracks changes of a restored store, so that the next snapshot can be a delta to the restored one.
 
 use super::super::blocks::{self, RECORD};
 use super::super::error::SnapshotError;
