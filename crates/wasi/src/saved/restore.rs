@@ -22,7 +22,7 @@ pub enum RestoreError {
     #[error("the program uses the directory `{0}`, which is not preopened")]
     NoDirectory(String),
     /// An open file or directory does not exist any more.
-    #[error("descriptor {fd}: {place} does not exist any more")]
+    #[error("descriptor {fd}: {place} no longer exists")]
     Vanished {
         /// The number of the descriptor.
         fd: u32,
@@ -30,7 +30,7 @@ pub enum RestoreError {
         place: String,
     },
     /// A path names another kind of file now.
-    #[error("descriptor {fd}: {place} is not a {expected} any more")]
+    #[error("descriptor {fd}: {place} is no longer a {expected}")]
     WrongKind {
         /// The number of the descriptor.
         fd: u32,

@@ -74,9 +74,12 @@ impl WasiCtx {
     /// them by their paths. Offsets of files and partial listings of directories are saved, too.
     /// Contents of files are not.
     ///
-    /// Fails if a descriptor could not be opened again: a socket, a pipe, a device, a file that has
-    /// been removed or renamed, an input in memory that the program has not read to its end, or an
-    /// output in memory that the host has not read.
+    /// Fails if a descriptor could not be opened again:
+    ///
+    /// * a socket, a pipe, a device;
+    /// * a file that has been removed or renamed;
+    /// * an input in memory that the program has not read to its end;
+    /// * an output in memory that the host has not read.
     ///
     /// ```
     /// use ropewalk_wasi::{MemoryInputPipe, WasiCtx};

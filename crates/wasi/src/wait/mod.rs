@@ -1,7 +1,8 @@
-//! Waiting for descriptors and times. Only the file system blocks elsewhere in this crate.
+//! Waits for descriptors and times. Elsewhere in this crate, only file-system calls block.
 //!
 //! A function that must wait has no effect and returns a [`Wait`] as its
-//! [failure](crate::failure::Failure::Wait). The [caller](crate::call) waits and calls it again. An asynchronous call waits by a [future](reactor::Ready), others block their thread.
+//! [failure](crate::failure::Failure::Wait). The [caller](crate::call) waits and calls it again. An
+//! asynchronous call waits by a [future](reactor::Ready), others block their thread.
 
 pub(crate) mod reactor;
 

@@ -1,3 +1,5 @@
+//! Opening, closing and renumbering descriptors, and bad descriptors.
+
 use crate::program::errno::*;
 use crate::program::*;
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};

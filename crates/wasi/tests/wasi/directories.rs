@@ -1,3 +1,5 @@
+//! Listing directories.
+
 use crate::program::errno::*;
 use crate::program::*;
 

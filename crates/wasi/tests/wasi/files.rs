@@ -1,3 +1,5 @@
+//! Reading, writing, seeking and resizing files.
+
 use crate::program::errno::*;
 use crate::program::*;
 use ropewalk_wasi::{DirPerms, FilePerms};

@@ -1,3 +1,5 @@
+//! Functions that take paths: metadata, creating, removing, renaming, links.
+
 use crate::program::errno::*;
 use crate::program::*;
 

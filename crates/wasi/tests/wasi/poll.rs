@@ -1,3 +1,5 @@
+//! Waiting with `poll_oneoff` for times and descriptors.
+
 use crate::program::errno::*;
 use crate::program::*;
 use ropewalk_wasi::{MemoryInputPipe, WasiCtx};

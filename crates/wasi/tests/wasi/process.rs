@@ -1,3 +1,5 @@
+//! Arguments, environment, clocks, random numbers, and the end of a program.
+
 use crate::program::errno::*;
 use crate::program::{RESULT, with};
 use ropewalk_wasi::{Clock, I32Exit, WasiCtx};

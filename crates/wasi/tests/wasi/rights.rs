@@ -1,3 +1,5 @@
+//! Rights of descriptors, which are only dropped and never regained.
+
 use crate::program::errno::*;
 use crate::program::*;
 use ropewalk_wasi::{DirPerms, FilePerms, WasiCtx};

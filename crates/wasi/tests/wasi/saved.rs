@@ -402,11 +402,11 @@ fn missing_files_and_files_of_another_kind_are_errors() {
 
     fs::remove_file(&file).unwrap();
     let error = restore_error(&mut builder, &state);
-    assert_eq!(error.to_string(), "descriptor 4: `file` below `/` does not exist any more");
+    assert_eq!(error.to_string(), "descriptor 4: `file` below `/` no longer exists");
     assert!(!file.exists(), "nothing is created");
     fs::create_dir(&file).unwrap();
     let error = restore_error(&mut builder, &state);
-    assert_eq!(error.to_string(), "descriptor 4: `file` below `/` is not a file any more");
+    assert_eq!(error.to_string(), "descriptor 4: `file` below `/` is no longer a file");
     fs::remove_dir(&file).unwrap();
     // Opening the pipe does not wait for its other end.
     rustix::fs::mknodat(rustix::fs::CWD, &file, rustix::fs::FileType::Fifo, 0o600.into(), 0)
@@ -418,7 +418,7 @@ fn missing_files_and_files_of_another_kind_are_errors() {
     fs::remove_dir(&folder).unwrap();
     fs::write(&folder, "").unwrap();
     let error = restore_error(&mut builder, &state);
-    assert_eq!(error.to_string(), "descriptor 5: `folder` below `/` is not a directory any more");
+    assert_eq!(error.to_string(), "descriptor 5: `folder` below `/` is no longer a directory");
     fs::remove_file(&folder).unwrap();
     assert!(matches!(restore_error(&mut builder, &state), RestoreError::Vanished { fd: 5, .. }));
     // The builder is unchanged after these errors.

@@ -1,3 +1,5 @@
+//! Sending, receiving and accepting connections.
+
 use crate::program::errno::*;
 use crate::program::*;
 use ropewalk_wasi::WasiCtx;

@@ -1,3 +1,5 @@
+//! Standard streams: in memory, files, pipes and terminals.
+
 use crate::program::errno::*;
 use crate::program::*;
 use ropewalk_wasi::{MemoryInputPipe, MemoryOutputPipe, WasiCtx};
