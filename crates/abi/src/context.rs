@@ -239,8 +239,8 @@ pub struct StoreContext {
     pub landing: usize,
     /// The result of a search for a handler: the outermost stack that is captured.
     pub found: *mut ControlBlock,
-    /// A number that changes each time that stacks with parents are captured together. A waiting
-    /// stack inside has other parents when it runs again.
+    /// Incremented when stacks with parents are captured together, since stacks inside may have
+    /// other parents afterwards.
     pub captures: u64,
     /// The root of the newest activation. No meaning while nothing runs.
     pub root: *mut ControlBlock,

@@ -1,4 +1,4 @@
-//! Objects of C's as `externref` values.
+//! C objects as `externref` values.
 
 use crate::objects::reference::{Object, wasm_ref_t};
 use crate::objects::store::{Data, wasm_store_t};

@@ -35,7 +35,7 @@ pub(crate) enum Object {
     Instance(Instance),
     Module(Module, Arc<HostInfo>),
     Trap(Arc<Thrown>),
-    /// A foreign object of C's, as an `externref`.
+    /// A foreign C object, as an `externref`.
     Foreign(Owned<ExternRef>, Arc<HostInfo>),
     /// A value of WebAssembly that was converted to an `externref`.
     External(Owned<ExternRef>, Arc<HostInfo>),

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A location of C's for a result, which may be uninitialized.
+/// A C location for a result, which may be uninitialized.
 pub(crate) type Out<'a, T> = Option<&'a mut MaybeUninit<T>>;
 
 thread_local! {

@@ -1,4 +1,4 @@
-//! Strings of C's, which end with a zero.
+//! C strings, which end with a zero.
 
 use crate::support::boundary::required;
 use anyhow::{Context, Result};

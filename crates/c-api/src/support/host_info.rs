@@ -6,10 +6,10 @@ use std::mem;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-/// A function of C's that frees what a pointer points to.
+/// A C function that frees what a pointer points to.
 pub(crate) type Finalizer = Option<unsafe extern "C" fn(*mut c_void)>;
 
-/// A pointer of C's with a finalizer, which is called on drop.
+/// A C pointer with a finalizer, which is called on drop.
 pub(crate) struct Attached {
     pub(crate) pointer: *mut c_void,
     finalizer: Finalizer,

@@ -1,4 +1,4 @@
-//! Vectors of C's: a size, and a pointer to that number of elements.
+//! C vectors: a size, and a pointer to that number of elements.
 //!
 //! The pointer is ignored if the size is zero. Otherwise it must not be null, and the elements must
 //! fit into the address space.
@@ -54,7 +54,7 @@ fn check<T>(data: *const T, size: usize) -> Result<()> {
     Ok(())
 }
 
-/// The elements of an array of C's. Fails if the size is impossible.
+/// The elements of a C array. Fails if the size is impossible.
 ///
 /// # Safety
 ///
@@ -121,7 +121,7 @@ pub(crate) fn blank<T: Default + Clone>(size: usize) -> Result<Vector<T>> {
     Ok(Vector::new(elements))
 }
 
-/// Moves elements out of an array of C's.
+/// Moves elements out of a C array.
 ///
 /// # Safety
 ///

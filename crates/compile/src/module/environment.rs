@@ -18,11 +18,11 @@ pub(crate) struct Environment<'a> {
     canonical: &'a Canonical,
     /// Whether functions of the module can switch stacks.
     pub can_switch: bool,
-    /// Which types are the reserved type of first-class stacks. Empty if none can be.
+    /// Whether each type is the reserved type of first-class stacks. Empty if the module has none.
     stackrefs: Vec<bool>,
     pub has_stackrefs: bool,
-    /// The work of each defined function, if that is so bounded that the function need not poll for
-    /// interruption on entry. Empty if functions do not poll.
+    /// The work of each defined function that is bounded and need not poll for interruption on entry.
+    /// Empty if functions do not poll.
     pub bounded_work: Vec<Option<usize>>,
     target: &'a Target,
 }

@@ -124,8 +124,8 @@ impl<'a> Translator<'a> {
         self.load_reference();
     }
 
-    /// Loads all variables where an exception is caught. An event may continue at the same place,
-    /// and has them in registers.
+    /// Loads all variables at the start of an exception handler. Events may continue at the same
+    /// place, with the variables in registers.
     pub(super) fn reload_at_landing(&mut self) {
         if self.running.is_none() {
             return;

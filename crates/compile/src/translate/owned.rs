@@ -40,7 +40,7 @@ const LOCALS: usize = 0;
 /// The slot of operands.
 const OPERANDS: usize = 1;
 
-/// What a function may own.
+/// The first-class stacks that a function may own, and the objects with its shared locals.
 #[derive(Default)]
 pub(super) struct Owned {
     /// The values that are first-class stacks.

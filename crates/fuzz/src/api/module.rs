@@ -1,3 +1,5 @@
+//! The module that random uses of the API call.
+
 /// The module that the cases use. It calls the host in several ways, and has globals, tables and a
 /// memory.
 pub const SOURCE: &str = r#"

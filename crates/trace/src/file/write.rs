@@ -19,7 +19,7 @@ const FULL: usize = 64 << 10;
 /// let mut file = Vec::new();
 /// let mut writer = Writer::new(&mut file, "hello.wat")?;
 /// let event = |time, what| Event { time, stack: StackId(0), frames: None, what };
-/// // Each part has what is new in it; its numbers count from the beginning of the trace.
+/// // Each part has only its new items. Numbers count from the beginning of the trace.
 /// writer.append(&Trace {
 ///     stacks: vec![Stack { design: Design::Root, function: None }],
 ///     events: vec![event(0, What::Enter)],

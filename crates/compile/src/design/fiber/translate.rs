@@ -101,7 +101,7 @@ pub(super) fn switch(t: &mut Translator<'_>, call: &OperationCall, releases: boo
     event_comes(t, call, &delivery, unhandled, Cached::Reference);
 }
 
-/// A switch to a fiber that has a parent must be one from the fiber to itt.
+/// A switch to a fiber that has a parent must be one from the fiber to itself.
 pub(super) fn switch_to_itself(
     t: &mut Translator<'_>,
     call: &OperationCall,

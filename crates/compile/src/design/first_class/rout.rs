@@ -82,8 +82,8 @@ impl Beginning<'_> {
     fn call(&self, function: u32) -> Result<Step, String> {
         match self.operations.get(function).map(|operation| operation.in_rout) {
             Some(InRout::Start) => match self.blocks.contains(&true) {
-                true => Err("a branch before `ropewalk:first-class` `start` leads behind it, \
-                             in a function that is used as a rout"
+                true => Err("a branch before `ropewalk:first-class` `start` skips it, in a \
+                             function that is used as a rout"
                     .to_string()),
                 false => Ok(Step::Start),
             },

@@ -1,3 +1,5 @@
+//! The types of values in random programs.
+
 /// The type of a value. All references are nullable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ty {

@@ -308,14 +308,14 @@ fn a_rout_calls_nothing_before_its_start() {
     ] {
         refused(imports, &rout(body), early);
     }
-    let behind = "a branch before `ropewalk:first-class` `start` leads behind it";
+    let skips = "a branch before `ropewalk:first-class` `start` skips it";
     for body in [
         "(block (br_if 0 (i32.const 1)) (call $start)) (call $other)",
         "(if (i32.const 1) (then (call $start)) (else (call $other)))",
         "(block (br_table 0 0 (i32.const 1)) (call $start)) (call $other)",
         "(br_if 0 (i32.const 1)) (call $start)",
     ] {
-        refused(imports, &rout(body), behind);
+        refused(imports, &rout(body), skips);
     }
     for body in [
         "(call $start) (call $other)",

@@ -1,9 +1,12 @@
 //! Lowers `answer`, `stack.redirect` and `stack.redirect_to`, the marks that they leave on the
 //! stack, and `try`.
 //!
-//! While the body of such a block runs, the stack has its mark. Wherever control leaves the block,
-//! the marks of the inner blocks are removed at the destination: at the end of the block, after a
-//! block or at the top of a loop whose label may be named inside, and where the function returns.
+//! While the body of such a block runs, the stack has its mark. When control leaves the block, the
+//! marks of the inner blocks are removed at the destination. The destinations are:
+//!
+//! * the end of the block;
+//! * the end of an outer block, or the top of a loop, whose label the inside may name;
+//! * the places where the function returns.
 
 use super::fields;
 use super::function::Function;

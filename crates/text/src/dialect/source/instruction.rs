@@ -47,7 +47,7 @@ impl<'a> Instruction<'a> {
     /// Reads an immediate if it is a name.
     pub fn optional_name(&mut self, tree: &Tree<'a>) -> Result<Option<Name<'a>>> {
         if tree.is_number(self.next) {
-            return Err(numeric(tree, self.next, "what is here"));
+            return Err(numeric(tree, self.next, "the operand"));
         }
         let name = Name::read(tree, self.next);
         self.next += usize::from(name.is_some());
