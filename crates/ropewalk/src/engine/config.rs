@@ -361,11 +361,11 @@ impl Config {
         self
     }
 
-    /// Puts a bug back, to show that [`Stress::check_stacks`] finds it.
+    /// Injects a bug, to test that [`Stress::check_stacks`] finds it.
     ///
     /// # Safety
     ///
-    /// This breaks the engine. Nothing may run in it that the bug leads to memory of others.
+    /// The bug can corrupt memory. Run only programs for which it does not.
     #[cfg(feature = "mutations")]
     #[doc(hidden)]
     pub unsafe fn mutation(&mut self, mutation: Mutation) -> &mut Config {

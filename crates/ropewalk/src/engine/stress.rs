@@ -1,9 +1,9 @@
-//! Test modes: settings that change how code is made, and how stacks and heaps behave. Every program
-//! must do the same in all of them.
+//! Stress modes: settings that change how code is generated, and how stacks and heaps behave. Every
+//! program must do the same in all of them.
 
 use crate::engine::config::{Config, OptLevel};
 
-/// A test mode, which can be added to other settings.
+/// A stress mode, which can be added to other settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Mode {
     /// Its name in reports.
@@ -64,7 +64,7 @@ pub const CHECK: Mode = Mode::new("check stacks", |config| {
 /// Frames list all their pointers, as for snapshots.
 pub const SNAPSHOTS: Mode = Mode::new("snapshots", |config| config.snapshots(true));
 /// As [`SNAPSHOTS`], and the kernel tracks all dirty pages.
-pub const WATCH: Mode = Mode::new("watch written pages", |config| {
+pub const WATCH: Mode = Mode::new("track dirty pages", |config| {
     config.snapshots(true).stress(|stress| stress.watch_always = true)
 });
 /// Functions stop at every safepoint.

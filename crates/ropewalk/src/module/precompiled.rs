@@ -143,8 +143,8 @@ impl Module {
         unsafe { of_precompiled(engine, Precompiled::copy(bytes.as_ref())) }
     }
 
-    /// Loads a module from a file. The file is mapped, so a large module costs only what is used of
-    /// it.
+    /// Loads a module from a file. The file is mapped, so a large module costs only its
+    /// used pages.
     ///
     /// A file of up to 192 KiB is checked at once. The code of a larger one is checked when it first
     /// runs. Damaged code does not run: it [traps](crate::TrapCode::DamagedCode), and its store

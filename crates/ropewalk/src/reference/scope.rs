@@ -142,7 +142,7 @@ nullable! {
 /// | in a host function, as its parameters are | the function returns |
 /// | in a `RootScope` | the scope ends |
 /// | outside of both | ten thousand newer ones were made outside of both |
-/// | as an [`Owned`] | that is dropped |
+/// | as an [`Owned`] | the `Owned` is dropped |
 ///
 /// After that, using it is the error [`ScopeEnded`](crate::ScopeEnded). So a program that does not
 /// own references never accumulates them.

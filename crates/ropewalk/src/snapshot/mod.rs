@@ -102,7 +102,7 @@ pub use ropewalk_runtime::snapshot::SnapshotError;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// # What is in it, and what is not
+/// # Contents
 ///
 /// * Host functions are looked up again in the linker, by the names under which instances import
 ///   them.

@@ -112,7 +112,7 @@ pub enum Resumed<R = Vec<Val>> {
         tag: Tag,
         /// The values that it suspended with.
         values: Vec<Val>,
-        /// The rest of it. It is resumed with the results of the tag.
+        /// The suspended continuation. It is resumed with the results of the tag.
         continuation: Continuation,
     },
 }

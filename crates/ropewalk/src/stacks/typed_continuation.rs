@@ -282,7 +282,7 @@ pub enum TypedResumed<R, Values, Answer> {
     Suspended {
         /// The values that it suspended with.
         values: Values,
-        /// The rest of it.
+        /// The suspended continuation.
         continuation: TypedContinuation<Answer, R>,
     },
 }

@@ -62,7 +62,7 @@ pub unsafe trait WasmParams: Send {
     #[doc(hidden)]
     const HAVE_VECTORS: bool;
 
-    /// Whether a value may or may not fit where a defined type is expected.
+    /// Whether values can fail to fit a defined type, so that each must be checked.
     #[doc(hidden)]
     const MAY_BE_CHECKED: bool;
 

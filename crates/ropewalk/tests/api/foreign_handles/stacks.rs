@@ -1,4 +1,4 @@
-//! Continuations, tasks, fibers and other stacks in the hands of the host.
+//! Continuations, tasks, fibers and other stacks that the host holds.
 
 use super::*;
 use crate::common::polling::block_on;

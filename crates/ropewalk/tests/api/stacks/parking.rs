@@ -426,7 +426,7 @@ fn a_parked_stack_keeps_its_limit() {
     }
 }
 
-// ---- in the hands of the host
+// ---- stacks that the host holds
 
 const HELD: &str = r#"(module
     (type $i (func (result i32))) (type $ki (cont $i))

@@ -1,4 +1,5 @@
-//! Families of modules that scale two counts, whose product compilation might cost.
+//! Families of modules that scale two counts. Compiling them could take time in proportion to the
+//! product of the counts.
 //!
 //! A source is about as long as the sum of the counts. The families cover the counts that a module
 //! can make large: operands, locals, references, calls, blocks, loops, branches, cases, clauses,

@@ -1,7 +1,7 @@
-// The same program in Rust. average-rust.wasm was built from it in this folder, with Rust 1.95:
-//
-//   rustc --target wasm32-unknown-unknown --crate-type cdylib -C opt-level=1 -C panic=abort \
-//     -C debuginfo=2 --remap-path-prefix $PWD=. -o average-rust.wasm average.rs
+//! The same program in Rust. average-rust.wasm was built from it in this folder, with Rust 1.95:
+//!
+//!   rustc --target wasm32-unknown-unknown --crate-type cdylib -C opt-level=1 -C panic=abort \
+//!     -C debuginfo=2 --remap-path-prefix $PWD=. -o average-rust.wasm average.rs
 
 #![no_std]
 
