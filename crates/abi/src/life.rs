@@ -37,7 +37,7 @@
 //! A stack that *finishes* is free at once. A task or fiber that has finished is called *moribund*.
 //! That describes a reference, whose generation is earlier than the block's, and not a block.
 //!
-//! The state of a stack is in its [`ControlBlock`] and nowhere else, with two exceptions. The store
+//! The state of a stack is only in its [`ControlBlock`], with two exceptions. The store
 //! keeps its marks, by the number of the block, and moves them together with it. [Bound
 //! arguments](crate::bound) are on the stack itself, and move and end with its memory. Each
 //! transition is made in one place: generated code makes the frequent ones in line. The runtime
@@ -216,7 +216,7 @@ impl ControlBlock {
         }
     }
 
-    /// *Suspend*, alone: forgets through which stack it was continued.
+    /// *Suspend*, alone: clears the stack through which it was continued.
     pub fn forget_through(&mut self) {
         debug_assert!(ptr::eq(self.innermost, self));
         self.be_alone();

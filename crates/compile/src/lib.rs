@@ -2,7 +2,7 @@
 //!
 //! wasmparser decodes and validates, the [`translate`] and [`design`] folders turn each function
 //! into Cranelift IR in the same pass, Cranelift generates code, and [`codegen::image`] links the
-//! functions. All that the crate knows of stores and instances are the layouts in `ropewalk-abi`.
+//! functions. Of stores and instances, the crate knows only the layouts in `ropewalk-abi`.
 //!
 //! ```text
 //! bytes -- module::sections --> ModuleInfo + bodies

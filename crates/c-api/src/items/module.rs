@@ -47,7 +47,7 @@ pub extern "C" fn wasm_module_validate(
         let engine = engine(&required(store, "a store")?.0)?;
         let binary = required(binary, "a binary")?.elements()?;
         if binary.first() != Some(&0) {
-            bail!("expected a binary, which begins with a zero");
+            bail!("expected a binary, which begins with a zero byte");
         }
         Module::validate(&engine, binary)?;
         Ok(true)

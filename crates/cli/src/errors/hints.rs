@@ -56,7 +56,7 @@ fn of_trap(trap: &Trap) -> Option<&'static str> {
         }
         TrapCode::OutOfMemory => {
             "globals, tables, objects and suspended stacks keep what they refer to: set \
-             references to null that are no longer needed"
+             references that are no longer needed to null"
         }
         TrapCode::TooManyStacks => {
             "a suspended stack lives as long as something refers to it: drop references to \

@@ -272,7 +272,7 @@ error: wasm trap: out of bounds memory access
 wasm backtrace:
    0: FILE:8:46: m!down
    1: FILE:9:29: m!down
-      ... the same frame 19 times more
+      ... the same frame 19 more times
   21: FILE:11:63: m!alone
 ",
     );
@@ -284,13 +284,13 @@ wasm backtrace:
    0: FILE:3:46: m!even
    1: FILE:6:29: m!odd
    2: FILE:4:6: m!even
-      ... the same 2 frames 4 times more
+      ... the same 2 frames 4 more times
   11: FILE:10:62: m!pair
 ",
     );
     let endless = ropewalk(&["run", "--invoke", "endless", &path]);
     endless.fails(134, &["      ... the same frame "]);
-    assert!(endless.stderr.contains(" times more\n"), "{}", endless.stderr);
+    assert!(endless.stderr.contains(" more times\n"), "{}", endless.stderr);
     let help = "\nhelp: use --stack-size to allow larger stacks, such as 1G\n";
     assert!(endless.stderr.ends_with(help), "{}", endless.stderr);
 }

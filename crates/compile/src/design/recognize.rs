@@ -9,7 +9,7 @@ use ropewalk_abi::{FuncType, ValType};
 use std::collections::HashSet;
 use wasmparser::{BlockType, Catch, Operator, OperatorsReader};
 
-/// What an operator is to the designs.
+/// The role of an operator in the designs.
 pub(crate) enum Recognized {
     /// Neither of the following.
     Ordinary,

@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | [`survey`] | what a body asks of the compiler |
+//! | [`survey`] | estimates the work of compiling a body |
 //! | [`memory`] | the memory that the threads of a compilation share |
 //! | [`collect`] | the clause lists and thunks of a module |
 //! | [`bounded_work`] | functions that need not poll for interruption on entry |
@@ -107,7 +107,7 @@ pub fn compile_module(
     Ok(CompiledModule { info, layout, code, cost })
 }
 
-/// Surveys all bodies. Fails if they ask for more than is allowed.
+/// Surveys all bodies. Fails if they need more work than is allowed.
 fn check_limits(
     info: &ModuleInfo,
     operations: &Operations,

@@ -1,7 +1,7 @@
-//! Estimates what a body asks of the compiler, before it is compiled.
+//! Estimates the work of compiling a body, before it is compiled.
 //!
-//! The work for most operators is proportional to their length. These ask for more, counted in
-//! *pieces of work*:
+//! The work for most operators is proportional to their length. These take more, counted in
+//! *units of work*:
 //!
 //! * a call passes its arguments and results, a block its parameters and results, a branch the
 //!   values of its label, and a `br_table` those of each of its labels;
@@ -23,7 +23,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use wasmparser::{BlockType, Catch, FunctionBody, Handle, Operator, ResumeTable, TryTable};
 
-/// The pieces of work of an instruction that switches between stacks.
+/// The units of work of an instruction that switches between stacks.
 const SWITCH: u64 = 64;
 /// The locals that make one piece of work.
 const LOCALS: u64 = 16;
@@ -44,7 +44,7 @@ const SWITCH_BLOCKS: u64 = 16;
 /// The blocks of code of an operator on objects.
 const OBJECT_BLOCKS: u64 = 4;
 
-/// What a body asks of the compiler.
+/// The work of compiling a body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Survey {
     /// The offset of the body in the module.
@@ -64,7 +64,7 @@ pub(super) struct Survey {
     loops: u64,
 }
 
-/// Surveys a body, up to where it asks for too much.
+/// Surveys a body, up to where it exceeds the limits.
 pub(super) fn survey(
     info: &ModuleInfo,
     operations: &Operations,
@@ -84,7 +84,7 @@ pub(super) fn survey(
     survey
 }
 
-/// Fails if the bodies of a module ask for more than is allowed. `first` is the index of the first.
+/// Fails if the bodies of a module need more work than is allowed. `first` is the index of the first.
 pub(super) fn check(surveys: &[Survey], first: u32, limits: &Limits) -> Result<(), CompileError> {
     for (function, survey) in (first..).zip(surveys) {
         survey.check(function, limits).map_err(|error| error.at(survey.offset))?;
@@ -94,22 +94,22 @@ pub(super) fn check(surveys: &[Survey], first: u32, limits: &Limits) -> Result<(
     let most = most_work(bytes.saturating_mul(MODULE_FACTOR), limits);
     match work <= most {
         true => Ok(()),
-        false => Err(too_much_work("its functions together ask", work, most, bytes)),
+        false => Err(too_much_work("its functions together need", work, most, bytes)),
     }
 }
 
-/// All functions together may ask for this many times the work of one function per byte: one
+/// All functions together may need this many times the work of one function per byte: one
 /// function must fit into memory, while many small ones only take time.
 const MODULE_FACTOR: u64 = 4;
 
-/// The work that a body of this many bytes may ask for.
+/// The work that a body of this many bytes may need.
 fn most_work(bytes: u64, limits: &Limits) -> u64 {
     Limits::FREE_WORK.saturating_add(limits.work.saturating_mul(bytes))
 }
 
 fn too_much_work(who: &str, work: u64, most: u64, bytes: u64) -> CompileError {
     CompileError::too_large(format!(
-        "{who} for {work} or more pieces of work: values that calls and branches pass, edges to \
+        "{who} {work} or more units of work: values that calls and branches pass, edges to \
          handlers, switches between stacks; at most {most} are allowed for {bytes} bytes of code \
          (Config::max_work)"
     ))

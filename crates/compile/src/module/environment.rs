@@ -1,4 +1,4 @@
-//! What translating a function needs to know of its module and of the target.
+//! The data of the module and of the target that the translation of a function uses.
 
 use super::clause_list::{ClauseList, Numbered};
 use super::subtyping::{Canonical, STACK_BRAND, Subtyping};

@@ -1,15 +1,15 @@
-//! How much a module may ask of the compiler.
+//! Limits on the work of the compiler for a module.
 //!
 //! Work that is linear in the size of a module has no limit. Work that is not, here or in
 //! Cranelift, is estimated before it begins. It is refused if it is far beyond what programs need.
 
-/// How much a module may ask of the compiler. Ordinary programs stay far below.
+/// Limits on the work of the compiler for a module. Ordinary programs stay far below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// How deep the blocks of a function may nest.
     pub nesting: u64,
-    /// The pieces of work that a body may ask for per byte, beyond [`FREE_WORK`](Self::FREE_WORK).
-    /// All bodies of a module together may ask for four times as much.
+    /// The units of work that a body may need per byte, beyond [`FREE_WORK`](Self::FREE_WORK).
+    /// All bodies of a module together may need four times as much.
     pub work: u64,
     /// How many instructions of a function may switch between stacks. Each is inline code for
     /// several cases.
@@ -30,7 +30,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The pieces of work that are allowed whatever the size.
+    /// The units of work that are allowed whatever the size.
     pub const FREE_WORK: u64 = 1_000_000;
     /// The steps that a function may take whatever its size. All together may take four times as
     /// many.

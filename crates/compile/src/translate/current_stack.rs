@@ -192,7 +192,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// The transfer area, by way of [`running_store`](Self::running_store).
+    /// The transfer area, through [`running_store`](Self::running_store).
     pub(crate) fn running_transfer(&mut self) -> Transfer<'_, 'a> {
         let store = self.running_store();
         Transfer::of(self.env, &mut self.builder, store)

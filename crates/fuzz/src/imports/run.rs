@@ -1,4 +1,4 @@
-//! The oracle: a module is rejected with a message, or runs alike in every mode, traps only as
+//! The oracle: a module is rejected with a message, or does the same in every mode, traps only as
 //! documented, and leaves the store usable.
 
 use super::generate::{Case, ENTRIES};

@@ -28,7 +28,7 @@ pub enum Ty {
     Exn,
     /// The environment of an `answer`. Never null.
     Env,
-    /// What a call tag asks for, of one of two types.
+    /// The parameters of a call tag, of one of two types.
     Ask(u8),
 }
 

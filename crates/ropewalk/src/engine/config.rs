@@ -297,11 +297,11 @@ config_settings! {
     /// one takes some tens of kilobytes. Beyond that, a module is too large.
     max_switches(count: u64) => limits.switches;
 
-    /// How many *pieces of work* a function may cost the compiler, for each of its bytes, in
+    /// How many *units of work* a function may cost the compiler, for each of its bytes, in
     /// addition to a million. Four by default. All functions of a module together may cost four
     /// times as many. Beyond that, a module is too large.
     ///
-    /// A piece of work is a value that a call, a branch or a block passes, an edge from a call to a
+    /// A unit of work is a value that a call, a branch or a block passes, an edge from a call to a
     /// clause of a `try_table` around it, or a field of a new structure. An instruction that
     /// switches between stacks counts as 64.
     max_work(per_byte: u64) => limits.work;

@@ -10,7 +10,7 @@ impl<T> Store<T> {
     /// list prints as a tree, and [as JSON](StackList::to_json).
     ///
     /// In a host function, use `caller.as_context().stacks()`. Fails only without memory for the
-    /// list, or if the records of stacks contradict each other, which is a bug of the engine.
+    /// list, or if the records of stacks contradict each other, which is a bug in the engine.
     ///
     /// ```
     /// use ropewalk::*;

@@ -420,7 +420,8 @@ impl<T> Linker<T> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn alias_module(&mut self, module: &str, as_module: &str) -> Result<&mut Linker<T>> {
-        let names = self.modules.get(module).with_context(|| format!("{module:?} has no names"))?;
+        let names =
+            self.modules.get(module).with_context(|| format!("{module:?} is not defined"))?;
         for (name, definition) in names.clone() {
             self.insert(as_module, &name, definition)?;
         }

@@ -1,4 +1,4 @@
-//! A token whose observers learn that it was dropped.
+//! A token whose observers can check whether it was dropped.
 
 use std::mem::ManuallyDrop;
 use std::ptr;

@@ -105,7 +105,7 @@ impl<T> Store<T> {
 }
 
 impl<T> StoreContextMut<'_, T> {
-    /// Runs work that an async limiter was asked about before.
+    /// Runs work after an async limiter has decided about it.
     pub(crate) fn with_answers<R>(
         &mut self,
         answers: Answers,

@@ -162,7 +162,7 @@ numbers! {
     u128: V128, |value| RawVal::from_u128(value), |raw| raw.u128();
 }
 
-/// Implements [`WasmTy`] for `Option`s of references, by way of the reference types.
+/// Implements [`WasmTy`] for `Option`s of references, through the reference types.
 macro_rules! nullable {
     ($(impl<$($generic:ident: $bound:path)?> Option<$ty:ty>;)*) => {
         $(

@@ -1,4 +1,4 @@
-//! `jit-PID.dump`: the file that tells `perf` the code and the source lines of generated functions.
+//! `jit-PID.dump`: the file from which `perf` reads the code and the source lines of functions.
 //!
 //! ```text
 //!   header   { lines of a function?   the function } ...   close

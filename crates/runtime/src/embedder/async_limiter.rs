@@ -50,7 +50,7 @@ pub trait ResourceLimiterAsync: Send + Sync {
         maximum: Option<usize>,
     ) -> Answer<'_, Result<bool>>;
 
-    /// A memory could not grow, or need not any more, although it was allowed to.
+    /// A memory could not grow, or need not anymore, although it was allowed to.
     fn memory_grow_failed(&self, _current: usize, _desired: usize) {}
 
     /// Whether a table may grow, in elements.

@@ -1,4 +1,4 @@
-//! The questions that a store asks its limiter.
+//! Requests for growth that a store passes to its limiter.
 
 use super::ResourceLimiter;
 use super::limiter::{bytes, count};

@@ -29,7 +29,7 @@ const FEW: usize = 16;
 
 impl Store {
     /// Lists all stacks in use. Fails if there is no memory for the list, or if the records of the
-    /// stacks are inconsistent, which is a bug of the engine.
+    /// stacks are inconsistent, which is a bug in the engine.
     pub fn list_stacks(&self) -> anyhow::Result<StackList> {
         Ok(self.list_stacks_left(usize::MAX, None)?)
     }

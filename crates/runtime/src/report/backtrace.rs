@@ -239,7 +239,8 @@ impl Backtrace {
             let same = if run.length == 1 { "frame" } else { &format!("{} frames", run.length) };
             if run.times > 1 {
                 let more = run.times - 1;
-                write!(f, "\n{:indent$}    ... the same {same} {more} times more", "")?;
+                let times = if more == 1 { "time" } else { "times" };
+                write!(f, "\n{:indent$}    ... the same {same} {more} more {times}", "")?;
             }
             number = run.number + run.length * run.times;
         }

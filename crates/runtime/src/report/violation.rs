@@ -1,6 +1,6 @@
 //! Inconsistent records of stacks.
 
-/// An inconsistency, which is a bug of the engine.
+/// An inconsistency, which is a bug in the engine.
 #[derive(Debug, thiserror::Error)]
-#[error("the records of the stacks do not agree, which is a bug of the engine: {0}")]
+#[error("the records of the stacks are inconsistent, which is a bug in the engine: {0}")]
 pub(crate) struct Violation(pub String);

@@ -621,7 +621,7 @@ impl Store {
         }
     }
 
-    /// Gives back memory of grown stacks that do not need it any more.
+    /// Gives back memory of grown stacks that do not need it anymore.
     pub(crate) fn shrink_stacks(&mut self) {
         let idle = self.running.roots[self.running.depth..].iter().chain(&self.running.spare_roots);
         let is_idle = |block| idle.clone().any(|root| root.block.cast_const() == block);

@@ -1,4 +1,4 @@
-//! Reports a bug of the engine and aborts the process.
+//! Reports a bug in the engine and aborts the process.
 //!
 //! The signal handler calls this. So nothing here allocates, takes a lock, or calls a function that
 //! is not async-signal-safe.

@@ -2,7 +2,7 @@
 //!
 //! A fault is a trap only if its instruction, its address and the kernel's report are all as the
 //! code expects. Only generated code and our stubs run on a WebAssembly stack, so any other fault
-//! there is a bug of the engine. Then nothing in the process can be relied on.
+//! there is a bug in the engine. Then nothing in the process can be relied on.
 
 use crate::arch::fault::Fault;
 use crate::arch::frames::is_trap_instruction;
@@ -32,7 +32,7 @@ pub(crate) enum Verdict {
     NoCode(TrapCode),
     /// It is not ours. The previous signal handler gets it.
     Foreign,
-    /// A bug of the engine, or of code that has corrupted it.
+    /// A bug in the engine, or of code that has corrupted it.
     Bug,
 }
 

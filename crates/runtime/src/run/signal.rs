@@ -8,7 +8,7 @@
 //!   [grows](crate::run::grow). Then it executes the instruction again.
 //! * If [code](crate::code::precompiled) is executed for the first time, it is validated. Then the
 //!   thread executes the instruction again.
-//! * A bug of the engine aborts the process.
+//! * A bug in the engine aborts the process.
 //! * Faults of other code, and all signals that processes send, go to the previous handler.
 //!
 //! The handler never jumps out, allocates nothing, and calls no code of the embedder.

@@ -74,7 +74,7 @@ pub enum SnapshotError {
     )]
     DeepStack(usize, usize),
     /// An address is unknown.
-    #[error("this is a bug of the engine: {0} at {1:#x} is unknown")]
+    #[error("this is a bug in the engine: {0} at {1:#x} is unknown")]
     Unknown(&'static str, usize),
     /// The bytes are not a snapshot.
     #[error("these bytes are not a snapshot")]

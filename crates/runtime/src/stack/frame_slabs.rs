@@ -159,7 +159,7 @@ impl FrameSlabs {
     ///
     /// # Safety
     ///
-    /// The piece must have been allocated with this size, and not be used any more.
+    /// The piece must have been allocated with this size, and not be used anymore.
     pub unsafe fn put(&mut self, piece: NonNull<u8>, bytes: usize) {
         let size = piece_size(bytes);
         self.bytes -= size;

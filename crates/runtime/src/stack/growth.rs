@@ -405,7 +405,7 @@ impl Stacks {
         false
     }
 
-    /// Gives up the home of a stack whose frames are not needed any more, and its region if it has
+    /// Gives up the home of a stack whose frames are not needed anymore, and its region if it has
     /// grown. Returns the lowest usable address of the home, or `None` if the kernel does not make
     /// it accessible.
     pub(super) fn leave_home(&mut self, stack: &ControlBlock) -> Option<usize> {

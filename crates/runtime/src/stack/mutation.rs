@@ -1,6 +1,6 @@
 //! Bugs that tests inject, to show that the check of stacks finds them.
 
-/// A bug: what a transition forgets to do.
+/// A bug: a step that a transition skips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
     /// The start of a rout leaves the extender in the base.

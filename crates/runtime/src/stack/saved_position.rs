@@ -10,7 +10,7 @@ pub(crate) struct SavedPosition {
     pub sp: usize,
     /// The address of the newest link, or zero.
     pub fp: usize,
-    /// The distance from where the links say the frames are to where they are.
+    /// The distance between the addresses in the links and the actual addresses of the frames.
     pub distance: usize,
 }
 
@@ -59,7 +59,7 @@ pub struct TopFrame {
     pub(crate) pc: usize,
     pub(crate) fp: usize,
     pub(crate) sp: usize,
-    /// The distance from where the links say the frames are to where they are.
+    /// The distance between the addresses in the links and the actual addresses of the frames.
     pub(crate) distance: usize,
     /// Whether `pc` is a faulting instruction instead of a return address.
     pub(crate) at_fault: bool,

@@ -57,7 +57,7 @@ impl StackLimits {
         }
     }
 
-    /// Ends the limits of a continuation that the host has given away.
+    /// Ends the limits of a continuation that the host no longer holds.
     pub fn give_away(&self, of: u64) {
         for limit in self.0.values().filter(|limit| limit.of == of) {
             limit.is_over.store(true, Ordering::Relaxed);

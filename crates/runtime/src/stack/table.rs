@@ -786,7 +786,7 @@ impl Stacks {
         self.peak.max(blocks.filter(was_used).count())
     }
 
-    /// Whether enough stacks were made that some may not be needed any more.
+    /// Whether enough stacks were made that some may not be needed anymore.
     pub fn has_idle(&self) -> bool {
         self.made_since_trim > GROWTH
     }
@@ -802,7 +802,7 @@ impl Stacks {
         // A small table is not reused: address space may be available again.
         let table = self.blocks.take().filter(|_| !self.is_table_short)?;
         match self.count <= CLEARED {
-            // SAFETY: the blocks are in the table, and are not in use any more.
+            // SAFETY: the blocks are in the table, and are not in use anymore.
             true => unsafe { ptr::write_bytes(first_block(&table), 0, self.count) },
             false => table.give_back(0, table_size(self.count).next_multiple_of(PAGE)),
         }

@@ -1,4 +1,4 @@
-//! Reads a file, which may be truncated or not a trace at all.
+//! Reads a file, which may be truncated, or not be a trace.
 
 use serde::Deserialize;
 

@@ -21,7 +21,7 @@ pub enum RestoreError {
     /// The builder does not have a directory that the program uses.
     #[error("the program uses the directory `{0}`, which is not preopened")]
     NoDirectory(String),
-    /// An open file or directory does not exist any more.
+    /// An open file or directory does not exist anymore.
     #[error("descriptor {fd}: {place} no longer exists")]
     Vanished {
         /// The number of the descriptor.

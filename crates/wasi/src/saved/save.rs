@@ -45,7 +45,7 @@ pub enum Unsaveable {
     /// It is a pipe or a device, whose state is not known.
     #[error("{0} is neither a file nor a directory")]
     NoFile(String),
-    /// Its path does not exist any more.
+    /// Its path does not exist anymore.
     #[error("{0} has been removed or renamed since it was opened")]
     Moved(String),
     /// Its path names another file now.

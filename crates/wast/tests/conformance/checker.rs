@@ -7,7 +7,7 @@ use ropewalk::{Config, Mutation};
 use ropewalk_wast::Report;
 
 /// The prefix of every finding.
-const FOUND: &str = "the records of the stacks do not agree, which is a bug of the engine: ";
+const FOUND: &str = "the records of the stacks are inconsistent, which is a bug in the engine: ";
 
 fn run(config: &Config, script: &str) -> Report {
     runner(config).run_script("script.wast", script)

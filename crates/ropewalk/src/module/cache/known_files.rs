@@ -12,7 +12,7 @@
 //! Clocks of file systems tick slowly. A second change within one tick does not show, so a file
 //! that has just changed gets no note. Writes through a mapping do not all show either: the kernel
 //! records the first to a page, and the next after that page was written back. A module must not be
-//! changed like that while it is loaded. Notes are written completely or not at all. A note that is
+//! changed like that while it is loaded. A note is written completely or not written. A note that is
 //! damaged or cannot be read is ignored.
 
 use std::fs::{self, DirBuilder, File, Metadata};

@@ -14,7 +14,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Fails unless the process reported a bug of the engine and aborted.
+/// Fails unless the process reported a bug in the engine and aborted.
 fn reports_a_bug(output: &Output, parts: &[&str]) {
     let said = stderr(output);
     assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{output:?}");

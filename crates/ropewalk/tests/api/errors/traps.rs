@@ -384,18 +384,18 @@ fn a_recursion_is_folded_with_its_number_and_its_callers() {
         assert_eq!(lines[1..], *expected, "{text}");
     };
     for depth in [61, 62, 100, 2000, 100_000] {
-        let same = format!("... the same frame {} times more", depth - 1);
+        let same = format!("... the same frame {} more times", depth - 1);
         let outer = [format!("{} m!caller", depth + 1), format!("{} m!alone", depth + 2)];
         let expected = ["0 m!down", "1 m!down", &same, &outer[0], &outer[1]];
         check("alone", depth, depth as usize + 3, &expected);
         let depth = depth / 2 * 2;
-        let same = format!("... the same 2 frames {} times more", depth / 2 - 1);
+        let same = format!("... the same 2 frames {} more times", depth / 2 - 1);
         let outer = format!("{} m!pair", depth + 1);
         let expected = ["0 m!even", "1 m!odd", "2 m!even", &same, &outer];
         check("pair", depth, depth as usize + 2, &expected);
     }
     for depth in [20, 2000] {
-        let same = format!("... the same frame {} times more", depth - 1);
+        let same = format!("... the same frame {} more times", depth - 1);
         let outer = format!("{} m!stacks", depth + 1);
         let by = "-- resumed by resume";
         check("stacks", depth, depth as usize + 2, &["0 m!nest", by, "1 m!nest", &same, &outer]);

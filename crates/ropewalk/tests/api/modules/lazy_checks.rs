@@ -312,7 +312,7 @@ fn a_file_of_the_cache_that_is_damaged_unseen_is_removed_when_that_is_found() {
     let (mut store, again) = instance(&Module::new(&engine, large()).unwrap());
     assert_eq!(call(&mut store, again, 900, 1).unwrap(), expected);
     assert!(file.exists());
-    // The file is not the damaged one any more.
+    // The file is not the damaged one anymore.
     drop(module);
     assert!(file.exists());
 }

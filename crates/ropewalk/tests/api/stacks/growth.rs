@@ -1,6 +1,6 @@
 //! Growth of stacks: at every instruction, in every design, up to their limits.
 //!
-//! Stacks return memory that they do not need any more.
+//! Stacks return memory that they do not need anymore.
 
 use crate::common::*;
 use ropewalk::*;

@@ -180,7 +180,7 @@ impl Store {
     }
 
     /// The position after the mark with a serial number, on one of the stacks that a walk goes
-    /// through. It fails if that stack has ended, or is not among them any more.
+    /// through. It fails if that stack has ended, or is not among them anymore.
     fn place_of_mark(
         &mut self,
         from: *mut ControlBlock,

@@ -145,13 +145,13 @@ impl Stream {
         self.batches = None;
         if self.is_written_here() {
             self.thread = None;
-            return Err(io::Error::other("the thread that writes the trace cannot end it"));
+            return Err(io::Error::other("the writer of a trace cannot finish the trace"));
         }
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(written)) => written.map(|()| dropped),
             Some(Err(panic)) => {
                 discard(panic);
-                Err(io::Error::other("the thread that writes has panicked"))
+                Err(io::Error::other("the thread that writes the trace has panicked"))
             }
             None => Ok(dropped),
         }

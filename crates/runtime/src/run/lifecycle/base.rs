@@ -31,7 +31,7 @@ impl Store {
     }
 
     /// Abandons a rout that has not started, when an exception continues below it. Nothing waits
-    /// for its start any more. Its extender stays suspended forever, because nothing names it.
+    /// for its start anymore. Its extender stays suspended forever, because nothing names it.
     pub(crate) fn abandon_extension(&mut self) {
         let base = self.base_of_running();
         if self.options.stacks.mutation.is(Mutation::LandingKeepsExtender) {

@@ -9,7 +9,7 @@
 //!                 +--> object <-----------+       all other objects are shared
 //! ```
 //!
-//! Everything that can fail comes first. Then nothing collects any more, and the stacks are copied
+//! Everything that can fail comes first. Then nothing collects anymore, and the stacks are copied
 //! one after another.
 
 use super::owned::is_first_class;

@@ -8,7 +8,7 @@ use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::{StackKind, is_stack};
 
 /// References to first-class stacks whose owner is gone. If there is no memory to list one, nothing
-/// refers to it any more, and the next collection frees it.
+/// refers to it anymore, and the next collection frees it.
 #[derive(Default)]
 pub(crate) struct OwnedList(Vec<u64>);
 

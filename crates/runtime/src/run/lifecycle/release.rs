@@ -140,7 +140,7 @@ impl Store {
     }
 
     /// Frees the first-class stacks that the stacks of a trapped activation owned. Nothing refers
-    /// to them any more.
+    /// to them anymore.
     #[cold]
     pub(crate) fn collect_lost(&mut self) {
         if self.objects.has_stackrefs && self.stacks.has_first_class() {

@@ -70,8 +70,8 @@ impl<'a, 'm> BagInstruction<'_, 'a, 'm> {
         let params = self.stack.params;
         let (c, f) = (self.stack.name.text, name.text);
         let message = format!(
-            "a stack of type `{c}` needs a function that takes what `{c}` takes and returns \
-             nothing; the type of `{f}` does not fit"
+            "a stack of type `{c}` needs a function with the parameters of `{c}` and no \
+             results; the type of `{f}` does not fit"
         );
         if body.params.len() != params.len() || !body.results.is_empty() {
             let counts = |params, results| {

@@ -1,4 +1,4 @@
-//! What the standard text cannot tell: advice about misplaced words, and numeric indices.
+//! Checks that the standard text cannot make: advice about misplaced words, and numeric indices.
 
 pub(crate) mod indices;
 pub(crate) mod suggestions;

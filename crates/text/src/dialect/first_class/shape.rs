@@ -1,7 +1,7 @@
 //! The shape of a function: its instructions in the order in which they run, its blocks, and its
 //! parts.
 //!
-//! Plain and folded instructions are read alike. A folded instruction comes after its operands, at
+//! Plain and folded instructions are read in the same way. A folded instruction comes after its operands, at
 //! its closing parenthesis.
 
 use std::collections::HashMap;

@@ -8,8 +8,8 @@ const FIRST_CLASS: &str = r#"(module
     (event $ask (export "ask") (param i32 stackref))
     (event $told (export "told") (param i32 stackref)) (event $last (export "last") (param i32))
     (event $other (export "other") (param stackref))
-    ;; Tells twice what it is asked; with -1 it sends its last word and is freed, with -2 it
-    ;; traps, with -3 it runs a function on top of the host's stack, with -4 an exception is
+    ;; Tells twice what it is asked. With -1, it sends its last word and is freed. With -2, it
+    ;; traps. With -3, it runs a function on top of the host's stack. With -4, an exception is
     ;; thrown there.
     (func $on-top (param $x i32) (param $from stackref) (result i32 stackref)
       (i32.add (call $wait (local.get $x)) (i32.const 500)) (local.get_clear $from))

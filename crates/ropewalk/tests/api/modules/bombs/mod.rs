@@ -132,7 +132,7 @@ fn too_much_work_is_refused() {
     alone(|| {
         assert_eq!(
             refusal("results times calls", 3000),
-            "the module is too large: function 1 asks for 1034000 or more pieces of work: values that \
+            "the module is too large: function 1 needs 1034000 or more units of work: values that \
          calls and branches pass, edges to handlers, switches between stacks; at most 1032012 are \
          allowed for 8003 bytes of code (Config::max_work)"
         );
@@ -143,7 +143,7 @@ fn too_much_work_is_refused() {
         let error = outcome(&Engine::default(), &source).unwrap_err();
         assert_eq!(
             error,
-            "the module is too large: its functions together ask for 1201200 or more pieces of work: \
+            "the module is too large: its functions together need 1201200 or more units of work: \
          values that calls and branches pass, edges to handlers, switches between stacks; at most \
          1134448 are allowed for 8403 bytes of code (Config::max_work)"
         );
