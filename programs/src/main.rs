@@ -1,7 +1,7 @@
 //! Runs real programs on Ropewalk and on Wasmtime 48, compares their outputs byte by byte, and
 //! prints times and memory side by side.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `programs` | the programs: how to build and run each |
 //! | `toolchains` | fetching and calling toolchains |

@@ -1,4 +1,4 @@
-//! References to stacks, the purposes of stacks, and clauses.
+//! References to stacks, and clauses.
 //!
 //! A reference is one word:
 //!
@@ -10,7 +10,7 @@
 //! The bits of the number are half the offset of the block.
 //!
 //! A stack's control block has the only word that is valid for the stack, with zero as its kind. A
-//! reference gets its kind when it is handed out. A use removes the expected kind, compares the
+//! reference gets its kind when it is created. A use removes the expected kind, compares the
 //! whole word, and adds one to the generation. So null, a second use, a stale reference and one of
 //! another kind all fail the same comparison. The lowest bits distinguish a reference to a stack
 //! from the address of an object and from an `i31`.

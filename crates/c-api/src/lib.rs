@@ -4,7 +4,7 @@
 //! The headers are the documentation; `docs/C_API.md` explains building and linking. The folders
 //! are layers. Each uses only those above it:
 //!
-//! | folder | what it holds |
+//! | folder | contents |
 //! | --- | --- |
 //! | `support` | the boundary to C, errors, vectors, strings |
 //! | `types` | types of values, external objects, imports and exports |

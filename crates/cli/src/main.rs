@@ -2,7 +2,7 @@
 //!
 //! Each module uses only those above it:
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
 //! | `terminal` | colors, escapes, progress, the standard output |
 //! | `values` | parsing arguments, printing results |

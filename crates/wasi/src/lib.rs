@@ -8,7 +8,7 @@
 //!
 //! Each module uses only those above it:
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
 //! | `abi` | numbers, flags and layouts of the specification; checked access to memory |
 //! | `exit` | errors that end a program |

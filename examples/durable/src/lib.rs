@@ -18,7 +18,7 @@
 //! transaction that commits the step, so it happens once. A request may be sent again with the
 //! same key, by which its receiver [recognizes it](requests).
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `guests/order.wat` | a workflow |
 //! | [`guest`] | compiles it, and defines the functions that it calls |

@@ -9,7 +9,7 @@
 //!   GET /native/wait/250   the same handler in Rust
 //! ```
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `guests/` | the handlers, in WebAssembly |
 //! | [`guest`] | compiles them, and defines the functions that they call |

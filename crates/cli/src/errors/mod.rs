@@ -1,6 +1,6 @@
 //! Error messages and exit codes.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
 //! | `ended` | errors that end a run although the program did not fail |
 //! | `hints` | what the user can do about an error |

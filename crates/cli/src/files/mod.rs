@@ -1,6 +1,6 @@
 //! Files that the command reads and writes.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
 //! | `input` | reading modules and scripts |
 //! | `output` | writing files without damaging what they replace |

@@ -1,4 +1,4 @@
-//! Which part of an expensive test runs.
+//! Selects the part of an expensive test that runs.
 //!
 //! By default such a test runs on a random sample, which changes from run to run. A failed test
 //! prints the seed of its sample.

@@ -2,7 +2,7 @@
 //!
 //! Each architecture is a folder with the same files:
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `stubs` | assembly: entering and leaving WebAssembly, calling the host, the ends of stacks |
 //! | `bytes` | assembly: copying and filling memory |

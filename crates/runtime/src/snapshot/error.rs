@@ -37,7 +37,7 @@ pub enum SnapshotError {
          name_first_class_stack)"
     )]
     Unnamed(usize),
-    /// The host no longer holds what it named.
+    /// The host no longer holds a named stack.
     #[error(
         "the host no longer holds the {what} named {name:?}: it was resumed, freed or passed to \
          WebAssembly; name only stacks that the host holds when the snapshot is taken"
@@ -48,7 +48,7 @@ pub enum SnapshotError {
         /// The name.
         name: String,
     },
-    /// The host gave two names to what it can hold only once.
+    /// The host gave two names to one continuation or stack.
     #[error("{before:?} and {name:?} name the same continuation or stack; use one name")]
     NamedTwice {
         /// The second name.

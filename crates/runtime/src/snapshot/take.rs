@@ -457,7 +457,7 @@ impl<'a> Writer<'a> {
         Ok(ImportImage::Func(owner, found))
     }
 
-    // ---- what belongs to the store
+    // ---- parts of the store
 
     /// Saves objects outside of instances.
     fn standalone(&mut self) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The store: all objects of a program, its stacks, and the state of what runs.
+//! The store: all objects of a program, its stacks, and the state of the running code.
 //!
 //! | part | state |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! What the parser of the text format leaves out.
+//! Checks and positions that the parser of the text format does not have.
 
 pub(crate) mod field_parts;
 pub(crate) mod grammar;

@@ -1,6 +1,6 @@
 //! Contexts: what the host grants to a program, and what the program has open.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! | --- | --- |
 //! | `builder` | making contexts |
 //! | `stream` | standard streams and sockets |

@@ -24,7 +24,7 @@ pub(crate) const PROBE_STACK: &[u8] = &[
 
 const _: () = assert!(PAGE == 0x1000, "the step of `PROBE_STACK`");
 
-/// Leaves a stack for another. The store is told which stack runs when nothing more can fault.
+/// Leaves a stack for another. The store records the new running stack when nothing more can fault.
 ///
 /// Each switch has its own copy and jumps to it. After a call, the processor would expect a return
 /// and mispredict the returns of the functions around it. The first instruction computes the

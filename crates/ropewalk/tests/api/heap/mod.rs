@@ -1,4 +1,4 @@
-//! The garbage-collected heap, and references in the host's hands.
+//! The garbage-collected heap, and references that the host holds.
 
 mod collector;
 mod references;

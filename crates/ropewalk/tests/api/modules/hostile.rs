@@ -1,4 +1,4 @@
-//! Modules that ask for too much, and bytes that are no modules: an error or a trap, and the store
+//! Excessive modules, and bytes that are not modules: an error or a trap, and the store
 //! and the process continue.
 
 use crate::common::*;

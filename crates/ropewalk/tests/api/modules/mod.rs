@@ -1,4 +1,4 @@
-//! Modules: text and binaries, compiled files, linking, and modules that ask for too much.
+//! Modules: text and binaries, compiled files, linking, and excessive modules.
 
 mod bombs;
 mod dwarf;

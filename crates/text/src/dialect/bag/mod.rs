@@ -11,7 +11,7 @@
 //! parameters are contravariant. Below, `$c` is `stack t1* (ref null? $d)`,
 //! and `$d` is `stack t2* rt2`.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `define` | the definitions of types |
 //! | `stack_type` | what `$c` says about `t1*`, `$d` and `t2*` |

@@ -11,7 +11,7 @@
 //! In the shadow it is a struct. Events are tags without results. Below, `$e`
 //! is an event with the values `te*`, and the return event `$ret` has `to*`.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `event` | events, and the clauses `(on $e $x)` or `$e $x` |
 //! | `new` | `fiber.new`, and which functions start a fiber |

@@ -13,7 +13,7 @@
 //! In the shadow a task type is a struct type with a field of that function
 //! type, and a sub type of `$task`, a struct type that stands for `task`.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! | --- | --- |
 //! | `define` | the definitions of types |
 //! | `task_type` | what `$t` says about `r*` and `s*` |

@@ -1,4 +1,4 @@
-//! Sources of compilation bombs: modules that ask for more than they are long.
+//! Sources of compilation bombs: modules that cost more than their length suggests.
 
 use super::template::{expand, rows};
 use std::sync::LazyLock;

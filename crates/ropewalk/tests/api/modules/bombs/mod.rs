@@ -1,4 +1,4 @@
-//! Compilation bombs: modules that ask for much more than they are long.
+//! Compilation bombs: modules that cost the compiler far more than their length suggests.
 //!
 //! Each is compiled in time and memory near its size, or refused by a limit that can be set. Times
 //! are processor times, so that they do not depend on other processes, and are compared with an
@@ -116,7 +116,7 @@ fn no_large_module_takes_the_square_of_its_size() {
     });
 }
 
-/// The message that refuses a module that asks for too much. The refusal is quick.
+/// The message that refuses an excessive module. The refusal is quick.
 fn refusal(kind: &str, size: usize) -> String {
     let engine = Engine::default();
     let source = source(kind, size);
