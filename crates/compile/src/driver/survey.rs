@@ -173,7 +173,7 @@ impl Survey {
         }
         let most = most_work(bytes, limits);
         if work > most {
-            return Err(too_much_work(&format!("function {function} asks"), work, most, bytes));
+            return Err(too_much_work(&format!("function {function} needs"), work, most, bytes));
         }
         Ok(())
     }

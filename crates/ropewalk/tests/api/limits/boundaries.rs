@@ -54,7 +54,7 @@ fn the_last_block_of_the_table_is_used_and_then_no_stack_is_made() {
                 number(&mut store, instance, "hold", &[1]).unwrap();
                 let error = number(&mut store, instance, "hold", &[1]).unwrap_err();
                 assert_eq!(trap(&error).code(), TrapCode::TooManyStacks);
-                let detail = format!("a store never has more than {} stacks", blocks - 1);
+                let detail = format!("a store can have at most {} stacks", blocks - 1);
                 assert_eq!(trap(&error).detail(), Some(&*detail));
                 // No block is left for another root either.
                 traps(number(&mut store, instance, "host", &[]), TrapCode::TooManyStacks);

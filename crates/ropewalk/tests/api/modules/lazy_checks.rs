@@ -122,8 +122,8 @@ fn damaged_code_is_not_executed() {
     is_damaged(&error);
     assert_eq!(
         error.to_string(),
-        "wasm trap: compiled code is damaged: the code of the module \"large\" differs from \
-         what was compiled; compile it again. This store is unusable now"
+        "wasm trap: compiled code is damaged: the code of the module \"large\" is not \
+         the compiled code; compile it again. This store is unusable now"
     );
     // Other stores continue until they execute the code too.
     is_unusable(&mut store, instance);

@@ -68,9 +68,7 @@ fn a_named_handle_that_is_gone_is_not_mistaken_for_its_successor() {
         let float = Continuation::new(&mut store, float).unwrap();
         let error = store.snapshot(&options).map(drop).unwrap_err();
         assert!(matches!(refusal(&error), SnapshotError::Gone { .. }), "{error}");
-        assert!(
-            error.to_string().contains("no longer holds the continuation that it named \"it\"")
-        );
+        assert!(error.to_string().contains("no longer holds the continuation named \"it\""));
         let mut options = SnapshotOptions::new();
         store.snapshot(options.name_continuation("it", &float)).unwrap();
     }
