@@ -71,7 +71,7 @@ macro_rules! builtins {
 
         impl Builtin {
             /// Whether the links between stacks may be inconsistent when generated code calls it.
-            pub const fn is_half_way(self) -> bool {
+            pub const fn is_halfway(self) -> bool {
                 use Builtin::*;
                 matches!(
                     self,

@@ -132,7 +132,7 @@ impl Conclusion {
     fn conclude(self, store: &mut Store, builtin: Builtin) -> Outcome {
         // While links are being changed, only what must end does: the panic of a dropped value
         // waits for the next builtin.
-        let can_end = !builtin.is_half_way();
+        let can_end = !builtin.is_halfway();
         match self {
             Conclusion::Outcome(outcome) => outcome,
             Conclusion::Returns(_) if can_end && store.embedder.has_panicked() => {
@@ -231,7 +231,7 @@ macro_rules! define {
                         let outcome = entry::$name(instance, $($param),*);
                         (outcome, Store::from_context((*instance).store))
                     };
-                    match Builtin::$name.is_half_way() {
+                    match Builtin::$name.is_halfway() {
                         true => outcome,
                         false => store.check_after(outcome, Builtin::$name.ends_beginning()),
                     }

@@ -211,7 +211,7 @@ fn damage_in_the_middle_of_a_switch_ends_the_use_of_the_store() {
             std::future::pending::<()>().await
         })
     });
-    let mut half_way = 0;
+    let mut halfway = 0;
     for damaged in (0..COUNT).step_by(100) {
         let marker = marker(damaged).to_le_bytes();
         let at = whole.windows(8).position(|bytes| bytes == marker).unwrap();
@@ -231,7 +231,7 @@ fn damage_in_the_middle_of_a_switch_ends_the_use_of_the_store() {
             is_unusable(&mut store, instance);
             let n = instance.get_global(&mut store, "n").unwrap().get(&mut store).unwrap();
             // The piece may be that of `run`.
-            half_way += u32::from(n.i64() != Some(0));
+            halfway += u32::from(n.i64() != Some(0));
         }
         let (mut store, instance) = start_with(&waits, (), &module);
         let outer = instance.get_typed_func::<(), ()>(&mut store, "outer").unwrap();
@@ -241,7 +241,7 @@ fn damage_in_the_middle_of_a_switch_ends_the_use_of_the_store() {
         assert!(matches!(&polled, Poll::Ready(error) if error.contains("is unusable")));
         is_unusable(&mut store, instance);
     }
-    assert!(half_way > 4, "pieces end where it switches");
+    assert!(halfway > 4, "pieces end where it switches");
 }
 
 #[test]
