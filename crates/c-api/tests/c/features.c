@@ -101,7 +101,8 @@ static void settings(void) {
   ropewalk_config_set_max_stack_memory(config, 8 << 20);
   program = start(config, TEXT);
   expect_code(
-    call(program, "deep_elsewhere"), ROPEWALK_TRAP_CALL_STACK_EXHAUSTED, "all stacks may have 8388608");
+    call(program, "deep_elsewhere"), ROPEWALK_TRAP_CALL_STACK_EXHAUSTED,
+    "all stacks together may have at most 8388608");
   expect("memories of two pages", grows(program, 1) && !grows(program, 1));
   end(program);
 }
