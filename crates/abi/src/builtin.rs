@@ -223,6 +223,9 @@ builtins! {
     /// Throws an event, with values in the transfer area, at the frame below the thunk that calls
     /// this.
     event_return(event_word);
+    /// Ends the activation with a trap, because the function at an address has returned. Names the
+    /// return event, if there is one.
+    function_returned(trap, function, event_word);
     /// Ends an extension. Returns the stack that has extended the running one, and puts the base in
     /// the store.
     extension_end() -> block;

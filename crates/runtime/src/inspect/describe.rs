@@ -4,7 +4,7 @@ use crate::code::types::TypeRegistry;
 use crate::heap::ObjectType;
 use crate::report::names::in_line;
 use crate::store::Store;
-use ropewalk_abi::stack::is_stack;
+use ropewalk_abi::stack::{is_stack, tag_of_handler};
 use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, TagDef, ValType};
 
 /// How many values are shown; a tag can have a thousand.
@@ -62,6 +62,11 @@ impl Store {
         RefType { nullable: false, heap }
     }
 
+    /// The name of the tag in an event word.
+    pub(crate) fn event_title(&self, word: u64) -> String {
+        self.tag_title(tag_of_handler(word) as *const TagDef)
+    }
+
     /// Describes a tag and its values: `$yield with (i32.const 7)`.
     pub(crate) fn describe_tag(
         &self,
@@ -97,7 +102,8 @@ impl Store {
     }
 
     /// The name of a tag, such as `$yield`, or its index in its module.
-    fn tag_title(&self, tag: *const TagDef) -> String {
+    /// The name of a tag, or else its index.
+    pub(crate) fn tag_title(&self, tag: *const TagDef) -> String {
         match self.find_tag(tag.addr()) {
             Some((_, Some(name))) => format!("${}", in_line(name)),
             Some((index, None)) => format!("number {index}"),

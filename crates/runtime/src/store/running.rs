@@ -175,6 +175,15 @@ pub enum Ending {
     Trap(TrapCode),
     /// A trap with more details.
     DetailedTrap(TrapCode, String),
+    /// A function returned that must not: the function at this address in code.
+    Returned {
+        /// The trap.
+        code: TrapCode,
+        /// The address of its code.
+        function: usize,
+        /// Details of the trap.
+        detail: Option<String>,
+    },
     /// An instruction faulted.
     Fault(TrapCode, TopFrame),
     /// The code at an address cannot be executed. Links between stacks may be half changed.
