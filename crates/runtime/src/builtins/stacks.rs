@@ -41,6 +41,9 @@ functions_of_store! {
     trace_switch(block: *mut ControlBlock, values: u64, tag: *const TagDef) -> ();
 }
 
+/// Why a stack of an outer activation cannot be suspended.
+const CROSSES_HOST: &str = "it runs outside of a host call, and a switch cannot cross a host call";
+
 impl Calling<'_> {
     pub(super) fn function_returned(&mut self, trap: u32, function: usize, event: u64) -> Ending {
         let code = TrapCode::from_number(trap as u8).expect("generated code passes traps");
@@ -76,6 +79,17 @@ impl Calling<'_> {
         match lifecycle::invalid_stack(reference, StackKind::Fiber) {
             TrapCode::FiberMoribund => TrapCode::FiberNotRunning,
             code => code,
+        }
+    }
+
+    pub(super) fn not_running(&mut self, block: *mut ControlBlock, kind: StackKind) -> Ending {
+        let code = match kind {
+            StackKind::Fiber => TrapCode::FiberNotRunning,
+            _ => TrapCode::TaskNotRunning,
+        };
+        match self.store.is_outside(block) {
+            true => Ending::DetailedTrap(code, CROSSES_HOST.to_string()),
+            false => code.into(),
         }
     }
 

@@ -270,6 +270,12 @@ impl Store {
         })
     }
 
+    /// Whether a stack runs in an outer activation.
+    pub(crate) fn is_outside(&self, block: *const ControlBlock) -> bool {
+        let mut outer = self.outer_stacks().flat_map(|stack| self.with_parents(stack));
+        outer.any(|stack| ptr::eq(stack, block))
+    }
+
     /// Makes outer activations end when their host functions return, by [`leave`](stubs::leave).
     pub(crate) fn end_outer_activations(&mut self) {
         static LEAVES: unsafe extern "C" fn() = stubs::leave;
