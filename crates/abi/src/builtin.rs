@@ -211,6 +211,8 @@ builtins! {
     switch_throw(reference, exception, offset);
     /// Traps, because the reference to a fiber to suspend is not valid.
     fiber_not_running(reference);
+    /// The trap for a task or fiber that is not a parent of the running stack.
+    not_running(block, kind);
     /// Frees the running stack and its parents up to and including another.
     release_running(block);
     /// Frees a suspended stack and the stacks that are suspended with it.
@@ -223,6 +225,9 @@ builtins! {
     /// Throws an event, with values in the transfer area, at the frame below the thunk that calls
     /// this.
     event_return(event_word);
+    /// Ends the activation with a trap, because the function at an address has returned. Names the
+    /// return event, if there is one.
+    function_returned(trap, function, event_word);
     /// Ends an extension. Returns the stack that has extended the running one, and puts the base in
     /// the store.
     extension_end() -> block;

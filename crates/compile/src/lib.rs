@@ -46,4 +46,4 @@ pub use driver::trampoline::{entry_trampoline, host_trampoline, stack_trampoline
 pub use driver::validate::validate_module;
 pub use driver::{CompiledModule, Cost, compile_module};
 pub use error::CompileError;
-pub use target::{Limits, OptLevel, Target};
+pub use target::{Designs, Limits, OptLevel, Target};

@@ -91,7 +91,7 @@ pub use engine::Engine;
 #[cfg(feature = "mutations")]
 #[doc(hidden)]
 pub use engine::config::Mutation;
-pub use engine::config::{Config, OptLevel, Stress};
+pub use engine::config::{Config, Designs, OptLevel, Stress};
 #[doc(hidden)]
 pub use engine::stress;
 pub use host::async_func::AsyncFunc;

@@ -12,7 +12,7 @@
 //! | [`thunk`] | the code in which stacks begin |
 
 mod bag;
-mod continuation;
+pub(crate) mod continuation;
 mod fiber;
 pub(crate) mod first_class;
 mod operation;
@@ -24,6 +24,7 @@ use crate::CompileError;
 use crate::module::clause_list::Numbered;
 use crate::module::sections::ReservedImport;
 use crate::module::{Canonical, Subtyping};
+use crate::target::Permission;
 use crate::translate::Translator;
 use operation::{Design, Operation, OperationCall};
 use ropewalk_abi::module::{Item, ModuleInfo};
@@ -92,7 +93,7 @@ impl Operations {
         info: &ModuleInfo,
         canonical: &Canonical,
         imports: &[ReservedImport],
-        for_engine: bool,
+        permission: Permission,
     ) -> Result<Operations, CompileError> {
         if imports.is_empty() {
             return Ok(Operations::default());
@@ -111,7 +112,12 @@ impl Operations {
                 let message = format!("there is no reserved import `{module}` `{name}`");
                 return Err(refused(message));
             };
-            if imported.operation.for_engine && !for_engine {
+            permission.check(
+                imported.design.permission,
+                &format!("`{module}` `{name}`"),
+                *offset,
+            )?;
+            if imported.operation.for_engine && !permission.for_engine {
                 return Err(refused(format!(
                     "`{module}` `{name}` is for the engine: import `\"host\" \"{name}\"` instead"
                 )));

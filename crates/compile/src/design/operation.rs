@@ -3,11 +3,14 @@
 use super::recognize::Recognizer;
 use super::thunk::Thunk;
 use crate::module::Subtyping;
+use crate::target::Designs;
 use crate::translate::Translator;
 use ropewalk_abi::FuncType;
 
 /// A design: the reserved module from which its operations are imported, and the operations.
 pub(crate) struct Design {
+    /// Its name in settings.
+    pub permission: Designs,
     pub module: &'static str,
     pub operations: &'static [Operation],
 }

@@ -20,11 +20,13 @@ use crate::emit::record::{Records, block, func_ref, host, store};
 use crate::emit::transfer::Transfer;
 use crate::emit::{Callee, check_room, load_values, signature, trap};
 use crate::module::Environment;
+use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{self, InstBuilder, Value};
+use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
 use ropewalk_abi::stack::{NEW_STACK_ARGUMENTS, NEXT_GENERATION, StackKind, kind_bits};
 use ropewalk_abi::transfer::transfer_offset;
-use ropewalk_abi::{FuncType, HeapType, RefType, TrapCode, ValType};
+use ropewalk_abi::{Builtin, FuncType, HeapType, RefType, TrapCode, ValType};
 
 /// The code in which a stack begins, or a function on top of one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -149,6 +151,29 @@ impl<'e, 'f> Emit<'e, '_, 'f> {
 
     pub fn values_at(&mut self, place: Value, types: &[ValType]) -> Vec<Value> {
         load_values(self.builder, place, types)
+    }
+
+    /// Calls a builtin that does not return.
+    pub fn call_last(&mut self, callee: &Callee<'_>, builtin: Builtin, words: &[Value]) {
+        let store = callee.store;
+        let stub = self.get_constant(store, store::CALL_BUILTIN);
+        let table = self.get_constant(store, store::BUILTINS);
+        let function = self.load_word(table, (builtin as usize * size_of::<usize>()) as i32);
+        let mut args = [&[callee.context], words].concat();
+        args.resize(signature::BUILTIN_STUB_PARAMS - 1, callee.context);
+        args.push(function);
+        let signature = signature::builtin_stub(CallConv::SystemV);
+        let signature = self.builder.import_signature(signature);
+        self.builder.ins().call_indirect(signature, stub, &args);
+        self.trap(TrapCode::Unreachable);
+    }
+
+    /// Ends the activation with a trap, because the function of the stack has returned. `event` is
+    /// the word of the return event.
+    pub fn trap_returned(&mut self, code: TrapCode, callee: &Callee<'_>, event: Option<Value>) {
+        let number = self.builder.ins().iconst(I64, code as i64);
+        let event = event.unwrap_or_else(|| self.builder.ins().iconst(I64, 0));
+        self.call_last(callee, Builtin::function_returned, &[number, callee.code, event]);
     }
 
     pub fn call(&mut self, callee: &Callee<'_>, values: &[Value]) -> Vec<Value> {

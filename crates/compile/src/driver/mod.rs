@@ -23,6 +23,7 @@ pub(crate) mod validate;
 use crate::CompileError;
 use crate::budget::{Budget, ModuleBudget, require_memory};
 use crate::codegen::{MachineFunction, image};
+use crate::design::continuation;
 use crate::design::first_class::{OnTopThunk, rout};
 use crate::design::thunk::{self, Thunk};
 use crate::design::{ModuleDesigns, Operations};
@@ -71,7 +72,8 @@ pub fn compile_module(
     watch: Watch<'_>,
 ) -> Result<CompiledModule, CompileError> {
     let Sections { mut info, data, canonical, reserved, bodies } = read_sections(features, bytes)?;
-    let operations = Operations::resolve(&info, &canonical, &reserved, target.for_engine)?;
+    let operations = Operations::resolve(&info, &canonical, &reserved, target.permission)?;
+    continuation::permission::check(target.permission, &bodies)?;
     let surveys = check_limits(&info, &operations, &bodies, &target.limits)?;
     let can_switch = collect::can_switch(&info, &operations);
     let (clause_lists, designs) = collect::collect(&mut info, operations, &canonical, &bodies);

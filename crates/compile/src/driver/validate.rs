@@ -3,10 +3,12 @@
 use super::collect::collect;
 use crate::CompileError;
 use crate::design::Operations;
+use crate::design::continuation;
 use crate::design::first_class::rout;
 use crate::design::recognize::Recognizer;
 use crate::module::Subtyping;
 use crate::module::sections::{Sections, read_sections};
+use crate::target::{Designs, Permission};
 use rayon::prelude::*;
 use wasmparser::{
     FuncValidator, FuncValidatorAllocations, FunctionBody, OperatorsReader, ValidatorResources,
@@ -14,9 +16,15 @@ use wasmparser::{
 };
 
 /// Validates a binary module and its use of reserved imports, without generating code.
-pub fn validate_module(features: WasmFeatures, bytes: &[u8]) -> Result<(), CompileError> {
+pub fn validate_module(
+    features: WasmFeatures,
+    designs: Designs,
+    bytes: &[u8],
+) -> Result<(), CompileError> {
+    let permission = Permission { designs, for_engine: false };
     let Sections { mut info, canonical, reserved, bodies, .. } = read_sections(features, bytes)?;
-    let operations = Operations::resolve(&info, &canonical, &reserved, false)?;
+    let operations = Operations::resolve(&info, &canonical, &reserved, permission)?;
+    continuation::permission::check(permission, &bodies)?;
     let (_, designs) = collect(&mut info, operations, &canonical, &bodies);
     rout::check_all(&designs, info.imported_functions, &bodies)?;
     let validated: Vec<_> = bodies

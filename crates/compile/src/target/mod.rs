@@ -1,8 +1,11 @@
 //! The machine to compile for, and how.
 
 mod limits;
+mod permission;
 
 pub use limits::Limits;
+pub use permission::Designs;
+pub(crate) use permission::Permission;
 
 use crate::{CompileError, arch};
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -33,8 +36,8 @@ pub struct Target {
     /// The options that change generated code.
     pub(crate) modes: Modes,
     pub(crate) limits: Limits,
-    /// Whether the code is for the engine itself, which may use operations that others may not.
-    pub(crate) for_engine: bool,
+    /// What modules may use.
+    pub(crate) permission: Permission,
 }
 
 macro_rules! modes {
@@ -101,7 +104,7 @@ impl Target {
             has_fma: arch::has_fused_multiply_add(),
             modes: Modes::default(),
             limits: Limits::default(),
-            for_engine: false,
+            permission: Permission { designs: Designs::all(), for_engine: false },
         })
     }
 
@@ -118,7 +121,12 @@ impl Target {
 
     /// The same, for modules of the engine itself.
     pub fn for_engine(self) -> Target {
-        Target { for_engine: true, ..self }
+        Target { permission: Permission { designs: Designs::all(), for_engine: true }, ..self }
+    }
+
+    /// The same, for modules that use only these designs.
+    pub fn designs(self, designs: Designs) -> Target {
+        Target { permission: Permission { designs, ..self.permission }, ..self }
     }
 
     /// The same, with other limits.

@@ -13,6 +13,9 @@ use ropewalk_runtime::vm::table::TableLimits;
 use std::path::PathBuf;
 use wasmparser::WasmFeatures;
 
+/// Designs of stack switching, for [`Config::designs`].
+#[doc(inline)]
+pub use ropewalk_compile::Designs;
 /// How hard the compiler optimizes.
 ///
 /// ```
@@ -43,6 +46,7 @@ pub use ropewalk_runtime::stack::Mutation;
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(crate) features: WasmFeatures,
+    pub(crate) designs: Designs,
     pub(crate) opt_level: OptLevel,
     pub(crate) root_size: usize,
     pub(crate) max_activations: usize,
@@ -78,6 +82,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             features: IMPLEMENTED,
+            designs: Designs::all(),
             opt_level: OptLevel::Speed,
             root_size: 1 << 20,
             max_activations: 1000,
@@ -120,6 +125,22 @@ macro_rules! config_settings {
 config_settings! {
     /// How hard the compiler optimizes.
     opt_level(level: OptLevel) => opt_level;
+
+    /// The designs of stack switching that modules may use. All by default. A module that uses
+    /// another one is refused, and the guarantees of the allowed designs hold: "Mixing designs" in
+    /// the reference says which are lost by which pair. Stacks that the embedder creates, such as a
+    /// [`Task`](crate::Task), are not restricted.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// let engine = Engine::new(Config::new().designs(Designs::TASKS | Designs::FIBERS))?;
+    /// let module = "(module (tag $t) (func (suspend $t)))";
+    /// let error = Module::new(&engine, module).unwrap_err();
+    /// assert!(error.to_string().contains("Config::designs lacks Designs::CONTINUATIONS"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    designs(designs: Designs) => designs;
 
     /// How many bytes a stack may have, for calls from the host as well as for continuations.
     /// 64 MiB by default, and 64 GiB at most.

@@ -121,6 +121,7 @@ impl Engine {
         let root_size = config.root_size.min(config.stacks.limit);
         let arena = ArenaOptions { root_size, ..ArenaOptions::default() };
         let target = Target::host(config.opt_level)?
+            .designs(config.designs)
             .move_stacks(config.stress.move_stacks)
             .check_stacks(config.stress.check_stacks)
             .interruption(config.interruption)

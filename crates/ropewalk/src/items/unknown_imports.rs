@@ -113,12 +113,7 @@ impl<T: 'static> Linker<T> {
 }
 
 fn unknown(import: &ImportType<'_>) -> LinkError {
-    LinkError {
-        module: import.module().to_string(),
-        name: import.name().to_string(),
-        expected: import.ty().clone(),
-        found: None,
-    }
+    LinkError::missing(import.module(), import.name(), import.ty().clone())
 }
 
 /// The default value of a type, for an import.

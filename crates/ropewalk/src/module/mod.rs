@@ -8,6 +8,7 @@ pub(crate) mod source;
 pub(crate) mod stacks_module;
 
 use crate::engine::Engine;
+use crate::engine::config::Config;
 use crate::engine::native_tools;
 use crate::module::dwarf::Dwarf;
 use crate::module::error::ModuleError;
@@ -281,9 +282,9 @@ impl Module {
 
     /// Checks a module in the binary or the text format without compiling it.
     pub fn validate(engine: &Engine, bytes: impl AsRef<[u8]>) -> Result<()> {
-        let features = engine.config().features;
+        let Config { features, designs, .. } = *engine.config();
         let validate = |bytes: &[u8]| {
-            ropewalk_compile::validate_module(features, bytes).map_err(ModuleError::from)
+            ropewalk_compile::validate_module(features, designs, bytes).map_err(ModuleError::from)
         };
         match input(bytes.as_ref())? {
             Input::Binary(bytes) => Ok(validate(bytes).map_err(|e| e.in_binary(bytes))?),

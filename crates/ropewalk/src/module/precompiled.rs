@@ -63,6 +63,7 @@ pub(crate) fn settings(engine: &Engine) -> Vec<Setting> {
         ("version", env!("CARGO_PKG_VERSION").to_string()),
         ("revision", env!("ROPEWALK_REVISION").to_string()),
         ("features of the language", format!("{:?}", engine.config().features)),
+        ("designs", format!("{:?}", engine.config().designs)),
     ];
     let own = own.map(|(name, value)| (name.to_string(), value));
     own.into_iter().chain(engine.target().settings()).collect()

@@ -35,15 +35,42 @@ functions_of_store! {
     deliver_stack(reference: u64) -> u64;
     redirect(exception: u64, reference: u64) -> Outcome;
     leave_to(level: usize) -> ();
-    walk_begin(tag: *const TagDef) -> Result<u64>;
-    walk_on(tag: *const TagDef, number: usize) -> Result<bool>;
     walk_target(number: usize, reference: u64) -> Result<()>;
     walk_back(number: usize) -> Result<bool>;
     trace_create(block: *mut ControlBlock) -> ();
     trace_switch(block: *mut ControlBlock, values: u64, tag: *const TagDef) -> ();
 }
 
+/// Why a stack of an outer activation cannot be suspended.
+const CROSSES_HOST: &str = "it runs outside of a host call, and a switch cannot cross a host call";
+
 impl Calling<'_> {
+    pub(super) fn function_returned(&mut self, trap: u32, function: usize, event: u64) -> Ending {
+        let code = TrapCode::from_number(trap as u8).expect("generated code passes traps");
+        let detail = (event != 0).then(|| self.store.event_title(event));
+        Ending::Returned { code, function, detail }
+    }
+
+    pub(super) fn walk_begin(&mut self, tag: *const TagDef) -> std::result::Result<u64, Ending> {
+        self.store.walk_begin(tag).map_err(|code| self.no_answer(code, tag))
+    }
+
+    pub(super) fn walk_on(
+        &mut self,
+        tag: *const TagDef,
+        number: usize,
+    ) -> std::result::Result<bool, Ending> {
+        self.store.walk_on(tag, number).map_err(|code| self.no_answer(code, tag))
+    }
+
+    /// The end of a failed walk: a missing answer names its call tag.
+    fn no_answer(&self, code: TrapCode, tag: *const TagDef) -> Ending {
+        match code {
+            TrapCode::NoAnswer => Ending::DetailedTrap(code, self.store.tag_title(tag)),
+            code => code.into(),
+        }
+    }
+
     pub(super) fn invalid_stack(&mut self, reference: u64, kind: StackKind) -> TrapCode {
         lifecycle::invalid_stack(reference, kind)
     }
@@ -52,6 +79,17 @@ impl Calling<'_> {
         match lifecycle::invalid_stack(reference, StackKind::Fiber) {
             TrapCode::FiberMoribund => TrapCode::FiberNotRunning,
             code => code,
+        }
+    }
+
+    pub(super) fn not_running(&mut self, block: *mut ControlBlock, kind: StackKind) -> Ending {
+        let code = match kind {
+            StackKind::Fiber => TrapCode::FiberNotRunning,
+            _ => TrapCode::TaskNotRunning,
+        };
+        match self.store.is_outside(block) {
+            true => Ending::DetailedTrap(code, CROSSES_HOST.to_string()),
+            false => code.into(),
         }
     }
 

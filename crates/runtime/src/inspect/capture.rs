@@ -18,7 +18,30 @@ impl Backtrace {
     ///
     /// The newest activation must have been left at `left`, and its stacks not be used since.
     pub(crate) unsafe fn capture(store: &Store, left: &TopFrame) -> Backtrace {
+        // SAFETY: the caller's promise.
+        unsafe { Backtrace::capture_with(Walker::new(store), store, left) }
+    }
+
+    /// The frame of a function that has just returned, and then the frames of all activations.
+    ///
+    /// # Safety
+    ///
+    /// The newest activation must have been left in a builtin, and its stacks not be used since.
+    pub(crate) unsafe fn capture_returned(store: &Store, function: usize) -> Backtrace {
         let mut walker = Walker::new(store);
+        walker.push(function, false);
+        // SAFETY: the stub that called the builtin has saved the position in the block of the
+        // running stack, which is alive.
+        unsafe {
+            let left = TopFrame::in_host_call(&*store.context().stack);
+            Backtrace::capture_with(walker, store, &left)
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`capture`](Backtrace::capture).
+    unsafe fn capture_with(mut walker: Walker<'_>, store: &Store, left: &TopFrame) -> Backtrace {
         // SAFETY: the caller's promise.
         unsafe { walker.walk_left(left) };
         // The first stack was left at `left`.

@@ -4,8 +4,10 @@ use crate::code::types::TypeRegistry;
 use crate::heap::ObjectType;
 use crate::report::names::in_line;
 use crate::store::Store;
-use ropewalk_abi::stack::is_stack;
-use ropewalk_abi::{FuncType, HeapType, RawVal, RefType, TagDef, ValType};
+use ropewalk_abi::stack::{is_stack, tag_of_handler};
+use ropewalk_abi::{
+    CompositeType, ExternType, FuncType, GlobalType, HeapType, RawVal, RefType, TagDef, ValType,
+};
 
 /// How many values are shown; a tag can have a thousand.
 const SHOWN: usize = 8;
@@ -15,12 +17,45 @@ impl TypeRegistry {
     pub fn describe(&self, ty: ValType) -> String {
         match ty {
             ValType::Ref(RefType { nullable, heap: HeapType::Concrete(number) }) => {
-                let null = if nullable { "null " } else { "" };
-                match self.try_get(number) {
-                    Some(ty) => format!("(ref {null}{})", ty.ty().composite),
-                    None => ty.to_string(),
+                match (self.heap_word(number), nullable) {
+                    (None, _) => ty.to_string(),
+                    (Some(word), true) if word == "fiber" => "fiberref".to_string(),
+                    (Some(word), true) if word == "stack" => "stackref".to_string(),
+                    (Some(word), true) => format!("(ref null {word})"),
+                    (Some(word), false) => format!("(ref {word})"),
                 }
             }
+            other => other.to_string(),
+        }
+    }
+
+    /// Describes a defined type: the structure, or the name of a design's type.
+    fn heap_word(&self, number: u32) -> Option<String> {
+        let ty = self.try_get(number)?;
+        let CompositeType::Cont(function) = &ty.ty().composite else {
+            return Some(ty.ty().composite.to_string());
+        };
+        let HeapType::Concrete(function) = *function else { return None };
+        let body = self.try_get(function)?;
+        let body = body.ty().composite.as_func()?;
+        let own = ValType::Ref(RefType { nullable: true, heap: HeapType::Concrete(number) });
+        let takes_only_itself = body.params().iter().all(|param| *param == own);
+        Some(match body.params().len() {
+            // The types of fibers and first-class stacks come before their functions.
+            1 if takes_only_itself && number < function => "fiber".to_string(),
+            2 if takes_only_itself && number < function => "stack".to_string(),
+            _ => format!("(cont {body})"),
+        })
+    }
+
+    /// Describes the type of an item, with defined types written out.
+    pub fn describe_extern(&self, ty: &ExternType) -> String {
+        match ty {
+            ExternType::Func(ty) => format!("function {}", self.describe_func(ty)),
+            ExternType::Global(GlobalType { content, mutable: true }) => {
+                format!("global (mut {})", self.describe(*content))
+            }
+            ExternType::Global(ty) => format!("global {}", self.describe(ty.content)),
             other => other.to_string(),
         }
     }
@@ -62,6 +97,11 @@ impl Store {
         RefType { nullable: false, heap }
     }
 
+    /// The name of the tag in an event word.
+    pub(crate) fn event_title(&self, word: u64) -> String {
+        self.tag_title(tag_of_handler(word) as *const TagDef)
+    }
+
     /// Describes a tag and its values: `$yield with (i32.const 7)`.
     pub(crate) fn describe_tag(
         &self,
@@ -97,7 +137,8 @@ impl Store {
     }
 
     /// The name of a tag, such as `$yield`, or its index in its module.
-    fn tag_title(&self, tag: *const TagDef) -> String {
+    /// The name of a tag, or else its index.
+    pub(crate) fn tag_title(&self, tag: *const TagDef) -> String {
         match self.find_tag(tag.addr()) {
             Some((_, Some(name))) => format!("${}", in_line(name)),
             Some((index, None)) => format!("number {index}"),

@@ -111,7 +111,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Adds the frame of a function, if the address is in one.
-    fn push(&mut self, pc: usize, is_return_address: bool) {
+    pub fn push(&mut self, pc: usize, is_return_address: bool) {
         let address = if is_return_address { pc - 1 } else { pc };
         if !self.is_in_function(address) {
             return;

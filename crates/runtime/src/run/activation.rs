@@ -309,6 +309,13 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
         }
         Ending::Fault(code, left) => Ok(trapped(store, code, None, Some(&left)).into()),
         Ending::Trap(code) => Ok(trapped(store, code, None, None).into()),
+        Ending::Returned { code, function, detail } => {
+            store.keep_stacks(None);
+            store.trace_trap(code.message(), None);
+            // SAFETY: it has left in a builtin, and its stacks are not used since.
+            let backtrace = unsafe { Backtrace::capture_returned(store, function) };
+            Ok(Trap::new(code, detail, backtrace).into())
+        }
         Ending::DetailedTrap(code, detail) => Ok(trapped(store, code, Some(detail), None).into()),
         Ending::Exception(exception, known) => {
             store.keep_stacks(None);

@@ -20,14 +20,36 @@ pub struct LinkError {
     pub expected: ExternType,
     /// The type of the given value, or `None` if the import is missing.
     pub found: Option<ExternType>,
+    /// Both types, with defined types written out.
+    described: Option<[String; 2]>,
+}
+
+impl LinkError {
+    /// The error for a missing import.
+    pub fn missing(module: &str, name: &str, expected: ExternType) -> LinkError {
+        let [module, name] = [module, name].map(str::to_string);
+        LinkError { module, name, expected, found: None, described: None }
+    }
+
+    /// The error for an import with another type.
+    fn mistyped(
+        types: &TypeRegistry,
+        module: &LoadedModule,
+        import: &Import,
+        found: ExternType,
+    ) -> Box<LinkError> {
+        let error = missing(module, import);
+        let described = [&error.expected, &found].map(|ty| types.describe_extern(ty));
+        Box::new(LinkError { found: Some(found), described: Some(described), ..error })
+    }
 }
 
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let LinkError { module, name, expected, found } = self;
-        match found {
+        let LinkError { module, name, expected, described, .. } = self;
+        match described {
             None => write!(f, "unknown import \"{module}\" \"{name}\": expected a {expected}"),
-            Some(found) => write!(
+            Some([expected, found]) => write!(
                 f,
                 "incompatible import type for \"{module}\" \"{name}\": \
                  expected {expected}, found {found}"
@@ -40,12 +62,7 @@ impl std::error::Error for LinkError {}
 
 /// The error for a missing import.
 pub fn missing(module: &LoadedModule, import: &Import) -> LinkError {
-    LinkError {
-        module: import.module.clone(),
-        name: import.name.clone(),
-        expected: module.item_type(import.item),
-        found: None,
-    }
+    LinkError::missing(&import.module, &import.name, module.item_type(import.item))
 }
 
 /// Checks that a host function fits an import, before there is a store.
@@ -64,8 +81,8 @@ pub fn check_host(
     if fits {
         return Ok(());
     }
-    let found = Some(ExternType::Func(types.func_type(host.type_id)));
-    Err(Box::new(LinkError { found, ..missing(module, import) }))
+    let found = ExternType::Func(types.func_type(host.type_id));
+    Err(LinkError::mistyped(types, module, import, found))
 }
 
 /// Checks that the given values fit the imports of a module.
@@ -76,8 +93,8 @@ pub(crate) fn check(
 ) -> Result<(), Box<LinkError>> {
     for (import, value) in module.info.imports.iter().zip(imports) {
         if !fits(store, module, import.item, value) {
-            let found = Some(type_of(store, value));
-            return Err(Box::new(LinkError { found, ..missing(module, import) }));
+            let found = type_of(store, value);
+            return Err(LinkError::mistyped(&store.options.types, module, import, found));
         }
     }
     match module.info.imports.get(imports.len()) {

@@ -175,6 +175,15 @@ pub enum Ending {
     Trap(TrapCode),
     /// A trap with more details.
     DetailedTrap(TrapCode, String),
+    /// A function returned that must not: the function at this address in code.
+    Returned {
+        /// The trap.
+        code: TrapCode,
+        /// The address of its code.
+        function: usize,
+        /// Details of the trap.
+        detail: Option<String>,
+    },
     /// An instruction faulted.
     Fault(TrapCode, TopFrame),
     /// The code at an address cannot be executed. Links between stacks may be half changed.
@@ -259,6 +268,12 @@ impl Store {
                 activation.outer_stack.as_ref()
             }
         })
+    }
+
+    /// Whether a stack runs in an outer activation.
+    pub(crate) fn is_outside(&self, block: *const ControlBlock) -> bool {
+        let mut outer = self.outer_stacks().flat_map(|stack| self.with_parents(stack));
+        outer.any(|stack| ptr::eq(stack, block))
     }
 
     /// Makes outer activations end when their host functions return, by [`leave`](stubs::leave).

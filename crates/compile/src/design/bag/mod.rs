@@ -9,11 +9,13 @@ use super::recognize::Recognizer;
 use super::thunk::Thunk;
 use super::{continuation, copy_operand};
 use crate::module::{Subtyping, is_nullable};
+use crate::target::Designs;
 use ropewalk_abi::stack::StackKind;
 use ropewalk_abi::{FuncType, RefType, ValType};
 pub(super) use thunk::StackThunk;
 
 pub(super) const DESIGN: Design = Design {
+    permission: Designs::BAG,
     module: "ropewalk:stack",
     operations: &[
         Operation {

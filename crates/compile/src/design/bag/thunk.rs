@@ -16,6 +16,6 @@ impl StackThunk {
         let callee = emit.callee(emit.function, function_type);
         let received = emit.received(&callee, callee.ty.params());
         emit.call(&callee, &received);
-        emit.trap(TrapCode::CoroutineReturned);
+        emit.trap_returned(TrapCode::CoroutineReturned, &callee, None);
     }
 }

@@ -1,16 +1,19 @@
 //! Typed continuations: the instructions of the proposal, and an operation that it does not have.
 
+pub(crate) mod permission;
 mod translate;
 
 use super::copy_operand;
 use super::operation::{Design, Operation};
 use crate::module::{Subtyping, non_null};
+use crate::target::Designs;
 use ropewalk_abi::FuncType;
 use ropewalk_abi::stack::StackKind;
 
 pub(super) use translate::instruction;
 
 pub(super) const DESIGN: Design = Design {
+    permission: Designs::CONTINUATIONS,
     module: "ropewalk:cont",
     operations: &[Operation {
         name: "clone",

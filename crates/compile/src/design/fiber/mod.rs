@@ -9,10 +9,12 @@ use super::push_is_same;
 use super::recognize::Recognizer;
 use super::thunk::Thunk;
 use crate::module::{FIBER_BRAND, Subtyping};
+use crate::target::Designs;
 use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
 pub(super) use thunk::FiberThunk;
 
 pub(super) const DESIGN: Design = Design {
+    permission: Designs::FIBERS,
     module: "ropewalk:fiber",
     operations: &[
         Operation {

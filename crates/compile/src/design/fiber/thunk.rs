@@ -58,7 +58,7 @@ impl FiberThunk {
         values.extend(emit.received(&callee, &callee.ty.params()[bound + 1..]));
         let results = emit.call(&callee, &values);
         let Some(tag) = self.returning else {
-            return emit.trap(TrapCode::FiberReturned);
+            return emit.trap_returned(TrapCode::FiberReturned, &callee, None);
         };
         let carried = emit.transfer(callee.store).carry(&results, callee.ty.results());
         let current = emit.get(callee.store, store::STACK);
@@ -71,6 +71,6 @@ impl FiberThunk {
         let signal = find_clause(emit.builder, clauses, word, unhandled);
         emit.finish(callee.store, signal, &carried);
         emit.enter(unhandled);
-        emit.trap(TrapCode::UnhandledReturn);
+        emit.trap_returned(TrapCode::UnhandledReturn, &callee, Some(word));
     }
 }

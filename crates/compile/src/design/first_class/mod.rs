@@ -10,11 +10,13 @@ use super::operation::{Clauses, Design, Functions, InRout, Operation, Tags};
 use super::recognize::Recognizer;
 use super::thunk::Thunk;
 use crate::module::{STACK_BRAND, Subtyping, is_nullable};
+use crate::target::Designs;
 use ropewalk_abi::builtin::{LEAVE_FREED, LEAVE_SUSPENDED};
 use ropewalk_abi::{FuncType, HeapType, RefType, StorageType, ValType};
 pub(crate) use thunk::OnTopThunk;
 
 pub(super) const DESIGN: Design = Design {
+    permission: Designs::FIRST_CLASS,
     module: "ropewalk:first-class",
     operations: &[
         Operation {

@@ -2,12 +2,11 @@
 
 use crate::design::OperationCall;
 use crate::design::thunk::Emit;
+use crate::emit::Callee;
 use crate::emit::clauses::find_clause;
 use crate::emit::code_ref::continue_below;
 use crate::emit::record::{Records, block, store};
-use crate::emit::{Callee, signature, trap};
 use cranelift_codegen::ir::{InstBuilder, Value};
-use cranelift_codegen::isa::CallConv;
 use ropewalk_abi::{Builtin, TrapCode};
 
 /// The thunk of a function that runs on top of a suspended stack.
@@ -32,10 +31,11 @@ impl OnTopThunk {
         let received = emit.received(&callee, callee.ty.params());
         if !self.delivers {
             emit.call(&callee, &received);
-            return emit.trap(match self.extends {
+            let code = match self.extends {
                 true => TrapCode::RoutReturned,
                 false => TrapCode::ReturnedToSuspended,
-            });
+            };
+            return emit.trap_returned(code, &callee, None);
         }
         // While the function runs, other frames may wait on this stack, but the frame below stays
         // the same.
@@ -63,7 +63,12 @@ impl OnTopThunk {
         if self.extends {
             let base = emit.get(callee.store, store::BASE);
             let extender = emit.get(base, block::EXTENDER);
-            emit.builder.ins().trapnz(extender, trap(TrapCode::RoutReturned));
+            let [early, started] = [(); 2].map(|()| emit.builder.create_block());
+            emit.builder.set_cold_block(early);
+            emit.builder.ins().brif(extender, early, &[], started, &[]);
+            emit.enter(early);
+            emit.trap_returned(TrapCode::RoutReturned, callee, None);
+            emit.enter(started);
         }
         results
     }
@@ -85,16 +90,5 @@ fn continue_suspended(
 
 /// Throws an event at the instruction at which the stack is suspended.
 fn throw_event(emit: &mut Emit<'_, '_, '_>, callee: &Callee<'_>, word: Value) {
-    let store = callee.store;
-    let stub = emit.get_constant(store, store::CALL_BUILTIN);
-    let table = emit.get_constant(store, store::BUILTINS);
-    let number = Builtin::event_return as usize * size_of::<usize>();
-    let function = emit.load_word(table, number as i32);
-    let mut args = vec![callee.context, word];
-    args.resize(signature::BUILTIN_STUB_PARAMS - 1, word);
-    args.push(function);
-    let signature = signature::builtin_stub(CallConv::SystemV);
-    let signature = emit.builder.import_signature(signature);
-    emit.builder.ins().call_indirect(signature, stub, &args);
-    emit.trap(TrapCode::Unreachable);
+    emit.call_last(callee, Builtin::event_return, &[word]);
 }

@@ -7,10 +7,12 @@ use super::operation::{Design, Functions, Operation};
 use super::push_is_same;
 use super::thunk::Thunk;
 use crate::module::Subtyping;
+use crate::target::Designs;
 use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
 pub(super) use thunk::TaskThunk;
 
 pub(super) const DESIGN: Design = Design {
+    permission: Designs::TASKS,
     module: "ropewalk:task",
     operations: &[
         Operation {

@@ -9,6 +9,7 @@ mod first_class_freeing;
 mod from_host;
 mod host_continuations;
 mod limits;
+mod permissions;
 mod reserved_imports;
 mod single_reserved_imports;
 mod stack_handles;

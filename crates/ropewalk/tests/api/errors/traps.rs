@@ -210,6 +210,78 @@ fn an_unhandled_tag_says_which_and_its_values() {
 }
 
 #[test]
+fn a_function_that_must_not_return_is_in_the_backtrace() {
+    let designs = [
+        (
+            "(type $s (stack (ref null $s)))
+             (func $worker (param (ref null $s)))
+             (func (export \"run\") (drop (switch $s (stack.new $s $worker))))",
+            "wasm trap: coroutine function returned",
+        ),
+        (
+            "(tag $go)
+             (func $worker (param fiberref))
+             (func (export \"run\") (fiber.mount $go (fiber.new (on $go $worker))))",
+            "wasm trap: fiber function returned",
+        ),
+        (
+            "(tag $go) (tag $done)
+             (func $worker (param fiberref))
+             (func (export \"run\") (fiber.mount $go (fiber.new $done (on $go $worker))))",
+            "wasm trap: unhandled return event: $done",
+        ),
+        (
+            "(import \"host\" \"new_stack\" (func $new_stack (result stackref)))
+             (func $worker (param stackref))
+             (func (export \"run\") (stack.switch_call $worker (call $new_stack)))",
+            "wasm trap: function returned to a suspended stack",
+        ),
+        (
+            "(import \"host\" \"new_stack\" (func $new_stack (result stackref)))
+             (event $go (param stackref))
+             (rout $worker (drop (block $go (result stackref)
+               (try (stack.start) catch $go $go) (unreachable))))
+             (func (export \"run\") (stack.switch $go (stack.extend $worker (call $new_stack))))",
+            "wasm trap: rout returned",
+        ),
+    ];
+    for (text, message) in designs {
+        let text = format!("(module {text})");
+        check_message(&text, message);
+        for (mut store, instance) in instances(&text) {
+            let error = call(&mut store, instance, "run", &[]).unwrap_err();
+            let frames = trap(&error).backtrace().frames();
+            assert_eq!(frames[0].function_name(), Some("worker"), "{message}");
+        }
+    }
+}
+
+#[test]
+fn an_event_or_a_call_of_a_stack_without_receiver_is_named() {
+    let import = "(import \"host\" \"new_stack\" (func $new_stack (result stackref)))";
+    check_message(
+        &format!(
+            "(module {import} (event $go (param i32 stackref))
+               (func (export \"run\") (stack.switch $go (i32.const 1) (call $new_stack))))"
+        ),
+        "wasm trap: event reached the ground of a stack: $go",
+    );
+    check_message(
+        &format!(
+            "(module {import} (event $sent (param stackref))
+               (func $returns (param stackref) (result stackref) (local.get_clear 0))
+               (func (export \"run\") (stack.switch_call $returns $sent (call $new_stack))))"
+        ),
+        "wasm trap: event reached the ground of a stack: $sent",
+    );
+    check_message(
+        "(module (call_tag $ask (param i32) (result i32))
+           (func (export \"run\") (result i32) (call_stack $ask (i32.const 1))))",
+        "wasm trap: no answer on the stack: $ask",
+    );
+}
+
+#[test]
 fn the_trap_of_a_tag_has_its_detail_apart() {
     let text = r#"(module (tag $t (param i32)) (func (export "run") (suspend $t (i32.const 1))))"#;
     let (mut store, instance) = instantiate(text);
@@ -249,6 +321,35 @@ fn an_unhandled_tag_says_if_the_host_stood_in_between() {
         assert_eq!(message("run"), format!("{plain}; {crosses}"));
         // No handler has a clause.
         assert_eq!(message("without"), plain);
+    }
+}
+
+#[test]
+fn a_task_that_runs_outside_of_a_host_call_says_so() {
+    let text = r#"(module
+      (import "host" "f" (func $host (param i32)))
+      (type $t (task)) (global $task (mut (ref null $t)) (ref.null $t))
+      (func $body (param $me (ref $t)) (call $host (i32.const 0)))
+      (func (export "inside") (task.suspend $t (global.get $task)))
+      (func (export "run")
+        (global.set $task (task.new $t $body))
+        (task.resume $t (global.get $task)))
+      (func (export "suspended")
+        (global.set $task (task.new $t $body))
+        (task.suspend $t (global.get $task))))"#;
+    for engine in engines() {
+        let (mut store, instance) =
+            with_host(&engine, text, |mut caller: Caller<'_, ()>, _: i32| -> Result<()> {
+                call_export::<_, _, ()>(&mut caller, "inside", ())
+            });
+        let mut message = |name: &str| {
+            let error = call(&mut store, instance, name, &[]).unwrap_err();
+            error.to_string().lines().next().unwrap().to_string()
+        };
+        let plain = "wasm trap: task is not running";
+        let crosses = "it runs outside of a host call, and a switch cannot cross a host call";
+        assert_eq!(message("run"), format!("{plain}: {crosses}"));
+        assert_eq!(message("suspended"), plain);
     }
 }
 

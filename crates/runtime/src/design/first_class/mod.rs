@@ -5,6 +5,7 @@ mod walk;
 use crate::heap::write_storage;
 use crate::stack::{Mutation, SavedPosition};
 use crate::store::Store;
+use crate::store::running::Ending;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::stack::{ClauseKind, StackKind, kind_bits, tag_of_handler};
 use ropewalk_abi::types::StorageType;
@@ -17,8 +18,10 @@ impl Store {
     /// Leaves the running stack, and throws an event on another stack. Its values are in the
     /// transfer area. If the running stack is not freed, the last value is a reference to it.
     pub(crate) fn event_throw(&mut self, reference: u64, word: u64, frees: bool) -> Outcome {
-        let thrown = self.switch_for_event(reference, word, frees);
-        self.throw_or_trap(thrown)
+        match self.switch_for_event(reference, word, frees) {
+            Err(TrapCode::EventReachedGround) => self.end_at_ground(word),
+            thrown => self.throw_or_trap(thrown),
+        }
     }
 
     /// Throws an event, whose values are in the transfer area, in the frame that called the thunk.
@@ -26,10 +29,16 @@ impl Store {
         // SAFETY: the running stack's block is alive, and its newest frame is that of the thunk.
         let below = unsafe { *(((*self.context().stack).fp + size_of::<usize>()) as *const usize) };
         if below == self.context().ground as usize {
-            return self.end_with(TrapCode::EventReachedGround);
+            return self.end_at_ground(word);
         }
         let thrown = self.event_exception(word, None, 0);
         self.throw_or_trap(thrown)
+    }
+
+    #[cold]
+    fn end_at_ground(&mut self, word: u64) -> Outcome {
+        let title = self.event_title(word);
+        self.end_with(Ending::DetailedTrap(TrapCode::EventReachedGround, title))
     }
 
     /// Switches to a stack. Returns the exception to throw there.

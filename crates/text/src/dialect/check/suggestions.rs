@@ -14,15 +14,18 @@ pub(crate) fn check(words: &Words<'_, '_>, node: Node) -> Result<()> {
     }
 }
 
-/// Rejects a name in place of a value type, as in `(local $x $t)`, which the document on tasks
-/// uses.
+/// Rejects a name or the definition of a task type in place of a value type, as in
+/// `(local $x $t)` and `(param (taskref () ()))`, which the document on tasks uses.
 pub(crate) fn check_types(tree: &Tree<'_>, list: Node) -> Result<()> {
     let named = match tree.head(list) {
         Some("param" | "local") => 1,
         Some("result") => 0,
         _ => return Ok(()),
     };
-    let misplaced = tree.children(list).skip(1 + named).find(|&node| tree.is_name(node));
+    let misplaced = tree
+        .children(list)
+        .skip(1 + named)
+        .find(|&node| tree.is_name(node) || matches!(tree.head(node), Some("task" | "taskref")));
     misplaced.map_or(Ok(()), |node| Err(no_type(tree, node)))
 }
 
@@ -73,6 +76,9 @@ fn value_type(text: &str, instead: &str) -> String {
 
 /// The message for an unknown instruction whose prefix belongs to some design.
 fn instruction(text: &str) -> Option<String> {
+    if let Some(instead) = of_documents(text) {
+        return Some(format!("unknown operator `{text}`: {instead}"));
+    }
     let (start, _) = text.split_once('.')?;
     if !matches!(start, "stack" | "task" | "fiber") {
         return None;
@@ -81,4 +87,20 @@ fn instruction(text: &str) -> Option<String> {
     let similar = all.filter(|word| word.split_once('.').is_some_and(|(other, _)| other == start));
     let similar: Vec<String> = similar.map(|word| format!("`{word}`")).collect();
     Some(format!("unknown operator `{text}`: expected one of {}", similar.join(", ")))
+}
+
+/// What to write in place of an instruction that only the examples in the documents have.
+fn of_documents(text: &str) -> Option<String> {
+    if let Some(place) = text.strip_suffix(".set_clear") {
+        return Some(format!("write `{place}.set_cleared`"));
+    }
+    let instead = match text {
+        "let" => "declare a local with `(local $x ..)` at the beginning of the function",
+        "handle" => "handle the events of a fiber with clauses, `fiber.mount $e (on $e1 $l)`",
+        "event.switch" => {
+            "name events in clauses, `fiber.new (on $e $f)`, `fiber.mount $e (on $e $l)`"
+        }
+        _ => return None,
+    };
+    Some(instead.to_string())
 }

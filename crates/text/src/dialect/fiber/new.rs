@@ -3,7 +3,7 @@
 use super::event::{Clause, Event};
 use super::{fiber_type, is_fiber, operands_message};
 use crate::dialect::lower::{Lowering, Pieces};
-use crate::dialect::source::{Instruction, Name, Signature, ValType, counted};
+use crate::dialect::source::{Instruction, Name, Signature, ValType, counted, mismatch};
 use crate::error::{Error, Result};
 
 /// `fiber.new $ret? (on $e $f)*`, or with pairs `$e $f`. With an odd number of names, the first one
@@ -236,7 +236,7 @@ impl<'a> Start<'_, 'a> {
         why: &str,
     ) -> Result<()> {
         if from.iter().zip(to).any(|(from, to)| is_fiber(*from) != is_fiber(*to)) {
-            return self.refuse(why);
+            return self.refuse(&format!("{why}; {}", mismatch(from, to)));
         }
         lowering.require(from, to, self.function.at, &self.message(why));
         Ok(())

@@ -66,6 +66,10 @@ fn export<'a, 'm>(
 /// `(event $e (param t*))`, which is a tag.
 fn event(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let header = Header::read(lowering.tree, list)?;
+    if lowering.tree.word(header.next) == Some(":") {
+        let message = "unexpected token `:`: write the values of an event as `(param ..)`";
+        return Err(Error::malformed(lowering.tree.start(header.next), message));
+    }
     if !lowering.module.signature(&header.item)?.results.is_empty() {
         let at = lowering.tree.start(list + 1);
         return Err(Error::invalid(at, "an event has no results"));

@@ -14,7 +14,7 @@ use crate::dialect::definitions::{Item, Module, TypeDef, TypeKind};
 use crate::dialect::design::DESIGNS;
 use crate::dialect::source::{
     HeapType, Instruction, Name, Names, Node, Signature, Tree, ValKind, ValType,
-    abbreviated_heap_type,
+    abbreviated_heap_type, mismatch,
 };
 
 use closure::Closures;
@@ -332,7 +332,7 @@ impl<'a, 'm> Lowering<'a, 'm> {
             let types = format!(
                 "\n  (rec (type {name} (sub (func{super_type}))) (type (sub {name} (func{sub}))))"
             );
-            self.back.push_noted(types, at, message);
+            self.back.push_noted(types, at, format!("{message}; {}", mismatch(from, to)));
         }
     }
 

@@ -11,6 +11,6 @@ pub(crate) use name::{Name, Names};
 pub(crate) use tree::{Node, Nodes, Tree};
 pub(crate) use types::{
     HeapType, Signature, TypeWords, ValKind, ValType, abbreviated_heap_type, counted,
-    list_of_types, no_type, row,
+    list_of_types, mismatch, no_type, row,
 };
 pub(crate) use word::{Word, WordPlace, Words};

@@ -60,6 +60,11 @@ impl<'a> ValType<'a> {
     }
 }
 
+/// Says that values of the types `from` cannot be used where `to` are expected.
+pub(crate) fn mismatch(from: &[ValType<'_>], to: &[ValType<'_>]) -> String {
+    format!("{} does not match {}", row(from), row(to))
+}
+
 /// Prints the type as the source writes it.
 impl fmt::Display for ValType<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,6 +81,9 @@ impl fmt::Display for ValType<'_> {
 /// The error for a node that is not a value type, such as a name alone.
 pub(crate) fn no_type(tree: &Tree<'_>, node: Node) -> Error {
     let mut message = format!("expected a value type, found {}", tree.describe(node));
+    if matches!(tree.head(node), Some("task" | "taskref")) {
+        message += ": define a type `(type $t (task ..))`, and refer to it by `(ref null $t)`";
+    }
     if tree.is_name(node) {
         let name = tree.text(node);
         message += &format!(": to refer to a type, write `(ref null {name})`");
@@ -142,7 +150,10 @@ impl TypeWords {
     /// Rewrites a message about lowered text for the source. An added type is printed by its
     /// structure, not by its name.
     pub fn in_source(&self, message: String, binary: &[u8]) -> String {
-        let message = self.replaced(message);
+        let mut message = self.replaced(message);
+        if let Some(instead) = instead_of_ref_eq(&message) {
+            message += &format!("; use `{instead}`");
+        }
         let mut parts = message.split('$');
         let first = parts.next().unwrap_or_default().to_string();
         parts.fold(first, |text, part| {
@@ -167,6 +178,16 @@ impl TypeWords {
         let types = Types::read(binary);
         let index = types.named(&format!("${name}"))?;
         Some(self.replaced(types.structure(index)))
+    }
+}
+
+/// The instruction that compares tasks or fibers, if the message is that `ref.eq` does not.
+fn instead_of_ref_eq(message: &str) -> Option<&'static str> {
+    let found = message.strip_prefix("type mismatch: expected subtype of eqref, found ")?;
+    match found {
+        "fiberref" | "(ref fiber)" => Some("fiber.eq"),
+        "taskref" | "(ref task)" => Some("task.eq"),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::task_type::{TaskType, is_task};
 use crate::dialect::lower::Lowering;
-use crate::dialect::source::{Instruction, Name, Signature, ValKind, ValType};
+use crate::dialect::source::{Instruction, Name, Signature, ValKind, ValType, mismatch};
 use crate::error::{Error, Result};
 
 pub(super) fn lower<'a>(
@@ -146,10 +146,9 @@ fn require_body<'a, 'm>(
         let message = format!("{received}: `{t}` receives {expected}, and `{f}` takes {found}");
         return Err(Error::invalid(name.at, message));
     };
-    let do_not_fit = "the types do not fit";
     require(lowering, &[task.reference()], &[*first], name.at, &itself)?;
-    require(lowering, task.received, values, name.at, &format!("{received}; {do_not_fit}"))?;
-    require(lowering, &body.results, task.given, name.at, &format!("{given}; {do_not_fit}"))?;
+    require(lowering, task.received, values, name.at, &received)?;
+    require(lowering, &body.results, task.given, name.at, &given)?;
     Ok(arguments)
 }
 
@@ -164,7 +163,7 @@ fn require<'a>(
 ) -> Result<()> {
     let is_task = |ty| is_task(lowering.module, ty);
     if from.iter().zip(to).any(|(from, to)| is_task(*from) && !is_task(*to)) {
-        return Err(Error::invalid(at, message));
+        return Err(Error::invalid(at, format!("{message}; {}", mismatch(from, to))));
     }
     lowering.require(from, to, at, message);
     Ok(())

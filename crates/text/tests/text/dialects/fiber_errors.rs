@@ -52,6 +52,8 @@ const MALFORMED: &str = r"
     => unexpected `(on ..)`: `fiber.switch_release` has no clauses, since a released fiber receives no
 (func (^fiber.frob $e))
     => unknown operator `fiber.frob`: expected one of `fiber.new`, `fiber.mount`, `fiber.switch`,
+(func (^handle (fiber.new))) => unknown operator `handle`: handle the events of a fiber with clauses
+(func (^event.switch $e)) => unknown operator `event.switch`: name events in clauses
 (func (param ^fiber)) => ..`fiber` is not a value type; write `fiberref` or `(ref fiber)`
 (func (fiber.mount $e (fiber.new))^ => expected `)`: a parenthesis is not closed
 (func (fiber.release ^$x)) => expected an instruction

@@ -245,6 +245,9 @@ fn unknown_words_and_names() {
 (func (block $l (try catch ^$x $l))) => unknown tag
 (func (try catch $stop ^$l)) => unknown label
 (func (^stack.frob)) => unknown operator
+(func (param stackref) (^global.set_clear $g (local.get_clear 0)))
+    => unknown operator `global.set_clear`: write `global.set_cleared`
+(event $x ^: [i32]) => unexpected token `:`: write the values of an event as `(param ..)`
 (func (param (ref ^stackref))) => ..`stackref` is a value type and has no heap type
 (event $x (param (ref ^$y))) => unknown type
 ";

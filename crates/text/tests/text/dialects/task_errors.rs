@@ -47,7 +47,8 @@ const ANY_TASK: &str = r"
     => type mismatch: expected (ref task), found taskref
 (func (param taskref) (result (ref null $t)) (^ref.cast (ref null $t) (local.get 0))) =>
 (func (param taskref) (result i32) (^ref.test (ref $t) (local.get 0))) =>
-(func (param taskref) (result i32) (^ref.eq (local.get 0) (local.get 0))) =>
+(func (param taskref) (result i32) (^ref.eq (local.get 0) (local.get 0)))
+    => type mismatch: expected subtype of eqref, found taskref; use `task.eq`
 (func (param taskref) (result anyref) (local.get 0)^) =>
 (func (param taskref) (result (ref $u)) (block $l (result (ref $u)) (^br_on_cast $l taskref (ref $u) (local.get 0)) (unreachable)))
     =>
@@ -69,7 +70,7 @@ const ANY_TASK: &str = r"
 (func $f (param fiberref)) (func (drop (task.new $t ^$f)))
     => `$f` cannot be the function of a task of type `$t`: its first parameter must be the task, `(ref null? $t)` or `taskref`
 (type $v (task (param taskref))) (func $f (param taskref (ref null $t))) (func (drop (task.new $v ^$f)))
-    => `$f` cannot be the function of a task of type `$v`: after the task it must take what `$v` receives; the types do not fit
+    => `$f` cannot be the function of a task of type `$v`: after the task it must take what `$v` receives; [taskref] does not match [(ref null $t)]
 (global taskref (^task.new $t $f)) (func $f (param taskref)) => constant expression required
 ";
 
@@ -137,6 +138,9 @@ const MALFORMED: &str = r#"
     => unknown operator `task.frob`: expected one of `task.new`, `task.resume`, `task.suspend`,
 (func ^task.yield $t)
     => unknown operator `task.yield`: expected one of `task.new`, `task.resume`, `task.suspend`,
+(func (param ^(taskref (i32) (i32))))
+    => expected a value type, found `(taskref ..)`: define a type `(type $t (task ..))`, and refer to it by
+(func (^let (local i32))) => unknown operator `let`: declare a local with
 (func (task.resume^)) => `task.resume` expects the name of a task type here, found `)`
 (func task.resume ^drop) => `task.resume` expects the name of a task type here, found `drop`
 (func (task.resume ^$nope)) => unknown type: there is no type named `$nope`
@@ -210,13 +214,13 @@ const INVALID: &str = r#"
 (func (drop (task.new $t ^$short)))
     => `$short` cannot be the function of a task of type `$t`: after the task it must take what `$t` receives: `$t` receives 1, and `$short` takes 0
 (func (drop (task.new $t ^$other)))
-    => `$other` cannot be the function of a task of type `$t`: after the task it must take what `$t` receives; the types do not fit
+    => `$other` cannot be the function of a task of type `$t`: after the task it must take what `$t` receives; [i32] does not match [i64]
 (func (drop (task.new $t ^$first)))
     => `$first` cannot be the function of a task of type `$t`: its first parameter must be the task, `(ref null? $t)`
 (func (drop (task.new $t ^$less)))
     => `$less` cannot be the function of a task of type `$t`: it must give what `$t` gives: `$t` gives 1, and `$less` gives 0
 (func (drop (task.new $t ^$wrong)))
-    => `$wrong` cannot be the function of a task of type `$t`: it must give what `$t` gives; the types do not fit
+    => `$wrong` cannot be the function of a task of type `$t`: it must give what `$t` gives; [i32] does not match [i64]
 (func (drop (task.new $t ^$stacked)))
     => `$stacked` cannot be the function of a task of type `$t`: its first parameter must be the task, `(ref null? $t)`
 (func (drop (task.new $t ^$conted)))
