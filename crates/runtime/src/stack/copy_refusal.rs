@@ -9,7 +9,6 @@ pub(crate) enum CopyRefusal {
     Root,
     Task,
     Fiber,
-    Owner,
 }
 
 impl CopyRefusal {
@@ -43,10 +42,6 @@ impl fmt::Display for CopyRefusal {
             CopyRefusal::Fiber => {
                 "a fiber was suspended with it, and a fiber is one object; suspend inside of the \
                  fiber, or after it"
-            }
-            CopyRefusal::Owner => {
-                "a function on it owns a first-class stack, which has one owner; give that stack \
-                 away first"
             }
         })
     }

@@ -1,8 +1,8 @@
 //! Copies of suspended groups.
 //!
-//! The copy has its own stacks, frames and locals. All other state is shared: parts of a function
-//! whose frame is not copied use its original locals. Objects and exceptions are shared, and
-//! references in frames keep their meaning.
+//! The copy has its own stacks, frames and locals, and copies of the first-class stacks that it owns.
+//! All other state is shared: parts of a function whose frame is not copied use its original locals.
+//! Objects and exceptions are shared, and other references in frames keep their meaning.
 
 use super::stack::StackKind;
 use super::walk::OnReturn;
@@ -13,12 +13,28 @@ use super::{Frame, Machine, StackId, Trap, Value};
 pub struct Copied {
     stacks: Vec<(StackId, StackId)>,
     locals: Vec<(usize, usize)>,
+    /// The outermost ones of the groups, if they are first-class stacks.
+    owned: Vec<(StackId, StackId)>,
 }
 
 impl Copied {
     /// The copy of a stack, or the stack itself if it was not copied.
     pub fn stack(&self, stack: StackId) -> StackId {
         stand_in(&self.stacks, stack)
+    }
+
+    /// The reference to the copy of a first-class stack, or the same value.
+    pub fn value(&self, value: Value) -> Value {
+        match value {
+            Value::Once { stack, epoch } => {
+                Value::Once { stack: stand_in(&self.owned, stack), epoch }
+            }
+            value => value,
+        }
+    }
+
+    pub fn replace_values<'a>(&self, values: impl IntoIterator<Item = &'a mut Value>) {
+        values.into_iter().for_each(|value| *value = self.value(*value));
     }
 
     /// The copy of a frame's locals, or the same locals.
@@ -32,13 +48,30 @@ fn stand_in(pairs: &[(usize, usize)], id: usize) -> usize {
 }
 
 impl Machine {
-    /// Whether a suspended group can be copied: it must hold nothing that has a single owner.
+    /// Whether a suspended group can be copied, with all that it owns.
     pub fn can_copy(&self, outermost: StackId) -> bool {
-        self.group(outermost).into_iter().all(|stack| {
+        let groups = self.copied_groups(outermost).into_iter();
+        groups.flat_map(|group| self.group(group)).all(|stack| {
             let kind = self.stacks[stack].kind;
             matches!(kind, StackKind::Continuation | StackKind::Coroutine | StackKind::FirstClass)
-                && !self.holds_stacks(stack)
         })
+    }
+
+    /// The outermost stacks of a group and of the groups that it owns.
+    fn copied_groups(&self, outermost: StackId) -> Vec<StackId> {
+        let (mut groups, mut next) = (Vec::new(), vec![outermost]);
+        while let Some(group) = next.pop() {
+            if groups.contains(&group) {
+                continue;
+            }
+            groups.push(group);
+            for stack in self.group(group) {
+                next.extend(
+                    self.held_stacks(stack).into_iter().filter_map(|held| self.valid(held)),
+                );
+            }
+        }
+        groups
     }
 
     /// Whether a suspended group has run, so that it consists of more than arguments.
@@ -51,19 +84,25 @@ impl Machine {
         if !self.can_copy(outermost) {
             return Err(Trap("stack cannot be copied"));
         }
-        let group = self.group(outermost);
+        let groups = self.copied_groups(outermost);
         let mut copied = Copied::default();
-        for &stack in &group {
+        for stack in groups.iter().flat_map(|group| self.group(*group)).collect::<Vec<_>>() {
             copied.stacks.push((stack, self.stacks.len()));
             self.stacks.push(self.stacks[stack].clone());
             self.copy_locals(stack, &mut copied);
         }
+        let is_owned = |group: &&StackId| self.stacks[**group].kind == StackKind::FirstClass;
+        copied.owned = groups.iter().filter(is_owned).map(|id| (*id, copied.stack(*id))).collect();
         for &(stack, copy) in &copied.stacks {
             let copy = &mut self.stacks[copy];
             copy.innermost = copied.stack(copy.innermost);
-            copy.parent = copy.parent.filter(|_| stack != outermost);
+            copy.parent = copy.parent.filter(|_| !groups.contains(&stack));
             copy.parent = copy.parent.map(|parent| copied.stack(parent));
+            copied.replace_values(&mut copy.bound);
             copy.frames.iter_mut().for_each(|frame| frame.become_copy(&copied));
+        }
+        for &(_, copy) in &copied.locals {
+            copied.replace_values(&mut self.locals[copy]);
         }
         self.copies += 1;
         Ok(copied.stack(outermost))
@@ -78,14 +117,13 @@ impl Machine {
         }
     }
 
-    /// Whether the frames of a stack, or its bound arguments, hold a first-class stack.
-    fn holds_stacks(&self, stack: StackId) -> bool {
+    /// The first-class stacks in the frames of a stack and in its bound arguments.
+    fn held_stacks(&self, stack: StackId) -> Vec<Value> {
         let taken = self.stacks[stack].frames.iter().flat_map(|frame| match &frame.then {
             OnReturn::Part(part) => part.taken(),
             _ => Vec::new(),
         });
-        let mut held = self.owned(stack).into_iter().chain(taken);
-        held.any(|value| value != Value::Zero)
+        self.owned(stack).into_iter().chain(taken).collect()
     }
 }
 

@@ -78,6 +78,9 @@ impl FunctionPart {
 
     /// Moves its walk to the copied stacks.
     pub fn become_copy(&mut self, copied: &Copied) {
+        if let FunctionPart::Give { after: After::Return(values), .. } = self {
+            copied.replace_values(values);
+        }
         let (FunctionPart::Answer { walk, .. }
         | FunctionPart::Ask { walk, .. }
         | FunctionPart::Give { walk, .. }) = self
@@ -85,7 +88,10 @@ impl FunctionPart {
             return;
         };
         walk.at.stack = copied.stack(walk.at.stack);
+        copied.replace_values(&mut walk.args);
         for taken in &mut walk.taken {
+            let (TakenStack::Local { stack, .. } | TakenStack::Part { stack, .. }) = taken;
+            *stack = copied.value(*stack);
             match taken {
                 TakenStack::Local { locals, .. } => *locals = copied.locals(*locals),
                 TakenStack::Part { locals, at, .. } => {

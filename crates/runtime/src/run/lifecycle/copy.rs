@@ -9,7 +9,8 @@
 //!                 +--> object <-----------+       all other objects are shared
 //! ```
 //!
-//! Everything that can fail comes first. Then nothing collects anymore, and the stacks are copied
+//! The first-class stacks that a copied stack owns are copied too, each with everything that was
+//! suspended with it, and with what it owns. Everything that can fail comes first. Then nothing collects anymore, and the stacks are copied
 //! one after another.
 
 use super::owned::is_first_class;
@@ -21,13 +22,16 @@ use crate::stack::{BoundValues, CopyRefusal, SavedPosition, Stacks, members};
 use crate::store::Store;
 use ropewalk_abi::stack::{StackKind, is_stack, kind_bits};
 use ropewalk_abi::{ControlBlock, TrapCode};
-use std::collections::TryReserveError;
+use std::collections::{HashSet, TryReserveError};
 
 /// A stack and its copy.
 type Pair = (*mut ControlBlock, *mut ControlBlock);
 
-/// Structures with locals and their copies, sorted.
-type Locals = Vec<(u64, u64)>;
+/// References to structures with locals and to owned stacks, and those to their copies, sorted.
+type Replacements = Vec<(u64, u64)>;
+
+/// The outermost stacks of everything that is copied together, the operand first.
+type Groups = [*mut ControlBlock];
 
 impl Stacks {
     /// Records why stacks cannot be copied.
@@ -97,28 +101,69 @@ impl Store {
         reference: u64,
     ) -> Result<*mut ControlBlock, TrapCode> {
         // SAFETY: the caller's promise.
-        unsafe { self.check_copied(outermost) }?;
+        let groups = &unsafe { self.find_copied(outermost) }?;
         self.heap.roots.make_room(1)?;
         let scope = self.open_scope();
         self.root(reference);
-        // SAFETY: the caller's promise.
-        let ready = unsafe { self.make_room_for_copy(outermost) };
+        // SAFETY: the caller's promise. What a reachable stack owns is reachable.
+        let ready = unsafe { self.make_room_for_copy(groups) };
         self.close_scope(scope);
-        let locals = ready?;
+        let mut replacements = ready?;
         let mut pairs: Vec<Pair> = Vec::new();
         // SAFETY: the caller's promise. There is room for everything.
         unsafe {
-            let room = pairs.try_reserve_exact(members(outermost).count());
+            let room = pairs.try_reserve_exact(all_members(groups).count());
             room.map_err(|_| TrapCode::OutOfMemory)?;
-            self.copy_stacks(outermost, &mut pairs);
-            self.copy_marks(&pairs, &locals)?;
-            self.replace_locals(&pairs, &locals);
-            self.trace_clone(&pairs);
-            Ok(pairs.last().expect("at least the stack itself").1)
+            for group in groups {
+                let copy = self.copy_stacks(*group, &mut pairs);
+                replacements.push((owned_reference(*group), owned_reference(copy)));
+            }
+            replacements.sort_unstable();
+            self.copy_marks(&pairs, &replacements)?;
+            self.replace_belongings(&pairs, &replacements);
         }
+        let is_first = |(stack, _): &&Pair| *stack == outermost;
+        Ok(pairs.iter().find(is_first).expect("it was copied").1)
     }
 
     // ---- checks
+
+    /// The outermost stacks of what is copied with some suspended stacks: those themselves, and the
+    /// first-class stacks that they own. Fails if one of them cannot be copied.
+    ///
+    /// # Safety
+    ///
+    /// The stack must be the outermost of suspended stacks, or new.
+    unsafe fn find_copied(
+        &mut self,
+        outermost: *mut ControlBlock,
+    ) -> Result<Vec<*mut ControlBlock>, TrapCode> {
+        let no_memory = |_| TrapCode::OutOfMemory;
+        let (mut groups, mut known) = (Vec::new(), HashSet::new());
+        // SAFETY: the caller's promise.
+        let mut words = vec![unsafe { owned_reference(outermost) }];
+        while let Some(word) = words.pop() {
+            // Of several copies of a reference that a module has made, one works.
+            let Ok(group) = self.stacks.valid_of_kind(word, StackKind::FirstClass) else {
+                continue;
+            };
+            known.try_reserve(1).map_err(no_memory)?;
+            if !known.insert(group) {
+                continue;
+            }
+            groups.try_reserve(1).map_err(no_memory)?;
+            groups.push(group);
+            // SAFETY: a valid reference names the outermost of suspended stacks, or a new one.
+            unsafe {
+                self.check_copied(group)?;
+                for stack in members(group) {
+                    self.add_belongings(&*stack, &mut words).map_err(no_memory)?;
+                }
+            }
+            add_stacks_in_structures(&mut words).map_err(no_memory)?;
+        }
+        Ok(groups)
+    }
 
     /// Fails if the stacks that are suspended up to one cannot be copied.
     ///
@@ -126,7 +171,6 @@ impl Store {
     ///
     /// It must be the outermost of suspended stacks, or new.
     unsafe fn check_copied(&mut self, outermost: *mut ControlBlock) -> Result<(), TrapCode> {
-        let mut words = Vec::new();
         // SAFETY: the caller's promise.
         unsafe {
             if self.was_left_in_call(&*(*outermost).innermost) {
@@ -138,12 +182,6 @@ impl Store {
                 }
                 if (*stack).marks > 0 {
                     self.stacks.settle_marks(stack);
-                }
-                words.clear();
-                let room = self.add_belongings(&*stack, &mut words);
-                room.map_err(|_| TrapCode::OutOfMemory)?;
-                if words.iter().copied().any(holds_stack) {
-                    return Err(self.stacks.refuse_copy(CopyRefusal::Owner));
                 }
             }
         }
@@ -197,24 +235,23 @@ impl Store {
 
     // ---- steps that can fail
 
-    /// Makes free stacks for the copies, and copies structures with locals.
+    /// Makes free stacks for the copies, and copies structures with locals. There is room for the
+    /// replacements of stacks.
     ///
     /// # Safety
     ///
-    /// The stack must be the outermost of suspended ones, or new, and be reachable.
-    unsafe fn make_room_for_copy(
-        &mut self,
-        outermost: *mut ControlBlock,
-    ) -> Result<Locals, TrapCode> {
+    /// Each stack must be the outermost of suspended ones, or new, and be reachable.
+    unsafe fn make_room_for_copy(&mut self, groups: &Groups) -> Result<Replacements, TrapCode> {
         // SAFETY: the caller's promise.
         let roots = unsafe {
-            let roots = self.copy_locals(outermost)?;
-            self.make_stacks_for(outermost)?;
+            let roots = self.copy_locals(groups)?;
+            self.make_stacks_for(groups)?;
             roots
         };
         let word = |root| self.rooted(root).expect("its scope has not ended");
-        let mut locals = Locals::new();
-        locals.try_reserve_exact(roots.len()).map_err(|_| TrapCode::OutOfMemory)?;
+        let mut locals = Replacements::new();
+        let room = locals.try_reserve_exact(roots.len() + groups.len());
+        room.map_err(|_| TrapCode::OutOfMemory)?;
         locals.extend(roots.into_iter().map(|(local, copy)| (word(local), word(copy))));
         Ok(locals)
     }
@@ -223,19 +260,17 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// The stack must be the outermost of suspended ones, or new, and be reachable.
-    unsafe fn copy_locals(
-        &mut self,
-        outermost: *mut ControlBlock,
-    ) -> Result<Vec<(Root, Root)>, TrapCode> {
+    /// Each stack must be the outermost of suspended ones, or new, and be reachable.
+    unsafe fn copy_locals(&mut self, groups: &Groups) -> Result<Vec<(Root, Root)>, TrapCode> {
         let no_memory = |_| TrapCode::OutOfMemory;
         let mut all = Vec::new();
         // SAFETY: the caller's promise.
         unsafe {
-            for stack in members(outermost) {
+            for stack in all_members(groups) {
                 self.add_belongings(&*stack, &mut all).map_err(no_memory)?;
             }
         }
+        all.retain(|word| !is_stack(*word));
         all.sort_unstable();
         all.dedup();
         self.heap.roots.make_room(2 * all.len())?;
@@ -246,7 +281,7 @@ impl Store {
         for root in roots {
             let object = |store: &Store| {
                 let word = store.rooted(root).expect("its scope has not ended");
-                // SAFETY: without first-class stacks, only structures belong to a stack.
+                // SAFETY: apart from first-class stacks, only structures belong to a stack.
                 unsafe { Object::from_reference(word) }.expect("a structure")
             };
             let (ty, size) = (object(self).ty(), object(self).size());
@@ -262,18 +297,18 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// The stack must be the outermost of suspended ones, or new, and be reachable.
-    unsafe fn make_stacks_for(&mut self, outermost: *mut ControlBlock) -> Result<(), TrapCode> {
+    /// Each stack must be the outermost of suspended ones, or new, and be reachable.
+    unsafe fn make_stacks_for(&mut self, groups: &Groups) -> Result<(), TrapCode> {
         // SAFETY: the caller's promise.
         unsafe {
-            let count = members(outermost).count();
+            let count = all_members(groups).count();
             self.make_free(count)?;
-            if self.fit_copies(outermost).is_ok() {
+            if self.fit_copies(groups).is_ok() {
                 return Ok(());
             }
             self.collect(0)?;
             self.make_free(count)?;
-            self.fit_copies(outermost).map_err(|reason| self.stacks.refuse(reason))
+            self.fit_copies(groups).map_err(|reason| self.stacks.refuse(reason))
         }
     }
 
@@ -281,12 +316,12 @@ impl Store {
     ///
     /// # Safety
     ///
-    /// The stack must be the outermost of suspended ones, or new, and there be enough free stacks.
-    unsafe fn fit_copies(&mut self, outermost: *mut ControlBlock) -> Result<(), NoRoom> {
+    /// Each stack must be the outermost of suspended ones, or new, and there be enough free stacks.
+    unsafe fn fit_copies(&mut self, groups: &Groups) -> Result<(), NoRoom> {
         let mut free = self.context().free_stacks;
         // SAFETY: the caller's promise. A free stack has no frames.
         unsafe {
-            for stack in members(outermost) {
+            for stack in all_members(groups) {
                 if !self.stacks.fits(&*stack, &*free) {
                     let needed = self.stacks.begin_alike(&*stack, &mut *free);
                     self.stacks.grow(&mut *free, needed, &mut self.embedder)?;
@@ -299,13 +334,19 @@ impl Store {
 
     // ---- steps that cannot fail
 
-    /// Copies suspended stacks, the innermost first, without marks.
+    /// Copies suspended stacks, the innermost first, without marks. Returns the copy of the
+    /// outermost.
     ///
     /// # Safety
     ///
     /// The stack must be the outermost of suspended ones, or new. There must be enough free stacks,
     /// with room.
-    unsafe fn copy_stacks(&mut self, outermost: *mut ControlBlock, pairs: &mut Vec<Pair>) {
+    unsafe fn copy_stacks(
+        &mut self,
+        outermost: *mut ControlBlock,
+        pairs: &mut Vec<Pair>,
+    ) -> *mut ControlBlock {
+        let first = pairs.len();
         // SAFETY: the caller's promise.
         unsafe {
             for stack in members(outermost) {
@@ -313,14 +354,16 @@ impl Store {
                 self.context_mut().free_stacks = (*copy).next_free;
                 self.stacks.copy_contents(&*stack, &mut *copy);
                 (*copy).become_copy(&*stack, (*stack).parent);
-                if let Some((_, inner)) = pairs.last() {
+                if let Some((_, inner)) = pairs[first..].last() {
                     (**inner).parent = copy;
                 }
                 pairs.push((stack, copy));
             }
-            let innermost = pairs[0].1;
+            let innermost = pairs[first].1;
             let outermost = pairs[pairs.len() - 1].1;
             (*outermost).group(innermost);
+            self.trace_clone(&pairs[first..]);
+            outermost
         }
     }
 
@@ -330,7 +373,11 @@ impl Store {
     /// # Safety
     ///
     /// Each second stack must be the copy of the first.
-    unsafe fn copy_marks(&mut self, pairs: &[Pair], locals: &Locals) -> Result<(), TrapCode> {
+    unsafe fn copy_marks(
+        &mut self,
+        pairs: &[Pair],
+        replacements: &Replacements,
+    ) -> Result<(), TrapCode> {
         let mut serials: Vec<u64> = Vec::new();
         for &(stack, copy) in pairs {
             // SAFETY: the caller's promise.
@@ -358,38 +405,64 @@ impl Store {
             let number = self.stacks.number(copy);
             for mark in self.stacks.marks.counted(number, count) {
                 mark.renumber(serial_of);
-                mark.visit(|word| replace(word, locals));
+                mark.visit(|word| replace(word, replacements));
             }
         }
         Ok(())
     }
 
-    /// Makes the frames of copies refer to the copies of structures with locals, and these to each
-    /// other.
+    /// Makes the frames and bound arguments of copies refer to the copies of structures with locals
+    /// and of owned stacks, and these structures to each other.
     ///
     /// # Safety
     ///
     /// Each second stack must be a copy.
-    unsafe fn replace_locals(&mut self, pairs: &[Pair], locals: &Locals) {
-        if locals.is_empty() {
+    unsafe fn replace_belongings(&mut self, pairs: &[Pair], replacements: &Replacements) {
+        // The first group is the operand itself.
+        if replacements.len() == 1 {
             return;
         }
-        for &(_, copy) in locals {
+        for &(_, copy) in replacements {
             // SAFETY: these are references of the store.
-            let object = unsafe { Object::from_reference(copy) }.expect("a structure");
-            object.visit_references(|word| replace(word, locals));
+            let object =
+                if is_stack(copy) { None } else { unsafe { Object::from_reference(copy) } };
+            let Some(object) = object else { continue };
+            object.visit_references(|word| replace(word, replacements));
         }
         for &(_, copy) in pairs {
             // SAFETY: the caller's promise.
-            for frame in Frames::of_suspended(self, unsafe { &*copy }) {
+            let copy = unsafe { &*copy };
+            self.visit_bound(copy, |word| replace(word, replacements));
+            for frame in Frames::of_suspended(self, copy) {
                 let Some((image, site, sp)) = frame.site() else { continue };
                 for offset in image.references_of(site) {
                     // SAFETY: the stack map lists a reference there, and the frame is suspended.
-                    replace(unsafe { &mut *((sp + *offset as usize) as *mut u64) }, locals);
+                    let word = unsafe { &mut *((sp + *offset as usize) as *mut u64) };
+                    replace(word, replacements);
                 }
             }
         }
     }
+}
+
+/// The stacks of all groups, of each the innermost first.
+///
+/// # Safety
+///
+/// Each must be the outermost of suspended stacks, or new.
+unsafe fn all_members(groups: &Groups) -> impl Iterator<Item = *mut ControlBlock> {
+    // SAFETY: the caller's promise.
+    groups.iter().flat_map(|group| unsafe { members(*group) })
+}
+
+/// The reference by which another stack owns a suspended one.
+///
+/// # Safety
+///
+/// The stack must be alive.
+unsafe fn owned_reference(stack: *const ControlBlock) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { (*stack).reference | kind_bits(StackKind::FirstClass) }
 }
 
 /// Whether a stack that continues at an address was left in a host call.
@@ -397,21 +470,29 @@ fn is_left_call(address: usize) -> bool {
     address == stubs::continue_call as *const () as usize
 }
 
-/// Whether a word is a reference to a first-class stack, or to an object that holds one.
-fn holds_stack(word: u64) -> bool {
-    if is_stack(word) {
-        return true;
+/// Appends the first-class stacks in the fields of structures. Removes the structures.
+fn add_stacks_in_structures(words: &mut Vec<u64>) -> Result<(), TryReserveError> {
+    let mut fields = Vec::new();
+    let mut room = Ok(());
+    for word in words.iter().copied().filter(|word| !is_stack(*word)) {
+        // SAFETY: the word is a reference of the store.
+        let Some(object) = (unsafe { Object::from_reference(word) }) else { continue };
+        object.visit_references(|field| {
+            if is_first_class(*field) && room.is_ok() {
+                room = fields.try_reserve(1).map(|()| fields.push(*field));
+            }
+        });
     }
-    // SAFETY: the word is a reference of the store.
-    let Some(object) = (unsafe { Object::from_reference(word) }) else { return false };
-    let mut found = false;
-    object.visit_references(|field| found |= is_first_class(*field));
-    found
+    room?;
+    words.retain(|word| is_stack(*word));
+    words.try_reserve(fields.len())?;
+    words.extend(fields);
+    Ok(())
 }
 
-/// Replaces a reference to a structure by one to its copy.
-fn replace(word: &mut u64, locals: &Locals) {
-    if let Ok(number) = locals.binary_search_by_key(word, |(local, _)| *local) {
-        *word = locals[number].1;
+/// Replaces a reference by one to the copy, if what it refers to was copied.
+fn replace(word: &mut u64, replacements: &Replacements) {
+    if let Ok(number) = replacements.binary_search_by_key(word, |(before, _)| *before) {
+        *word = replacements[number].1;
     }
 }

@@ -66,7 +66,7 @@ fn export<'a, 'm>(
 /// `(event $e (param t*))`, which is a tag.
 fn event(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<()> {
     let header = Header::read(lowering.tree, list)?;
-    if lowering.tree.word(header.next) == Some(":") {
+    if lowering.tree.text(header.next).starts_with(':') {
         let message = "unexpected token `:`: write the values of an event as `(param ..)`";
         return Err(Error::malformed(lowering.tree.start(header.next), message));
     }
