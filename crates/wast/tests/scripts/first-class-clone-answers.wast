@@ -128,6 +128,7 @@
     (global.set_cleared $other (global.get_clear $kept))
     (drop (call $send (i32.const 0) (stack.extend $redirecting (call $new-stack))))
     (drop (call $send (i32.const 1) (global.get_clear $kept)))
+    (drop (global.get_clear $copy))
     (call $copy))
   ;; A walk that holds a stack is cloned with the stack.
   (func $pausing-there (result i32)
@@ -145,6 +146,7 @@
     (global.set_cleared $other (global.get_clear $kept))
     (drop (call $send (i32.const 0) (stack.extend $redirecting (call $new-stack))))
     (drop (call $send (i32.const 1) (global.get_clear $kept)))
+    (drop (global.get_clear $copy))
     (call $copy))
   ;; A shared local that holds a stack is cloned with the stack.
   (func $shares (local $s stackref)
@@ -162,6 +164,7 @@
     (call $shares))
   (func (export "stack in a shared local")
     (drop (call $send (i32.const 0) (stack.extend $sharing (call $new-stack))))
+    (drop (global.get_clear $copy))
     (call $copy))
   (func (export "stack moved away") (result i32)
     (drop (call $send (i32.const 0) (stack.extend $sharing (call $new-stack))))

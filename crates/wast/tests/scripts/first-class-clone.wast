@@ -116,8 +116,7 @@
     (call $send (i32.const 6) (local.get_clear $c))
     (call $send (i32.const 7) (local.get_clear $s)))
 
-  ;; A stack that holds a first-class stack cannot be cloned, because a first-class stack has one
-  ;; owner.
+  ;; A stack that holds a first-class stack is cloned with it.
   (rout $holds (param $other stackref) (local $back stackref)
     (block $asked (result i32 stackref)
       (try (stack.start) catch $ask $asked)
