@@ -4,9 +4,9 @@ use super::{CHECKED_TABLE, TABLE, call_again};
 use crate::arch::calls::RuntimeCalls;
 use crate::observe::trace;
 use crate::run::lifecycle::bind::deliver_checked;
-use crate::run::{grow, interrupt, parking};
+use crate::run::{grow, interrupt};
 use crate::store::entry_points::EntryPoints;
-use crate::store::{Store, StoreOptions, move_stack_of};
+use crate::store::{Store, StoreOptions, move_stack_of, parking};
 
 static CALLS: RuntimeCalls = RuntimeCalls {
     paused: interrupt::paused,

@@ -466,7 +466,7 @@ impl Store {
     pub fn make_room_for_block(&mut self, reference: u64) -> anyhow::Result<()> {
         let is_last = (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none();
         if is_last && self.lacks_block() {
-            self.collect(0).map_err(|code| self.trap(code))?;
+            self.collect_garbage(0).map_err(|code| self.trap(code))?;
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ impl Store {
         let size =
             usize::try_from(size).map_err(|_| self.heap.refuse(NoMemory::Maximum(maximum)))?;
         if self.must_collect(size) {
-            self.collect(size)?;
+            self.collect_garbage(size)?;
         }
         Ok(self.create(ty, size))
     }
@@ -51,7 +51,7 @@ impl Store {
 
 impl Store {
     /// Collects, and makes room for `needed` more bytes.
-    pub(crate) fn collect(&mut self, needed: usize) -> Result<(), TrapCode> {
+    pub(crate) fn collect_garbage(&mut self, needed: usize) -> Result<(), TrapCode> {
         self.free_released();
         if self.options.stress.park_always && !self.is_poisoned() {
             self.park_stacks(Park::All);
@@ -114,7 +114,7 @@ impl Store {
     pub fn gc(&mut self) {
         // If nothing must be allocated, this can only fail for lack of memory to copy to. Then
         // nothing has changed.
-        let _ = self.collect(0);
+        let _ = self.collect_garbage(0);
         self.continue_panic();
     }
 

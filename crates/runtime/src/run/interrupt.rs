@@ -45,7 +45,7 @@ impl Store {
         }
         if self.budget.interrupts.has(Reason::Always as u32) && self.options.heap.collect_always {
             // A panic of the embedder continues when the activation has ended.
-            let _ = self.collect(0);
+            let _ = self.collect_garbage(0);
         }
         if self.budget.interrupts.has(ENDING) {
             return self.end_with(TrapCode::Interrupt);

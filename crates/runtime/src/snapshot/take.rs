@@ -86,7 +86,7 @@ pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
         return Ok(bytes);
     }
     // Garbage is not saved.
-    store.collect(0).map_err(Trap::from_code)?;
+    store.collect_garbage(0).map_err(Trap::from_code)?;
     write(store, take, Tracking::new(store), None)
 }
 

@@ -20,6 +20,7 @@ pub mod interrupts;
 pub(crate) mod objects;
 mod observers;
 mod options;
+pub(crate) mod parking;
 pub mod pending;
 mod references;
 pub mod running;
@@ -205,20 +206,6 @@ impl Store {
             None => self.stacks.relocate(unsafe { &mut *block }),
         };
         moved.expect("there is memory to move to");
-    }
-
-    /// Extra work of some modes before the runtime switches from the running stack to another.
-    ///
-    /// # Safety
-    ///
-    /// Both stacks must be alive, and the links between them set.
-    #[cold]
-    pub(crate) unsafe fn watch_switch(&mut self, to: *mut ControlBlock) {
-        self.trace_switch(to, 0, ptr::null());
-        if self.options.stress.move_stacks {
-            // SAFETY: the caller's promise.
-            unsafe { self.move_stack(to) };
-        }
     }
 }
 

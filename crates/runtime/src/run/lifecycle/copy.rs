@@ -271,7 +271,7 @@ impl Store {
             if self.fit_copies(outermost).is_ok() {
                 return Ok(());
             }
-            self.collect(0)?;
+            self.collect_garbage(0)?;
             self.make_free(count)?;
             self.fit_copies(outermost).map_err(|reason| self.stacks.refuse(reason))
         }

@@ -21,7 +21,7 @@ impl Store {
             // This takes less time than a collection, which visits possibly millions of stacks.
             self.park_if_out_of_slots();
             if self.stacks.should_collect() {
-                self.collect(0)?;
+                self.collect_garbage(0)?;
             }
         }
         let mut missing = self.count_missing(count);
@@ -108,7 +108,7 @@ impl Store {
         // SAFETY: there is a free stack, and the list ends in null.
         unsafe { self.stacks.make_block_spare(&mut (*first).next_free) };
         if self.stacks.is_table_full() {
-            self.collect(0)?;
+            self.collect_garbage(0)?;
         }
         let mut free = self.context().free_stacks;
         let renewed = self.stacks.renew_free(&mut free);

@@ -1,7 +1,7 @@
 //! Frees stacks: after a trap or an exception, and when their owners give them up.
 
 use super::owned::OwnedList;
-use crate::stack::Mutation;
+use crate::stack::{Mutation, Park};
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::{NEXT_GENERATION, Purpose, StackKind, block_number};
@@ -145,7 +145,7 @@ impl Store {
     pub(crate) fn collect_lost(&mut self) {
         if self.objects.has_stackrefs && self.stacks.has_first_class() {
             // Without memory for a collection, the next one frees them.
-            let _ = self.collect(0);
+            let _ = self.collect_garbage(0);
         }
     }
 
@@ -179,6 +179,18 @@ impl Store {
         self.running.released.any.store(false, Ordering::Relaxed);
         drop(references);
         all.into_iter().for_each(|reference| self.free_held(reference));
+    }
+
+    /// Parks all suspended and new stacks, and gives their memory back. Returns how many were
+    /// parked.
+    pub fn park_idle(&mut self) -> usize {
+        self.free_released();
+        if self.is_poisoned() {
+            return 0;
+        }
+        let parked = self.park_stacks(Park::All);
+        self.stacks.trim(self.context().free_stacks, 0);
+        parked
     }
 
     /// Frees a continuation that the host owns.

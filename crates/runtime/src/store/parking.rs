@@ -219,18 +219,6 @@ impl Store {
             self.stacks.reset_allowance();
         }
     }
-
-    /// Parks all suspended and new stacks, and gives their memory back. Returns how many were
-    /// parked.
-    pub fn park_idle(&mut self) -> usize {
-        self.free_released();
-        if self.is_poisoned() {
-            return 0;
-        }
-        let parked = self.park_stacks(Park::All);
-        self.stacks.trim(self.context().free_stacks, 0);
-        parked
-    }
 }
 
 /// Unparks the stack that was switched to. Returns nonzero if the activation ends.
