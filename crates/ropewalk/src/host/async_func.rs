@@ -159,7 +159,7 @@ where
         unsafe {
             let owner = owner::<T>(context);
             let runtime = &mut *(*owner).runtime;
-            let poller = runtime.poller();
+            let poller = runtime.running.poller();
             let shared = poller.as_ref().map_or(ptr::null(), |polling| polling.accessor);
             let params = S::take(&closure.signature, runtime, context, values);
             // Locals are dropped in reverse order. The future may use the store by its accessor

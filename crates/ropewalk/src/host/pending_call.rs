@@ -55,7 +55,7 @@ impl<T: Send + 'static> Caller<'_, T> {
     /// Whether the function may wait: its call was begun by
     /// [`call_async`](crate::TypedFunc::call_async) or the like, and is polled.
     pub fn can_wait(&self) -> bool {
-        !self.store.0.runtime.poller().is_null()
+        !self.store.0.runtime.running.poller().is_null()
     }
 
     /// Makes the error that a function returns to wait for a future. The output of the future
@@ -194,7 +194,7 @@ fn pending(
         "a host function of type {ty} returned a `Later` whose future has results of other types"
     );
     // SAFETY: it is valid as long as the activation, which runs.
-    let polling = unsafe { runtime.poller().as_ref() }.ok_or_else(cannot_wait)?;
+    let polling = unsafe { runtime.running.poller().as_ref() }.ok_or_else(cannot_wait)?;
     let route = Route { owner: runtime.owner(), accessor: polling.accessor };
     let begin = begin.into_inner().expect("nothing panics while it is locked");
     Ok(PendingCall::unpolled(begin(route, context)))

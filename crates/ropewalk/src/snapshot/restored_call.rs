@@ -17,7 +17,7 @@ use ropewalk_abi::{RawVal, ValType};
 use ropewalk_runtime::host::continuation;
 use ropewalk_runtime::run::pending;
 use ropewalk_runtime::snapshot::{ImportName, RestoredCall as RuntimeCall, ResumedByHost};
-use ropewalk_runtime::store::pending::CallerPlaces;
+use ropewalk_runtime::store::pending_activations::CallerPlaces;
 use ropewalk_runtime::{
     AnyHostFuture, HostFuture, NOBODY, PendingCall, Stop, Store as RuntimeStore, StoreId,
 };

@@ -23,8 +23,8 @@ use crate::report::backtrace::Backtrace;
 use crate::run::activation::{Stop, activate, activate_on};
 use crate::stack::{SavedPosition, round_limit};
 use crate::store::Store;
-use crate::store::pending::ActivationNumber;
-use crate::store::running::{Ending, NOBODY, Poller, State};
+use crate::store::pending_activations::ActivationNumber;
+use crate::store::running::{Ending, NOBODY, Poller};
 use crate::vm::released::Released;
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
@@ -386,7 +386,7 @@ impl Store {
     /// The function must belong to the store, and its type have code that calls it on a stack of
     /// its own.
     pub unsafe fn new_held(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
-        if self.running.state != State::Plain {
+        if !self.running.is_plain() {
             // SAFETY: the caller's promise.
             return unsafe { self.new_held_elsewise(function) };
         }
@@ -397,7 +397,7 @@ impl Store {
     /// As [`new_held`](Self::new_held), where the creation is traced, or the store is poisoned.
     #[cold]
     unsafe fn new_held_elsewise(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
-        self.check_usable()?;
+        self.running.check_usable()?;
         // SAFETY: the caller's promise.
         let reference = unsafe { self.make_held(function) }?;
         self.trace_create(self.stacks.block(block_number(reference)));
@@ -426,7 +426,7 @@ impl Store {
     /// Copies a stack that the host owns. The host owns the copy too.
     pub fn copy_held(&mut self, reference: u64, kind: StackKind) -> anyhow::Result<u64> {
         self.free_released();
-        self.check_usable()?;
+        self.running.check_usable()?;
         let copied = self.copy_suspended(reference, kind);
         let copy = copied.map_err(|code| self.trap(code))?;
         self.stacks.host_owned.insert(block_number(copy));
@@ -482,7 +482,7 @@ impl Store {
     /// Limits the size of each stack of a continuation that the host owns.
     pub fn limit_held(&mut self, reference: u64, bytes: usize) -> Result<(), TryReserveError> {
         let mut numbers = Vec::new();
-        for stack in self.held_stacks(reference) {
+        for stack in self.stacks.held(reference) {
             numbers.try_reserve(1)?;
             numbers.extend(self.stacks.number_of(stack));
         }
@@ -494,7 +494,7 @@ impl Store {
     fn settle_limit(&mut self, reference: u64, stop: Option<&Stop>) {
         let Passage { signal, reference: rest, .. } = self.context().passage;
         match stop {
-            Some(Stop::Waits(ActivationNumber(number))) => self.keep_limits_of(reference, *number),
+            Some(Stop::Waits(number)) => self.keep_limits_of(reference, *number),
             None if signal != 0 => {
                 if let Some(bytes) = self.stacks.limits.end(reference, |_| false) {
                     // Without memory the continuation stays unlimited.
@@ -508,12 +508,12 @@ impl Store {
     }
 
     /// Removes the limits of a resumed continuation, except those of the stacks that now wait.
-    fn keep_limits_of(&mut self, reference: u64, waiting: u32) {
+    fn keep_limits_of(&mut self, reference: u64, waiting: ActivationNumber) {
         let mut numbers = Vec::new();
-        let waiting = self.running.pending[waiting as usize].as_ref().map(|waiting| waiting.stack);
+        let waiting = self.running.pending.get(waiting).map(|waiting| waiting.stack);
         // SAFETY: the stacks of an activation are alive as long as the activation.
         let stack = waiting.and_then(|stack| unsafe { stack.as_ref() });
-        for stack in stack.into_iter().flat_map(|stack| self.with_parents(stack)) {
+        for stack in stack.into_iter().flat_map(|stack| self.running.with_parents(stack)) {
             if numbers.try_reserve(1).is_err() {
                 return;
             }
@@ -564,12 +564,12 @@ impl Store {
     /// The bytes in use on the stacks of a continuation that the host owns.
     pub fn held_bytes(&self, reference: u64) -> usize {
         // SAFETY: stacks that the host owns are suspended or new.
-        self.held_stacks(reference).map(|stack| unsafe { SavedPosition::depth(stack) }).sum()
+        self.stacks.held(reference).map(|stack| unsafe { SavedPosition::depth(stack) }).sum()
     }
 
     /// The backtrace of a continuation that the host owns.
     pub fn held_backtrace(&self, reference: u64) -> Backtrace {
-        Backtrace::of_suspended(self, self.held_stacks(reference))
+        Backtrace::of_suspended(self, self.stacks.held(reference))
     }
 
     /// The values of a switch between the host and a stack.

@@ -89,7 +89,7 @@ impl Backtrace {
 impl Store {
     /// The frames that called the running host function; none if nothing runs.
     pub fn host_backtrace(&self) -> Backtrace {
-        if self.running.depth == 0 {
+        if self.running.depth() == 0 {
             return Backtrace::default();
         }
         // SAFETY: the newest activation is in a host call, so its stack's block is up to date.

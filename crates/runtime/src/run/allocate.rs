@@ -53,12 +53,12 @@ impl Store {
     /// Collects, and makes room for `needed` more bytes.
     pub(crate) fn collect_garbage(&mut self, needed: usize) -> Result<(), TrapCode> {
         self.free_released();
-        if self.options.stress.park_always && !self.is_poisoned() {
+        if self.options.stress.park_always && !self.running.is_poisoned() {
             self.park_stacks(Park::All);
         }
         let maximum = self.heap.options.maximum;
         let used = self.heap.used(self.context());
-        if needed > maximum || self.is_poisoned() {
+        if needed > maximum || self.running.is_poisoned() {
             return Err(self.heap.refuse(NoMemory::Maximum(maximum)));
         }
         let lists = Lists::new(self)?;

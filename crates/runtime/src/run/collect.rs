@@ -38,8 +38,8 @@ impl Lists {
         let count = store.stacks.len() + 1;
         let mut running = with_room(store.stacks_in_host_calls().count())?;
         running.extend(store.stacks_in_host_calls().map(ptr::from_ref));
-        let mut roots = with_room(store.roots_in_use().count())?;
-        roots.extend(store.roots_in_use());
+        let mut roots = with_room(store.running.roots_in_use().count())?;
+        roots.extend(store.running.roots_in_use().map(|root| root.block));
         let mut stacks = with_room(count)?;
         stacks.resize(count, ReachedStack::default());
         let mut was_pending = with_room(count)?;
@@ -337,7 +337,7 @@ impl Store {
 
     fn sweep_stacks(&mut self, reached: Vec<ReachedStack>, roots: &[*mut ControlBlock]) {
         let mut free = self.context().free_stacks;
-        let no_parent = self.no_parent();
+        let no_parent = self.running.no_parent();
         let has_first_class = self.objects.has_stackrefs;
         let swept = self.stacks.sweep(reached, no_parent, roots, has_first_class, &mut free);
         let SweepCounts { in_use, freed } = swept;

@@ -18,7 +18,8 @@
 use crate::arch::stubs;
 use crate::store::Store;
 use crate::store::interrupts::{ENDING, Reason};
-use crate::store::pending::{AnyHostFuture, HostFuture, PendingCall, PendingCause};
+use crate::store::pending::{AnyHostFuture, HostFuture, PendingCall};
+use crate::store::pending_activations::PendingCause;
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{GO_ON, Outcome};
 use ropewalk_abi::{PausedFrame, PausedRegisters, StoreContext, TrapCode};
@@ -55,7 +56,7 @@ impl Store {
             Err(ending) => return self.end_with(ending),
         };
         // The embedder's code may have made a call that ended halfway.
-        if let Err(error) = self.check_usable() {
+        if let Err(error) = self.running.check_usable() {
             return self.end_with(Ending::Error(error));
         }
         if let Some(panic) = self.embedder.take_panic() {
@@ -90,10 +91,10 @@ impl Store {
 
     /// Suspends the newest activation until it is polled again. Returns whether that is possible.
     fn pass_turn(&mut self, registers: &PausedRegisters) -> bool {
-        if self.poller().is_null() {
+        if self.running.poller().is_null() {
             return false;
         }
-        if self.make_room_to_set_aside().is_err() || !self.leave_paused(registers) {
+        if self.running.pending.make_room().is_err() || !self.leave_paused(registers) {
             return false;
         }
         self.set_pending(PendingCall::unpolled(AnyHostFuture::new(NextTurn)), PendingCause::Turn);

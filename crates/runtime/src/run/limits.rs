@@ -43,7 +43,7 @@ impl Store {
     /// Asks the limiter about a growth. A limiter that panics has refused.
     pub(crate) fn ask(&mut self, growth: Growth) -> Decision {
         let poller = match &self.embedder.limiter {
-            Limiter::Waits(limiter) if limiter.can_wait() => self.poller(),
+            Limiter::Waits(limiter) if limiter.can_wait() => self.running.poller(),
             _ => NOBODY,
         };
         let asked = self.embedder.ask(|limiter| match poller.is_null() {

@@ -8,7 +8,8 @@ use crate::embedder::{Answers, Limiter, Question, Undecided};
 use crate::heap::OwnedRoot;
 use crate::os::try_box::try_box;
 use crate::store::Store;
-use crate::store::pending::{AnyHostFuture, HostFuture, PendingCall, PendingCause, Scope};
+use crate::store::pending::{AnyHostFuture, HostFuture, PendingCall, Scope};
+use crate::store::pending_activations::PendingCause;
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::{GO_ON, Outcome, SUSPEND};
 use ropewalk_abi::transfer::ValueClass;
@@ -86,7 +87,7 @@ impl HostFuture for WaitingBuiltin {
 impl Store {
     /// Begins a builtin that can be suspended if the limiter has to wait.
     pub(crate) fn begin_asking(&mut self) {
-        let can_wait = !self.poller().is_null();
+        let can_wait = !self.running.poller().is_null();
         if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
             let question = limiter.let_wait(can_wait);
             self.embedder.drop_value(question);

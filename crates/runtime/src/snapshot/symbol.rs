@@ -202,7 +202,7 @@ impl<'a> Symbols<'a> {
                 Symbol::Transfer(0),
             );
         }
-        add(store.no_parent() as usize, size_of::<ControlBlock>(), Symbol::NoParent(0));
+        add(store.running.no_parent() as usize, size_of::<ControlBlock>(), Symbol::NoParent(0));
         for (number, memory) in store.memories().iter().enumerate() {
             let (start, len) = memory.reserved();
             add(start, len, Symbol::Memory(number, 0));
@@ -350,7 +350,7 @@ impl Addresses<'_> {
             Symbol::Store(offset) => (store.context_ptr() as usize, offset),
             Symbol::Transfer(offset) => (store.context().transfer as usize, offset),
             Symbol::Block(number, offset) => (self.block(number)? as usize, offset),
-            Symbol::NoParent(offset) => (store.no_parent() as usize, offset),
+            Symbol::NoParent(offset) => (store.running.no_parent() as usize, offset),
             Symbol::NoClauses => (ropewalk_abi::clauses::no_clauses() as usize, 0),
             Symbol::Memory(number, offset) => {
                 (store.memories().get(number).ok_or_else(damaged)?.reserved().0, offset)

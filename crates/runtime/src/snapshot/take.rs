@@ -20,7 +20,7 @@ use crate::report::backtrace::Backtrace;
 use crate::report::trap::Trap;
 use crate::stack::TopFrame;
 use crate::store::Store;
-use crate::store::pending::PendingCause;
+use crate::store::pending_activations::PendingCause;
 use crate::vm::global::GlobalItem;
 use anyhow::Result;
 use ropewalk_abi::heap::is_object;
@@ -120,14 +120,16 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
     if !store.options.snapshots {
         return Err(SnapshotError::Disabled);
     }
-    if store.is_poisoned() {
+    if store.running.is_poisoned() {
         return Err(SnapshotError::Poisoned);
     }
-    if store.running.depth > usize::from(take.running.is_some()) {
+    if store.running.depth() > usize::from(take.running.is_some()) {
         return Err(SnapshotError::Nested(caller_of_host(store, take)));
     }
     let unsaid = store
-        .pending_activations()
+        .running
+        .pending
+        .iter()
         .filter(|pending| matches!(pending.cause, PendingCause::Unknown));
     match unsaid.count() {
         0 => {}
@@ -168,7 +170,7 @@ fn caller_of_host(store: &Store, take: &Take<'_>) -> Option<String> {
     // SAFETY: the running stack's block is alive.
     let newest = unsafe { store.context().stack.as_ref() };
     let newest = newest.filter(|_| take.running.is_none());
-    let stack = newest.into_iter().chain(store.outer_stacks()).next()?;
+    let stack = newest.into_iter().chain(store.running.outer_stacks()).next()?;
     // SAFETY: the stack is in a call of the host.
     let backtrace = unsafe { Backtrace::capture(store, &TopFrame::in_host_call(stack)) };
     Some(backtrace.frames().first()?.function_name()?.to_string())

@@ -242,7 +242,7 @@ impl Store {
 
     /// Withdraws an interruption that has ended the outermost activation.
     pub(crate) fn end_interruption(&mut self) {
-        if self.running.depth == 1 && self.budget.interrupts.has(Reason::Interrupted as u32) {
+        if self.running.depth() == 1 && self.budget.interrupts.has(Reason::Interrupted as u32) {
             self.budget.interrupts.forget(Reason::Interrupted);
         }
     }

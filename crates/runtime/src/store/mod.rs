@@ -22,7 +22,9 @@ mod observers;
 mod options;
 pub(crate) mod parking;
 pub mod pending;
+pub mod pending_activations;
 mod references;
+mod roots;
 pub mod running;
 pub(crate) mod slot;
 pub mod snapshots;
@@ -36,7 +38,7 @@ pub use statistics::StackStatistics;
 use crate::code::types::TypeRegistry;
 use crate::embedder::Embedder;
 use crate::heap::Heap;
-use crate::stack::{self, BoundValues, RootStack, Stacks};
+use crate::stack::{BoundValues, Stacks};
 use crate::vm::store_id::StoreId;
 use budget::Budget;
 use debugger_list::DebuggerListEntry;
@@ -62,7 +64,8 @@ pub struct Store {
     pub(crate) objects: Objects,
     pub(crate) heap: Heap,
     pub(crate) stacks: Stacks,
-    pub(crate) running: Running,
+    /// The activations.
+    pub running: Running,
     pub(crate) budget: Budget,
     pub(crate) observers: Observers,
     pub(crate) snapshots: Snapshots,
@@ -199,9 +202,8 @@ impl Store {
         if unsafe { (*block).is_parked() } {
             return;
         }
-        let Running { roots, quarantine, .. } = &mut self.running;
-        let moved = match roots.iter_mut().find(|root| root.block == block) {
-            Some(root) => stack::move_root(root, quarantine),
+        let moved = match self.running.move_root(block) {
+            Some(moved) => moved,
             // SAFETY: the caller's promise.
             None => self.stacks.relocate(unsafe { &mut *block }),
         };
@@ -223,14 +225,7 @@ impl Drop for Store {
         self.embedder.drop_value(wakers);
         (self.entry_points.before_drop)(self);
         self.observers.debugger = None;
-        let stacks = &self.stacks;
-        let is_whole = |root: &RootStack| stacks.release_home(root.block);
-        let Running { roots, spare_roots, pending, .. } = &mut self.running;
-        roots.retain(is_whole);
-        spare_roots.retain(is_whole);
-        pending.retain(|pending| pending.as_ref().is_some_and(|pending| is_whole(&pending.root)));
-        let pending = pending.drain(..).flatten().map(|pending| pending.root);
-        let roots = roots.drain(..).chain(spare_roots.drain(..)).chain(pending);
-        self.options.arena.put(self.stacks.take_table(), roots);
+        self.running.retain_roots(|root| self.stacks.release_home(root.block));
+        self.options.arena.put(self.stacks.take_table(), self.running.take_roots());
     }
 }

@@ -34,7 +34,7 @@ impl Store {
             busy.try_reserve(1)?;
             busy.push(ptr::from_ref(stack));
         }
-        for root in self.roots_in_use() {
+        for root in self.running.roots_in_use().map(|root| root.block) {
             // SAFETY: blocks of roots are alive. A root is the outermost of the stacks suspended
             // with it.
             for stack in unsafe { members(root) }.filter(|stack| *stack != root) {

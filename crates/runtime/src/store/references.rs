@@ -9,7 +9,7 @@ use ropewalk_abi::{FuncRef, HeapType, RawVal, RefType, StorageType, TypeKind};
 impl Store {
     /// Gives the host a reference until its scope ends, or outside of scopes, for some time.
     pub fn root(&mut self, reference: u64) -> Root {
-        if self.running.depth == 0 && self.heap.roots.open_scopes == 0 {
+        if self.running.depth() == 0 && self.heap.roots.open_scopes == 0 {
             return self.heap.roots.add_unscoped(reference);
         }
         self.heap.roots.add(reference)

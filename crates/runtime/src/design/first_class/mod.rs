@@ -129,7 +129,7 @@ impl Store {
     pub(crate) fn drop_stack(&mut self, reference: u64) {
         let Ok(block) = self.consume(reference, KIND) else { return };
         // SAFETY: a valid reference named the base of suspended stacks.
-        unsafe { self.release_chain((*block).innermost, self.no_parent()) };
+        unsafe { self.release_chain((*block).innermost, self.running.no_parent()) };
     }
 
     /// Makes a new reference to a suspended stack. The old one becomes stale.
@@ -184,7 +184,7 @@ impl Store {
             }
             (*base).group(running);
         }
-        debug_assert_eq!(self.context().extending, self.base_of(extender));
+        debug_assert_eq!(self.context().extending, self.running.base_of(extender));
         let context = self.context_mut();
         context.found = base;
         context.base = context.extending;

@@ -232,7 +232,7 @@ impl Store {
         list: &mut Vec<*mut ControlBlock>,
     ) -> Result<(), TryReserveError> {
         // SAFETY: walks only meet stacks that are alive.
-        for stack in self.with_parents(unsafe { &*stack }) {
+        for stack in self.running.with_parents(unsafe { &*stack }) {
             list.try_reserve(1)?;
             list.push(ptr::from_ref(stack).cast_mut());
         }
@@ -251,7 +251,7 @@ impl Store {
     fn outside_of(&mut self, stack: *mut ControlBlock) -> Result<WalkPosition, TrapCode> {
         // SAFETY: walks only meet stacks that are alive.
         let parent = unsafe { (*stack).parent };
-        if parent == self.no_parent() {
+        if parent == self.running.no_parent() {
             return Err(TrapCode::NoAnswer);
         }
         Ok(self.newest_mark(parent))

@@ -425,7 +425,7 @@ impl Recorder {
             }
             let is_last = |stack: &*mut ControlBlock| {
                 let parent = (**stack).parent;
-                parent.is_null() || parent == store.no_parent() || running.contains(&parent)
+                parent.is_null() || parent == store.running.no_parent() || running.contains(&parent)
             };
             let outermost = chain(store, from).find(is_last).unwrap_or(from);
             let outermost_id = self.id_of(store, outermost);
@@ -454,7 +454,7 @@ unsafe fn chain(
     store: &Store,
     stack: *mut ControlBlock,
 ) -> impl Iterator<Item = *mut ControlBlock> {
-    let no_parent = store.no_parent();
+    let no_parent = store.running.no_parent();
     std::iter::successors(Some(stack), move |stack| {
         // SAFETY: the caller's promise.
         let parent = unsafe { (**stack).parent };

@@ -22,9 +22,7 @@ impl Store {
     /// Fails if a root is not that of the newest activation. Control cannot switch to another root,
     /// because host frames are in between.
     pub(crate) fn check_root(&self, root: *mut ControlBlock) -> Result<(), TrapCode> {
-        let newest =
-            self.running.depth.checked_sub(1).map(|number| self.running.roots[number].block);
-        match newest == Some(root) {
+        match self.running.roots.newest() == Some(root) {
             true => Ok(()),
             false => Err(TrapCode::AcrossHostFrame),
         }
@@ -41,7 +39,7 @@ impl Store {
         unsafe {
             let extender = std::mem::replace(&mut (*base).extender, ptr::null_mut());
             if !extender.is_null() {
-                (*self.base_of(extender)).group(extender);
+                (*self.running.base_of(extender)).group(extender);
             }
         }
     }

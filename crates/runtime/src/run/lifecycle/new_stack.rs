@@ -91,11 +91,7 @@ impl Store {
     ) -> Result<*mut ControlBlock, TrapCode> {
         // SAFETY: the caller's promise.
         let new = unsafe { self.stacks.renew(block) }?;
-        let waiting = self.running.pending.iter_mut().flatten().map(|waiting| &mut waiting.root);
-        let mut roots = self.running.roots.iter_mut().chain(waiting);
-        if let Some(root) = roots.find(|root| root.block == block) {
-            root.block = new;
-        }
+        self.running.replace_block(block, new);
         if self.context().root == block {
             self.context_mut().root = new;
         }

@@ -2,9 +2,8 @@
 
 use super::super::image::{CallImage, CallTo, ImportName};
 use super::{Reader, RestoredCall, RestoredRoot, ResumedByHost, damaged, type_number};
-use crate::store::pending::{
-    AnyHostFuture, CallerPlaces, NeverReady, PendingActivation, PendingCall, PendingCause, Scope,
-};
+use crate::store::pending::{AnyHostFuture, NeverReady, PendingCall, Scope};
+use crate::store::pending_activations::{CallerPlaces, PendingActivation, PendingCause};
 use anyhow::Result;
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::module::Item;
