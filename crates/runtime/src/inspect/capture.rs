@@ -101,7 +101,7 @@ impl Store {
 
     /// The name of a function, with that of the module whose code begins at an address.
     pub(crate) fn function_text(&self, code: usize, function: u32) -> String {
-        let module = self.module_at(code).map(|(module, _)| module);
+        let module = self.objects.module_at(code).map(|(module, _)| module);
         let module = module.expect("modules stay as long as their store");
         Frame::of_function(module, function).function_text()
     }

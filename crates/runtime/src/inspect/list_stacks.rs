@@ -190,7 +190,7 @@ impl Store {
 
     /// A function as a frame without a place.
     pub(crate) fn frame_of_function(&self, function: &FuncRef) -> Option<Frame> {
-        let (module, _, code) = self.function_at(function.code as usize)?;
+        let (module, _, code) = self.objects.function_at(function.code as usize)?;
         Some(Frame::of_function(module, index(code.function)?))
     }
 

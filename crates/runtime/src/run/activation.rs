@@ -415,7 +415,7 @@ fn detail_of(store: &mut Store, code: TrapCode) -> Option<String> {
 /// Why code at an address cannot be executed, and what to do about it. Removes a damaged file from
 /// the cache.
 fn no_code(store: &Store, code: TrapCode, address: usize) -> String {
-    let module = store.module_at(address).map(|(module, _)| module);
+    let module = store.objects.module_at(address).map(|(module, _)| module);
     let what = match module.and_then(|module| module.info.name.as_deref()) {
         Some(name) => format!("the module {name:?}"),
         None => "a module".to_string(),

@@ -44,7 +44,8 @@ impl Store {
         heap.fill_space(context, bytes);
     }
 
-    pub(crate) fn objects(&self) -> Range<u64> {
+    /// The addresses of all objects of the heap.
+    pub(crate) fn object_addresses(&self) -> Range<u64> {
         self.heap.objects(self.context())
     }
 }

@@ -166,7 +166,7 @@ impl Writer<'_> {
             let info = self.store().options.types.get(trampoline.type_id).info();
             return self.symbols.known_type(info);
         }
-        let found = self.store().function_at(pc - 1).and_then(|(module, _, code)| {
+        let found = self.store().objects.function_at(pc - 1).and_then(|(module, _, code)| {
             let ty = *module.info.functions.get(code.function as usize)?;
             Some(module.type_infos[ty as usize].0)
         });
@@ -175,7 +175,7 @@ impl Writer<'_> {
 
     /// The import by which a host function was called.
     fn import_of(&self, host: &HostContext) -> Result<(usize, usize), SnapshotError> {
-        for (number, instance) in self.symbols.store().instances().iter().enumerate() {
+        for (number, instance) in self.symbols.store().objects.instances().iter().enumerate() {
             let is_host = |import: &Import| match import.item {
                 Item::Func(function) => {
                     instance.host_context_place(function).is_some_and(|place| ptr::eq(place, host))

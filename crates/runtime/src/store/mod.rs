@@ -17,7 +17,7 @@ mod embedder;
 pub(crate) mod entry_points;
 pub mod fuel;
 pub mod interrupts;
-pub(crate) mod objects;
+pub mod objects;
 mod observers;
 mod options;
 pub(crate) mod parking;
@@ -61,7 +61,8 @@ pub struct Store {
     id: StoreId,
     pub(crate) options: StoreOptions,
     pub(crate) entry_points: EntryPoints,
-    pub(crate) objects: Objects,
+    /// The instances, memories, tables, globals, tags and host functions.
+    pub objects: Objects,
     pub(crate) heap: Heap,
     pub(crate) stacks: Stacks,
     /// The activations.
@@ -101,7 +102,7 @@ impl Store {
             context: UnsafeCell::new(context::new(&options, &entry_points, running.no_parent())),
             id,
             entry_points,
-            objects: Objects::default(),
+            objects: Objects::new(&options),
             heap: Heap::new(options.heap),
             stacks,
             running,

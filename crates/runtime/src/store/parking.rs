@@ -105,7 +105,7 @@ impl Store {
             return is_plain;
         }
         // A call can be the last instruction of the code.
-        let site = self.module_at(pc - 1).and_then(|(module, offset)| {
+        let site = self.objects.module_at(pc - 1).and_then(|(module, offset)| {
             let tables = module.code.tables();
             Some((tables, tables.site_at(offset + 1)?))
         });

@@ -43,7 +43,7 @@ impl Recorder {
                 let caller = node.caller.map(FramesId);
                 return Frame { caller, function: known.names.left_out(), position: None };
             }
-            let module = store.module_at(node.code).map(|(module, _)| module.clone());
+            let module = store.objects.module_at(node.code).map(|(module, _)| module.clone());
             let module = module.expect("modules stay as long as their store");
             Frame {
                 caller: node.caller.map(FramesId),
@@ -228,7 +228,7 @@ fn position(module: &LoadedModule, offset: u32) -> Position {
 /// The import names of host functions, by their contexts.
 fn imported_names(store: &Store) -> HashMap<usize, Function> {
     let mut names = HashMap::new();
-    for instance in store.instances() {
+    for instance in store.objects.instances() {
         for import in &instance.module().info.imports {
             let Item::Func(index) = import.item else { continue };
             let FuncImport { context, .. } = instance.function_import(index);

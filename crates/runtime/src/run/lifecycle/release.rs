@@ -143,7 +143,7 @@ impl Store {
     /// to them anymore.
     #[cold]
     pub(crate) fn collect_lost(&mut self) {
-        if self.objects.has_stackrefs && self.stacks.has_first_class() {
+        if self.objects.has_stackrefs() && self.stacks.has_first_class() {
             // Without memory for a collection, the next one frees them.
             let _ = self.collect_garbage(0);
         }
