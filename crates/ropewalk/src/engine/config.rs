@@ -1,10 +1,9 @@
 //! The settings of an engine.
 
-use crate::engine::stress::LAST_GENERATION;
 use crate::module::cache::Cache;
 use anyhow::{Result, bail};
 use ropewalk_abi::MEMORY32_RESERVATION;
-use ropewalk_abi::stack::MAX_BLOCKS;
+use ropewalk_abi::stack::{LAST_GENERATION, MAX_BLOCKS};
 use ropewalk_compile::Limits;
 use ropewalk_runtime::HeapOptions;
 use ropewalk_runtime::os::memory_size::machine_memory;

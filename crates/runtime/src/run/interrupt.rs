@@ -30,10 +30,7 @@ use std::task::{Context, Poll};
 impl Store {
     /// Decides how a function continues after a safepoint where it had these registers.
     fn pause(&mut self, registers: &PausedRegisters) -> Outcome {
-        if self.options.stress.move_stacks {
-            // SAFETY: the running stack is alive, and in a call.
-            unsafe { self.move_stack(self.context().stack) };
-        }
+        self.move_running();
         if self.budget.interrupts.has(Reason::Sample as u32) {
             self.sample();
             // An error is no problem: samples only come from a timer.

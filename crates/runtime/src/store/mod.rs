@@ -186,6 +186,15 @@ impl Store {
         unsafe { BoundValues::of(stack, self.context().deliver) }
     }
 
+    /// In a stress mode, moves the running stack, which is in a call of the host.
+    #[inline]
+    pub(crate) fn move_running(&mut self) {
+        if self.options.stress.move_stacks {
+            // SAFETY: the running stack is alive.
+            unsafe { self.move_stack(self.context().stack) };
+        }
+    }
+
     /// Moves a stack to other memory. It must not be running generated code.
     ///
     /// # Safety
@@ -210,14 +219,6 @@ impl Store {
         };
         moved.expect("there is memory to move to");
     }
-}
-
-/// Moves the running stack of a store. Called by the stubs of the stress mode.
-pub(crate) unsafe extern "C" fn move_stack_of(context: *mut StoreContext) {
-    // SAFETY: generated code called the stub, and holds no reference to the store.
-    let store = unsafe { Store::from_context(context) };
-    // SAFETY: the running stack is alive.
-    unsafe { store.move_stack(store.context().stack) };
 }
 
 impl Drop for Store {

@@ -494,10 +494,7 @@ pub(crate) unsafe extern "C" fn host_called(
 ) {
     // SAFETY: generated code holds no reference to the store.
     let store = unsafe { Store::from_context(context) };
-    if store.options.stress.move_stacks {
-        // SAFETY: the running stack is alive.
-        unsafe { store.move_stack(store.context().stack) };
-    }
+    store.move_running();
     store.trace_host_call(function);
 }
 
