@@ -98,7 +98,7 @@ impl AsyncCall {
     pub fn stopped(&mut self, stop: Stop) -> Poll<Result<u64>> {
         match stop {
             Stop::Failed(error) => Poll::Ready(Err(public_error(error))),
-            Stop::Waits(left) => {
+            Stop::Pending(left) => {
                 // SAFETY: WebAssembly was just left, so nothing else uses the store.
                 self.pending = Some(unsafe { self.runtime.as_mut() }.take_pending(left));
                 Poll::Pending

@@ -259,7 +259,7 @@ where
     let pending = PendingCall::polled(future, kept);
     let left = C::Signature::left_call(&closure.signature);
     // SAFETY: the caller's promise.
-    let outcome = unsafe { runtime.wait_for_host(pending, left, context, values) };
+    let outcome = unsafe { runtime.leave_host_call(pending, left, context, values) };
     if !holds_store || outcome.ended == END {
         runtime.end_scope(scope);
     }

@@ -175,7 +175,7 @@ pub(super) unsafe fn leave(
     unsafe {
         let ty = called_as(runtime, context);
         match pending(runtime, context, &ty, later) {
-            Ok(pending) => runtime.wait_for_host(pending, LeftCall::of(&ty), context, values),
+            Ok(pending) => runtime.leave_host_call(pending, LeftCall::of(&ty), context, values),
             Err(error) => fail(runtime, context, error),
         }
     }
@@ -223,6 +223,8 @@ pub(super) struct ValuesFuture<F, V, P> {
     called: *const HostContext,
 }
 
+/// The runtime knows whether a call is ready, but not the values, which have a type only here. They
+/// are kept from the poll until the call is finished.
 enum State<F, V> {
     Pending(F),
     Ready(Result<V>),

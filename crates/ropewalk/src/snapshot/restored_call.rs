@@ -11,15 +11,14 @@ use crate::stacks::stack_handle::StackHandle;
 use crate::stacks::transfer::{classes, results_of};
 use crate::store::{AsContextMut, StoreContextMut};
 use crate::value::val::Val;
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{RawVal, ValType};
-use ropewalk_runtime::host::continuation;
 use ropewalk_runtime::run::pending;
 use ropewalk_runtime::snapshot::{ImportName, RestoredCall as RuntimeCall, ResumedByHost};
 use ropewalk_runtime::store::pending_activations::CallerPlaces;
 use ropewalk_runtime::{
-    AnyHostFuture, HostFuture, NOBODY, PendingCall, Stop, Store as RuntimeStore, StoreId,
+    AnyHostFuture, HostFuture, NOBODY, PendingCall, Store as RuntimeStore, StoreId,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -266,15 +265,12 @@ fn came_back<T>(
     let Some(resumed) = resumed else {
         return Ok(Resumed::Returned(take_results(store, results, places, ended?)));
     };
-    let stopped = ended.as_ref().map_err(|_| Stop::Failed(anyhow!("it has failed")));
-    // SAFETY: the store is borrowed.
-    unsafe { continuation::end_limit(store.enter(), resumed.reference, &stopped) };
+    let runtime = &mut *store.0.runtime;
+    runtime.end_limit(resumed.reference, ended.is_err());
     ended?;
     let ty = ContType::of_function(resumed.results);
-    let runtime = &mut *store.0.runtime;
-    let back = runtime.came_back(places.clauses());
     let spent = StackHandle::new(runtime, resumed.reference).spend();
-    spent.came_back(store, Ok(back), ty, |store| results_of(store, ty))
+    spent.came_back(store, places.clauses(), ty, results_of)
 }
 
 fn returned(resumed: Resumed) -> Result<Vec<Val>> {

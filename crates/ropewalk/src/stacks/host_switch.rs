@@ -38,8 +38,8 @@ impl<S, E: Enter<S>, F> HostSwitch<S, E, F> {
     ///
     /// # Safety
     ///
-    /// `enter` must be sound to call once, with the store that has the values. What it passes on
-    /// of the state must be on the heap.
+    /// `enter` must be sound to call once, with the store that has the values, if the state does not
+    /// move until the switch has ended.
     pub unsafe fn new<T, R>(state: S, enter: E, finish: F) -> HostSwitch<S, E, F>
     where
         F: Finish<S, T, R>,
@@ -63,12 +63,14 @@ impl<S, E: Enter<S>, F> HostSwitch<S, E, F> {
         F: Finish<S, T, R>,
     {
         let HostSwitch { state, enter, finish } = self;
+        // Stacks that are left in a pending call may point to it.
+        let state = Box::new(state);
         let begin = |mut store: StoreContextMut<'_, T>, poller| {
             enter(&state, store.enter(), poller).map(|()| 0)
         };
         // SAFETY: the creator of this promised that it is sound. The values were put into the
         // transfer area just before.
         let ended = unsafe { entered(store, begin) }.await;
-        finish(state, store, ended.map(drop))
+        finish(*state, store, ended.map(drop))
     }
 }

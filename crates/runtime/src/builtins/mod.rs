@@ -4,7 +4,7 @@
 //! with the trap that it has left in the store.
 
 use crate::heap::Object;
-use crate::run::waiting_builtin::BuiltinCall;
+use crate::run::pending_builtin::BuiltinCall;
 use crate::store::Store;
 use crate::store::interrupts::Interrupts;
 use crate::store::objects::Objects;

@@ -197,14 +197,13 @@ unsafe fn refuse(
     }
 }
 
-/// After the host has resumed a continuation: moves its size limit to the stacks that the
-/// continuation has now.
+/// As [`Store::end_limit`], after an activation that may be pending.
 ///
 /// # Safety
 ///
 /// Nothing but the store may be borrowed.
 #[inline]
-pub unsafe fn end_limit<R>(mut store: NonNull<Store>, reference: u64, stopped: &Result<R, Stop>) {
+unsafe fn end_limit<R>(mut store: NonNull<Store>, reference: u64, stopped: &Result<R, Stop>) {
     // SAFETY: the caller has the store borrowed.
     let store = unsafe { store.as_mut() };
     if !store.stacks.limits.is_empty() {
@@ -490,29 +489,40 @@ impl Store {
         self.stacks.limits.set(numbers, round_limit(bytes), reference)
     }
 
-    #[cold]
-    fn settle_limit(&mut self, reference: u64, stop: Option<&Stop>) {
-        let Passage { signal, reference: rest, .. } = self.context().passage;
-        match stop {
-            Some(Stop::Waits(number)) => self.keep_limits_of(reference, *number),
-            None if signal != 0 => {
-                if let Some(bytes) = self.stacks.limits.end(reference, |_| false) {
-                    // Without memory the continuation stays unlimited.
-                    let _ = self.limit_held(rest, bytes);
-                }
-            }
-            _ => {
-                self.stacks.limits.end(reference, |_| false);
-            }
+    /// After a continuation that the host has resumed came back or failed: moves its size limit to
+    /// the stacks that it has now.
+    #[inline]
+    pub fn end_limit(&mut self, reference: u64, has_failed: bool) {
+        if !self.stacks.limits.is_empty() {
+            self.move_limit(reference, has_failed);
         }
     }
 
-    /// Removes the limits of a resumed continuation, except those of the stacks that now wait.
-    fn keep_limits_of(&mut self, reference: u64, waiting: ActivationNumber) {
+    #[cold]
+    fn move_limit(&mut self, reference: u64, has_failed: bool) {
+        let Passage { signal, reference: rest, .. } = self.context().passage;
+        let limit = self.stacks.limits.end(reference, |_| false);
+        if let Some(bytes) = limit.filter(|_| !has_failed && signal != 0) {
+            // Without memory the continuation stays unlimited.
+            let _ = self.limit_held(rest, bytes);
+        }
+    }
+
+    #[cold]
+    fn settle_limit(&mut self, reference: u64, stop: Option<&Stop>) {
+        match stop {
+            Some(Stop::Pending(number)) => self.keep_limits_of(reference, *number),
+            _ => self.move_limit(reference, stop.is_some()),
+        }
+    }
+
+    /// Removes the limits of a resumed continuation, except those of the stacks that are now
+    /// pending.
+    fn keep_limits_of(&mut self, reference: u64, number: ActivationNumber) {
         let mut numbers = Vec::new();
-        let waiting = self.running.pending.get(waiting).map(|waiting| waiting.stack);
+        let stack = self.running.pending.get(number).map(|pending| pending.stack);
         // SAFETY: the stacks of an activation are alive as long as the activation.
-        let stack = waiting.and_then(|stack| unsafe { stack.as_ref() });
+        let stack = stack.and_then(|stack| unsafe { stack.as_ref() });
         for stack in stack.into_iter().flat_map(|stack| self.running.with_parents(stack)) {
             if numbers.try_reserve(1).is_err() {
                 return;

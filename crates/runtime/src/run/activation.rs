@@ -33,9 +33,8 @@ const IDLE_STACKS: usize = 256;
 pub enum Stop {
     /// It failed.
     Failed(anyhow::Error),
-    /// It waits for a host function, and can be resumed. [`Store::take_pending`] returns the
-    /// pending call.
-    Waits(ActivationNumber),
+    /// It was set aside in a pending host call, which [`Store::take_pending`] returns.
+    Pending(ActivationNumber),
 }
 
 impl Stop {
@@ -44,7 +43,7 @@ impl Stop {
     pub fn into_error(self) -> anyhow::Error {
         match self {
             Stop::Failed(error) => error,
-            Stop::Waits(_) => unreachable!("it had no poller"),
+            Stop::Pending(_) => unreachable!("it had no poller"),
         }
     }
 }
@@ -263,7 +262,7 @@ impl EndingActivation<'_> {
             let &StoreContext { stack, base, .. } = self.store.context();
             let left = self.store.running.set_aside(stack, base);
             return match self.leave(false) {
-                Ok(()) => Stop::Waits(left),
+                Ok(()) => Stop::Pending(left),
                 Err(error) => Stop::Failed(error),
             };
         }

@@ -15,12 +15,12 @@ use std::task::{Context, Waker};
 impl Store {
     /// Sets a limiter that decides at once.
     pub fn set_limiter(&mut self, limiter: Box<dyn ResourceLimiter>) {
-        self.embedder.limiter = Limiter::AtOnce(limiter);
+        self.embedder.limiter = Limiter::Sync(limiter);
     }
 
     /// Sets a limiter that may wait.
     pub fn set_limiter_async(&mut self, limiter: Arc<dyn ResourceLimiterAsync>) {
-        self.embedder.limiter = Limiter::Waits(AsyncLimiter::new(limiter));
+        self.embedder.limiter = Limiter::Async(AsyncLimiter::new(limiter));
     }
 
     /// Fails unless the host may own one more reference.
@@ -40,7 +40,7 @@ impl Store {
     /// Asks the limiter about a growth. A limiter that panics has refused.
     pub(crate) fn ask(&mut self, growth: Growth) -> Decision {
         let poller = match &self.embedder.limiter {
-            Limiter::Waits(limiter) if limiter.can_wait() => self.running.poller(),
+            Limiter::Async(limiter) if limiter.can_wait() => self.running.poller(),
             _ => NOBODY,
         };
         let asked = self.embedder.ask(|limiter| match poller.is_null() {
@@ -125,7 +125,7 @@ impl Store {
         growths: Vec<Growth>,
     ) -> impl Future<Output = Result<Answers>> + Send + use<> {
         let limiter = match &self.embedder.limiter {
-            Limiter::Waits(limiter) => Some(limiter.limiter.clone()),
+            Limiter::Async(limiter) => Some(limiter.limiter.clone()),
             _ => None,
         };
         async move {
@@ -144,7 +144,7 @@ impl Store {
 
     /// Sets decisions that the limiter has already made.
     pub fn expect_answers(&mut self, answers: Answers) {
-        if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
+        if let Limiter::Async(limiter) = &mut self.embedder.limiter {
             let before = std::mem::replace(&mut limiter.answers, answers);
             self.embedder.drop_value(before);
         }
@@ -152,7 +152,7 @@ impl Store {
 
     /// Drops the remaining decisions, after the operation has ended.
     pub fn forget_answers(&mut self) {
-        if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
+        if let Limiter::Async(limiter) = &mut self.embedder.limiter {
             let answers = limiter.take_answers();
             self.embedder.drop_value(answers);
         }

@@ -15,5 +15,5 @@ pub mod limits;
 pub mod link;
 mod new_objects;
 pub mod pending;
+pub(crate) mod pending_builtin;
 pub mod signal;
-pub(crate) mod waiting_builtin;

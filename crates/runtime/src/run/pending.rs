@@ -1,21 +1,22 @@
-//! Activations that wait for a pending host call.
+//! Leaving, resuming and canceling activations with a pending host call.
 //!
-//! A host function whose results come later suspends its call: the stack looks like a suspended
-//! one, with [the stub that continues the call](crate::arch::stubs) on top. The activation is *set
+//! A host function whose results come later leaves its call, which is then *pending*: the stack
+//! looks like a suspended one, with [the stub that continues the call](crate::arch::stubs) on top. The activation is *set
 //! aside*: its root, its running stack and the base of that are kept, and the next activation gets
 //! another root. When the call is ready, the activation is *resumed*: a new one begins with the
 //! saved state, and the stack continues.
 //!
 //! ```text
-//!   roots, by depth      waiting                      roots, by depth
+//!   roots, by depth      set aside                    roots, by depth
 //!   | 0: outer    |      | root, stack, base |        | 0: outer    |
-//!   | 1: waits    | ---> |                   | ---->  | 1: waits    |  it continues
+//!   | 1: pending  | ---> |                   | ---->  | 1: resumed  |
 //!   | 2: idle     |                                   | 2: idle     |
 //! ```
 //!
-//! So any number of activations can wait at the same time, and continue in any order. A waiting
-//! activation is like an outer one in a host call: its stacks are in use, nothing switches to its
-//! root, and the collector visits its frames.
+//! So any number of activations can be pending at the same time, and they are resumed in any order.
+//! A pending activation is like an outer one in a host call: its stacks are in use, nothing switches
+//! to its root, and the collector visits its frames.
+
 use crate::arch::stubs;
 use crate::embedder::{guarded, resume};
 use crate::report::trap::Trap;
@@ -37,12 +38,12 @@ impl Store {
         unsafe { self.make_room(self.context().stack, LEFT_CALL_FRAME) }
     }
 
-    /// Suspends the running call of a host function, and waits for its results.
+    /// Leaves the running call of a host function, which is pending.
     ///
     /// # Safety
     ///
     /// A host function of the store must have been called with the context and `values`.
-    pub unsafe fn wait_for_host(
+    pub unsafe fn leave_host_call(
         &mut self,
         call: PendingCall,
         left: LeftCall,
@@ -54,11 +55,11 @@ impl Store {
             true => unsafe { PendingCause::host(self, context, values) },
             false => PendingCause::Unknown,
         };
-        self.wait(call, cause, left)
+        self.leave_pending(call, cause, left)
     }
 
-    /// Suspends the running host call, which is pending.
-    pub(crate) fn wait(
+    /// Leaves the running call of a host function or builtin, which is pending.
+    pub(crate) fn leave_pending(
         &mut self,
         call: PendingCall,
         cause: PendingCause,
@@ -90,18 +91,18 @@ impl Store {
         call
     }
 
-    /// The interrupts that can end an activation while it waits.
+    /// The interrupts that can end an activation while it is pending.
     fn ending_interrupts(&self) -> Option<Arc<Interrupts>> {
         self.options.interruption.then(|| self.budget.interrupts.clone())
     }
 
     pub(crate) fn restore_pending_activation(
         &mut self,
-        waiting: PendingActivation,
+        activation: PendingActivation,
         mut call: PendingCall,
     ) -> anyhow::Result<PendingCall> {
         self.running.pending.make_room().map_err(Trap::from_code)?;
-        let number = self.running.pending.add(waiting);
+        let number = self.running.pending.add(activation);
         call.belongs_to(number, self.ending_interrupts());
         Ok(call)
     }
@@ -181,7 +182,7 @@ pub unsafe fn resume_activation(
     }
 }
 
-/// Cancels a waiting activation: frees its stacks.
+/// Cancels a pending activation: frees its stacks.
 ///
 /// # Safety
 ///

@@ -129,6 +129,11 @@ impl HostFuture for NeverReady {
 }
 
 /// The state of a pending host call. A finished call is consumed.
+///
+/// There are three states because two decisions depend on them. The caller must be woken exactly if
+/// the future was not polled, since a future wakes nobody before its first poll; waking it for other
+/// futures would keep it busy. And only a ready call can be finished, which a restored one becomes
+/// without a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallState {
     /// The call was left, and its future is not polled yet: the caller must be woken.
