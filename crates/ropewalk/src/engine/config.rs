@@ -30,7 +30,7 @@ pub use ropewalk_compile::OptLevel;
 pub use ropewalk_runtime::Stress;
 #[cfg(feature = "mutations")]
 #[doc(hidden)]
-pub use ropewalk_runtime::stack::Mutation;
+pub use ropewalk_runtime::stack::InjectedBug;
 
 /// The settings of an [`Engine`](crate::Engine).
 ///
@@ -388,8 +388,8 @@ impl Config {
     /// The bug can corrupt memory. Run only programs for which it does not.
     #[cfg(feature = "mutations")]
     #[doc(hidden)]
-    pub unsafe fn mutation(&mut self, mutation: Mutation) -> &mut Config {
-        self.stacks.mutation = ropewalk_runtime::stack::PutBack::bug(mutation);
+    pub unsafe fn inject_bug(&mut self, bug: InjectedBug) -> &mut Config {
+        self.stacks.injected = ropewalk_runtime::stack::Injected::bug(bug);
         self
     }
 

@@ -87,7 +87,7 @@ pub const SINGLE_PASS: Mode =
 pub const LOCALS_IN_MEMORY: Mode =
     Mode::new("locals in memory", |config| config.max_local_blocks(0));
 /// Code is not optimized.
-pub const NOT_OPTIMISED: Mode =
+pub const NOT_OPTIMIZED: Mode =
     Mode::new("no optimization", |config| config.opt_level(OptLevel::None));
 /// Code is optimized for size too.
 pub const SMALL_CODE: Mode =

@@ -1,6 +1,6 @@
 //! Calls into WebAssembly that wait for pending host calls.
 
-use crate::items::call::public_error;
+use crate::items::call_error::public_error;
 use crate::store::StoreContextMut;
 use anyhow::Result;
 use ropewalk_runtime::run::pending;

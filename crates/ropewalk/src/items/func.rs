@@ -4,7 +4,7 @@ use crate::host::async_call::entered;
 use crate::host::async_func::{Async, AsyncFunc, AsyncTyped, Unboxed, WithCaller, WithSlices};
 use crate::host::signature::Dynamic;
 use crate::host::{self, HostClosure, IntoFunc, WasmRet};
-use crate::items::call::ended;
+use crate::items::call_error::ended;
 use crate::items::typed_func::TypedFunc;
 use crate::misuse::WrongCount;
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
@@ -13,7 +13,7 @@ use crate::value::val::Val;
 use crate::value::wasm_values::{WasmParams, WasmResults};
 use anyhow::{Context, Result};
 use ropewalk_abi::{FuncType, RawVal, ValType};
-use ropewalk_runtime::{NOBODY, Poller, SharedFuncType, Stop, Store as RuntimeStore, call_by};
+use ropewalk_runtime::{NO_POLLER, Poller, SharedFuncType, Stop, Store as RuntimeStore, call_by};
 use smallvec::SmallVec;
 use std::future::Future;
 
@@ -121,7 +121,7 @@ impl Func {
         let mut store = store.as_context_mut();
         let (ty, mut values) = self.places(&store, arguments, results)?;
         // SAFETY: the places live as long as the call.
-        ended(unsafe { self.begin(StoreContextMut(&mut *store.0), &mut values, NOBODY) })?;
+        ended(unsafe { self.begin(StoreContextMut(&mut *store.0), &mut values, NO_POLLER) })?;
         take_results(&mut store, &ty, &values, results);
         Ok(())
     }

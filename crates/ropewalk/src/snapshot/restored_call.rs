@@ -2,7 +2,7 @@
 
 use crate::host::async_call::entered;
 use crate::host::concurrent::Accessor;
-use crate::items::call::ended;
+use crate::items::call_error::ended;
 use crate::items::func::raw_values;
 use crate::misuse::WrongStore;
 use crate::stacks::cont_type::ContType;
@@ -18,7 +18,7 @@ use ropewalk_runtime::run::pending;
 use ropewalk_runtime::snapshot::{ImportName, RestoredCall as RuntimeCall, ResumedByHost};
 use ropewalk_runtime::store::pending_activations::CallerPlaces;
 use ropewalk_runtime::{
-    AnyHostFuture, HostFuture, NOBODY, PendingCall, Store as RuntimeStore, StoreId,
+    AnyHostFuture, HostFuture, NO_POLLER, PendingCall, Store as RuntimeStore, StoreId,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -142,7 +142,7 @@ impl RestoredCall {
         self.fulfill(&mut store, results)?;
         let RestoredCall { results, places, resumed, pending, .. } = self;
         // SAFETY: the activation belongs to the store, which is borrowed.
-        let ended = ended(unsafe { pending::resume_activation(store.enter(), pending, NOBODY) });
+        let ended = ended(unsafe { pending::resume_activation(store.enter(), pending, NO_POLLER) });
         came_back(&mut store, &results, &places, resumed, ended)
     }
 

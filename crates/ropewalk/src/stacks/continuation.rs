@@ -301,6 +301,7 @@ impl Continuation {
 
     /// Checks whether it can be resumed, and puts the arguments into the transfer area.
     #[allow(clippy::type_complexity, reason = "the closures have no names")]
+    #[inline(always)]
     fn resumption<T, W: AsRef<[u64]>>(
         self,
         store: &mut StoreContextMut<'_, T>,
@@ -551,7 +552,7 @@ impl Continuation {
     ///
     /// The function must be sound to call with a continuation that the host held, and with clauses
     /// that do not move until the switch has ended.
-    #[inline]
+    #[inline(always)]
     pub(super) unsafe fn switch<T, R, W, E, F>(
         self,
         handlers: List<W>,
@@ -684,7 +685,7 @@ fn throwing<W: AsRef<[u64]>>(word: u64) -> impl Resume<W> {
 
 /// Reads what a continuation came back with that was resumed with clauses. `results` reads what its
 /// function returned.
-#[inline]
+#[inline(always)]
 pub(super) fn came_back<T, R, W: AsRef<[u64]>>(
     ty: ContType,
     results: impl FnOnce(&mut StoreContextMut<'_, T>, ContType) -> R,

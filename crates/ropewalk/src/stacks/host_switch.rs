@@ -1,10 +1,10 @@
 //! Switches from the host to a stack, in a sync call or in a future.
 
 use crate::host::async_call::entered;
-use crate::items::call::ended;
+use crate::items::call_error::ended;
 use crate::store::StoreContextMut;
 use anyhow::Result;
-use ropewalk_runtime::{NOBODY, Poller, Stop, Store as RuntimeStore};
+use ropewalk_runtime::{NO_POLLER, Poller, Stop, Store as RuntimeStore};
 use std::ptr::NonNull;
 
 /// A switch that is about to begin. Its values are in the transfer area.
@@ -40,6 +40,7 @@ impl<S, E: Enter<S>, F> HostSwitch<S, E, F> {
     ///
     /// `enter` must be sound to call once, with the store that has the values, if the state does not
     /// move until the switch has ended.
+    #[inline(always)]
     pub unsafe fn new<T, R>(state: S, enter: E, finish: F) -> HostSwitch<S, E, F>
     where
         F: Finish<S, T, R>,
@@ -47,13 +48,13 @@ impl<S, E: Enter<S>, F> HostSwitch<S, E, F> {
         HostSwitch { state, enter, finish }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn run<T, R>(self, store: &mut StoreContextMut<'_, T>) -> Result<R>
     where
         F: Finish<S, T, R>,
     {
         let HostSwitch { state, enter, finish } = self;
-        let ended = ended(enter(&state, store.enter(), NOBODY));
+        let ended = ended(enter(&state, store.enter(), NO_POLLER));
         finish(state, store, ended)
     }
 

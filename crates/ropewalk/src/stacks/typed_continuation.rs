@@ -1,6 +1,6 @@
 //! Continuations with Rust's types.
 
-use crate::items::call::public_error;
+use crate::items::call_error::public_error;
 use crate::items::typed_func::TypedFunc;
 use crate::stacks::cont_type::{ContType, Side};
 use crate::stacks::continuation::{Continuation, Resumed, came_back, resuming};

@@ -24,8 +24,8 @@ use crate::run::activation::{Stop, activate, activate_on};
 use crate::stack::{SavedPosition, round_limit};
 use crate::store::Store;
 use crate::store::pending_activations::ActivationNumber;
-use crate::store::running::{Ending, NOBODY, Poller};
-use crate::vm::released::Released;
+use crate::store::running::{Ending, NO_POLLER, Poller};
+use crate::vm::dropped_continuations::Released;
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{
@@ -91,7 +91,7 @@ pub unsafe fn resume_for_one(
 ) -> anyhow::Result<Option<NonZeroU64>> {
     // SAFETY: the caller's promise.
     unsafe {
-        resume_by(store, reference, handlers.as_ptr(), NOBODY).map_err(Stop::into_error)?;
+        resume_by(store, reference, handlers.as_ptr(), NO_POLLER).map_err(Stop::into_error)?;
         Ok(store.as_mut().came_back_suspended())
     }
 }
@@ -387,7 +387,7 @@ impl Store {
     pub unsafe fn new_held(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
         if !self.running.is_plain() {
             // SAFETY: the caller's promise.
-            return unsafe { self.new_held_elsewise(function) };
+            return unsafe { self.new_held_by_runtime(function) };
         }
         // SAFETY: the caller's promise.
         unsafe { self.make_held(function) }
@@ -395,7 +395,7 @@ impl Store {
 
     /// As [`new_held`](Self::new_held), where the creation is traced, or the store is poisoned.
     #[cold]
-    unsafe fn new_held_elsewise(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
+    unsafe fn new_held_by_runtime(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
         self.running.check_usable()?;
         // SAFETY: the caller's promise.
         let reference = unsafe { self.make_held(function) }?;

@@ -15,7 +15,7 @@ use crate::run::signal;
 use crate::stack::{Park, TopFrame};
 use crate::store::Store;
 use crate::store::pending_activations::ActivationNumber;
-use crate::store::running::{Activation, Ending, NOBODY, Poller};
+use crate::store::running::{Activation, Ending, NO_POLLER, Poller};
 use crate::vm::store_id::StoreId;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::signature::WORDS;
@@ -71,7 +71,7 @@ pub unsafe fn call(
     values: *mut RawVal,
 ) -> anyhow::Result<()> {
     // SAFETY: the caller's promise.
-    match unsafe { call_by(store, function, trampoline, values, NOBODY) } {
+    match unsafe { call_by(store, function, trampoline, values, NO_POLLER) } {
         Ok(_) => Ok(()),
         Err(stop) => Err(stop.into_error()),
     }

@@ -124,8 +124,8 @@ impl Store {
         self.objects.add_module(module);
         let index = self.objects.instances.len();
         let place = ExportPlace::new(module.layout.size());
-        let go_on = AtomicUsize::new(place.header().as_ptr() as usize);
-        place.write(0, InstanceHeader { store: self.context_ptr(), index, go_on });
+        let keep_running = AtomicUsize::new(place.header().as_ptr() as usize);
+        place.write(0, InstanceHeader { store: self.context_ptr(), index, keep_running });
         let mut instance = Instance {
             place,
             module: module.clone(),

@@ -1,9 +1,9 @@
 //! Interrupts running code, to end it or to let others run.
 //!
-//! In a module that was compiled for interruption, functions read a word of their instance at every
-//! [safepoint](ropewalk_abi::InstanceHeader::go_on). An interrupter writes these words. Then the
-//! functions call the stub [`pause`](crate::arch::stubs::pause), which asks [`paused`] how to
-//! continue:
+//! In a module that was compiled for interruption, functions read a
+//! [word](ropewalk_abi::InstanceHeader::keep_running) of their instance at every safepoint. An
+//! interrupter writes these words. Then the functions call the stub
+//! [`pause`](crate::arch::stubs::pause), which asks [`paused`] how to continue:
 //!
 //! * An interruption, or a deadline that has passed, ends the activation with a trap.
 //! * Without [fuel](crate::store::fuel) it also ends, unless the embedder provides more.
@@ -21,7 +21,7 @@ use crate::store::interrupts::{ENDING, Reason};
 use crate::store::pending::{AnyHostFuture, HostFuture, PendingCall};
 use crate::store::pending_activations::PendingCause;
 use crate::store::running::Ending;
-use ropewalk_abi::builtin::{GO_ON, Outcome};
+use ropewalk_abi::builtin::{CONTINUE, Outcome};
 use ropewalk_abi::{PausedFrame, PausedRegisters, StoreContext, TrapCode};
 use std::ffi::c_void;
 use std::ptr;
@@ -144,7 +144,7 @@ pub(crate) unsafe extern "C" fn paused(
     // are in the stub's frame.
     let (store, registers) = unsafe { (Store::from_context(context), &*registers) };
     let outcome = store.pause(registers);
-    let outcome = match store.options.stress.check_stacks && outcome.ended == GO_ON {
+    let outcome = match store.options.stress.check_stacks && outcome.ended == CONTINUE {
         true => store.check_after(outcome, false),
         false => outcome,
     };

@@ -6,7 +6,7 @@ use crate::embedder::{
 };
 use crate::run::instantiate::InstantiateError;
 use crate::store::Store;
-use crate::store::running::NOBODY;
+use crate::store::running::NO_POLLER;
 use anyhow::{Result, bail};
 use ropewalk_abi::{MemoryType, TableType};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Store {
     pub(crate) fn ask(&mut self, growth: Growth) -> Decision {
         let poller = match &self.embedder.limiter {
             Limiter::Async(limiter) if limiter.can_wait() => self.running.poller(),
-            _ => NOBODY,
+            _ => NO_POLLER,
         };
         let asked = self.embedder.ask(|limiter| match poller.is_null() {
             true => limiter.ask(growth, &mut Context::from_waker(Waker::noop())),

@@ -26,7 +26,7 @@ use crate::store::interrupts::Interrupts;
 use crate::store::pending::{PendingCall, Scope};
 use crate::store::pending_activations::{ActivationNumber, PendingActivation, PendingCause};
 use crate::store::running::{Ending, Poller, ResumedActivation};
-use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
+use ropewalk_abi::builtin::{CATCH, CONTINUE, END, Outcome, SUSPEND};
 use ropewalk_abi::{HostContext, LEFT_CALL_FRAME, LeftCall, Passage, RawVal, TrapCode, ValType};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -159,7 +159,7 @@ pub unsafe fn resume_activation(
             let store = Store::from_context(context);
             let outcome = guarded(|| store.finish(call))
                 .unwrap_or_else(|panic| store.end_with(Ending::Panic(panic)));
-            if outcome.ended == GO_ON {
+            if outcome.ended == CONTINUE {
                 if !store.running.is_plain() {
                     store.trace_host_return();
                 }
@@ -169,7 +169,7 @@ pub unsafe fn resume_activation(
             match outcome.ended {
                 END => Outcome::END,
                 CATCH => stubs::enter_landing(context, outcome.value),
-                GO_ON | SUSPEND => {
+                CONTINUE | SUSPEND => {
                     let Passage { to, signal, reference } = (*context).passage;
                     if store.options.stress.move_stacks {
                         store.move_stack(to);

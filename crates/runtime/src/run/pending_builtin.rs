@@ -11,7 +11,7 @@ use crate::store::Store;
 use crate::store::pending::{AnyHostFuture, HostFuture, PendingCall, Scope};
 use crate::store::pending_activations::PendingCause;
 use crate::store::running::Ending;
-use ropewalk_abi::builtin::{GO_ON, Outcome, SUSPEND};
+use ropewalk_abi::builtin::{CONTINUE, Outcome, SUSPEND};
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{Builtin, InstanceHeader, LeftCall, RawVal, TrapCode, TypeInfo, ValType};
 use std::task::{Context, Poll};
@@ -72,7 +72,7 @@ impl HostFuture for PendingBuiltin {
             unsafe { (store.entry_points.call_again)(call.builtin, call.instance, words) };
         store.forget_answers();
         match outcome.ended {
-            GO_ON => {
+            CONTINUE => {
                 store.set_tag(0, ValueClass::of(ValType::I64));
                 store.transfer(0, RawVal::from_u64(outcome.value));
                 Outcome::returned(0)

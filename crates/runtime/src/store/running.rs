@@ -15,7 +15,7 @@ use crate::arch::stubs;
 use crate::heap::OwnedRoot;
 use crate::report::backtrace::Backtrace;
 use crate::stack::{self, Quarantine, RootStack, TopFrame};
-use crate::vm::released::Released;
+use crate::vm::dropped_continuations::Released;
 use crate::vm::store_id::StoreId;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
@@ -122,7 +122,7 @@ impl Running {
     #[inline]
     pub fn poller(&self) -> Poller {
         // SAFETY: activations are linked as long as their calls last.
-        unsafe { self.newest.as_ref() }.map_or(NOBODY, |activation| activation.poller)
+        unsafe { self.newest.as_ref() }.map_or(NO_POLLER, |activation| activation.poller)
     }
 
     /// Begins an activation on the next root.
@@ -389,7 +389,7 @@ pub struct Polling {
 }
 
 /// The poller of an activation that cannot wait.
-pub const NOBODY: Poller = ptr::null_mut();
+pub const NO_POLLER: Poller = ptr::null_mut();
 
 /// Why WebAssembly did not return.
 #[derive(Debug)]

@@ -79,9 +79,9 @@ const FIBER: &str = r#"(module $m
   (import "host" "f" (func $look))
   (tag $next) (tag $yield (param i32))
   (func $squares (param $me fiberref) (local $i i32)
-    (loop $go-on
+    (loop $again
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
-      (fiber.dismount $yield (on $next $go-on)
+      (fiber.dismount $yield (on $next $again)
         (i32.mul (local.get $i) (local.get $i)) (local.get $me))
       (unreachable)))
   (func $sum (export "sum") (param $count i32) (result i32)
@@ -105,14 +105,14 @@ const FIRST_CLASS: &str = r#"(module $m
       (try (stack.start) catch $next $first) (unreachable))
     (call $squares))
   (func $squares (param $consumer stackref) (local $i i32)
-    (loop $go-on
+    (loop $again
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (block $next (result stackref)
         (try
           (stack.switch $yield (i32.mul (local.get $i) (local.get $i)) (local.get_clear $consumer))
           catch $next $next)
         (unreachable))
-      (local.set_cleared $consumer) (br $go-on)))
+      (local.set_cleared $consumer) (br $again)))
   (func $sum (export "sum") (param $count i32) (result i32)
     (local $generator stackref) (local $sum i32)
     (local.set_cleared $generator (stack.extend $generator (call $new-stack)))

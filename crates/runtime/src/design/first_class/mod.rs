@@ -3,7 +3,7 @@
 mod walk;
 
 use crate::heap::write_storage;
-use crate::stack::{Mutation, SavedPosition};
+use crate::stack::{InjectedBug, SavedPosition};
 use crate::store::Store;
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::Outcome;
@@ -179,7 +179,7 @@ impl Store {
         }
         // SAFETY: as above.
         unsafe {
-            if !self.options.stacks.mutation.is(Mutation::ExtenderStays) {
+            if !self.options.stacks.injected.is(InjectedBug::ExtenderStays) {
                 (*base).extender = ptr::null_mut();
             }
             (*base).group(running);

@@ -6,7 +6,7 @@
 //! An unfinished walk has a mark of its own on the stack where it began.
 
 use crate::heap::Object;
-use crate::stack::Mutation;
+use crate::stack::InjectedBug;
 use crate::stack::walk_mark::{EnteredStack, Mark, MarkKind, Walk};
 use crate::store::Store;
 use ropewalk_abi::builtin::{WALK_ASKS, WALK_FLAGS, WALK_IS_DIRECT};
@@ -48,7 +48,7 @@ impl Store {
         let left = left.try_into().unwrap_or(u16::MAX);
         // SAFETY: as above.
         let block = unsafe { &mut *running };
-        block.marks = match self.options.stacks.mutation.is(Mutation::MarksComeBack) {
+        block.marks = match self.options.stacks.injected.is(InjectedBug::MarksComeBack) {
             true => left,
             false => block.marks.min(left),
         };

@@ -44,7 +44,7 @@ impl Store {
 
     /// Takes the events since the last call, if events are recorded.
     pub fn take_trace(&mut self) -> Option<super::Trace> {
-        self.record_what_was_noted()?;
+        self.record_pending_notes()?;
         let mut recorder = self.observers.recorder.take::<Recorder>()?;
         let trace = recorder.take(self);
         self.observers.recorder.set(Some(recorder));
@@ -52,7 +52,7 @@ impl Store {
     }
 
     /// Records the notes of the table of stacks. None if events are not recorded.
-    pub(super) fn record_what_was_noted(&mut self) -> Option<()> {
+    pub(super) fn record_pending_notes(&mut self) -> Option<()> {
         self.record(|_, _| None)
     }
 

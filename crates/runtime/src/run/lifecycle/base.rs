@@ -1,6 +1,6 @@
 //! Bases: the outermost stacks, which have no parent.
 
-use crate::stack::Mutation;
+use crate::stack::InjectedBug;
 use crate::store::Store;
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::ptr;
@@ -32,7 +32,7 @@ impl Store {
     /// for its start anymore. Its extender stays suspended forever, because nothing names it.
     pub(crate) fn abandon_extension(&mut self) {
         let base = self.base_of_running();
-        if self.options.stacks.mutation.is(Mutation::LandingKeepsExtender) {
+        if self.options.stacks.injected.is(InjectedBug::LandingKeepsExtender) {
             return;
         }
         // SAFETY: running stacks and those that wait for them are alive.

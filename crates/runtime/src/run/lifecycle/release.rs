@@ -1,7 +1,7 @@
 //! Frees stacks: after a trap or an exception, and when their owners give them up.
 
 use super::owned::OwnedList;
-use crate::stack::{Mutation, Park};
+use crate::stack::{InjectedBug, Park};
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::{NEXT_GENERATION, Purpose, StackKind, block_number};
@@ -110,8 +110,8 @@ impl Store {
     /// the middle of an instruction, where ownership is unknown. Then a
     /// [collection](Self::collect_lost) finds these stacks.
     pub(crate) fn end_abruptly(&mut self, by_exception: bool) {
-        let mutation = self.options.stacks.mutation;
-        assert!(!mutation.is(Mutation::EndingPanics), "an injected bug");
+        let injected = self.options.stacks.injected;
+        assert!(!injected.is(InjectedBug::EndingPanics), "an injected bug");
         let no_parent = self.running.no_parent();
         let root = self.running.roots.newest().expect("an activation ends");
         let running = self.context().stack;
