@@ -1,22 +1,11 @@
 //! Cases: the embedder's actions on its stores, and the acts of its callbacks. Numbers choose
 //! among the existing items.
 
+use crate::turns::Turns;
 use arbitrary::{Arbitrary, Result, Unstructured};
 
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// The modes of two engines.
-    pub modes: [u8; 2],
-    pub turns: Vec<Turn>,
-}
-
-impl<'a> Arbitrary<'a> for Case {
-    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        let (modes, count) = (u.arbitrary()?, u.int_in_range(0..=23)?);
-        let turns = (0..count).map(|_| u.arbitrary()).collect::<Result<_>>()?;
-        Ok(Case { modes, turns })
-    }
-}
+/// A case: turns of its stores.
+pub type Case = Turns<Turn, 23>;
 
 /// An action while no store is borrowed. The first number chooses a store.
 #[derive(Clone, Debug, Arbitrary)]

@@ -1,7 +1,24 @@
 //! The same program in each design: `sum` adds squares from a generator, then calls the host while
 //! the generator is suspended.
 
-use ropewalk::StackKind;
+use super::{call_back, engines, number, with_host};
+use ropewalk::{Caller, Result, StackKind};
+
+/// An activation suspends a stack, another one resumes it, and an inner one does both. The module
+/// exports `keep`, `add`, and `run`, which calls the host.
+pub fn another_activation_can_resume(module: &str) {
+    for engine in engines() {
+        let (mut store, instance) =
+            with_host(&engine, module, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
+                call_back(&mut caller, "add", x)
+            });
+        number(&mut store, instance, "keep", &[0]).unwrap();
+        assert_eq!(number(&mut store, instance, "add", &[1]).unwrap(), 1);
+        // An inner activation resumes it, then an outer one.
+        assert_eq!(number(&mut store, instance, "run", &[2]).unwrap(), 3);
+        assert_eq!(number(&mut store, instance, "add", &[3]).unwrap(), 6);
+    }
+}
 
 /// A design, and the program.
 pub const DESIGNS: [(StackKind, &str); 5] = [
