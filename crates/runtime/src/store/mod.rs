@@ -227,7 +227,8 @@ impl Drop for Store {
         self.embedder.drop_value(wakers);
         (self.entry_points.before_drop)(self);
         self.observers.debugger = None;
-        self.running.retain_roots(|root| self.stacks.release_home(root.block));
-        self.options.arena.put(self.stacks.take_table(), self.running.take_roots());
+        let mut roots = self.running.take_roots();
+        roots.retain(|root| self.stacks.release_home(root.block));
+        self.options.arena.put(self.stacks.take_table(), roots);
     }
 }

@@ -101,12 +101,6 @@ impl PendingActivations {
         activation
     }
 
-    /// Drops activations with some roots.
-    pub fn retain(&mut self, keep: impl Fn(&RootStack) -> bool) {
-        self.by_number
-            .retain(|pending| pending.as_ref().is_some_and(|pending| keep(&pending.root)));
-    }
-
     /// Takes out all roots.
     pub fn take_all_roots(&mut self) -> impl Iterator<Item = RootStack> {
         self.by_number.drain(..).flatten().map(|pending| pending.root)

@@ -148,14 +148,9 @@ impl Roots {
         self.cold = cold;
     }
 
-    /// Drops some roots.
-    pub fn retain(&mut self, keep: impl Fn(&RootStack) -> bool) {
-        self.by_depth.retain(&keep);
-        self.spare.retain(keep);
-    }
-
     /// Takes out all roots.
-    pub fn take_all(&mut self) -> impl Iterator<Item = RootStack> {
-        self.by_depth.drain(..).chain(self.spare.drain(..))
+    pub fn take_all(&mut self) -> Vec<RootStack> {
+        self.by_depth.append(&mut self.spare);
+        std::mem::take(&mut self.by_depth)
     }
 }

@@ -233,15 +233,11 @@ impl Running {
         }
     }
 
-    /// Drops some roots, when the store is dropped.
-    pub(super) fn retain_roots(&mut self, keep: impl Fn(&RootStack) -> bool) {
-        self.roots.retain(&keep);
-        self.pending.retain(keep);
-    }
-
     /// Takes out all roots, when the store is dropped.
-    pub(super) fn take_roots(&mut self) -> impl Iterator<Item = RootStack> {
-        self.roots.take_all().chain(self.pending.take_all_roots())
+    pub(super) fn take_roots(&mut self) -> Vec<RootStack> {
+        let mut roots = self.roots.take_all();
+        roots.extend(self.pending.take_all_roots());
+        roots
     }
 
     // ---- chains of stacks
