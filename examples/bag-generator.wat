@@ -25,9 +25,9 @@
 
   ;; The first message to the array generator: its arguments, and the stack that
   ;; waits for it to receive them.
-  (type $initialised (stack (ref $to-generator)))
+  (type $initialized (stack (ref $to-generator)))
   (type $new-array-generator
-    (stack (param $from i32) (param $to i32) (param $elements i32) (ref $initialised)))
+    (stack (param $from i32) (param $to i32) (param $elements i32) (ref $initialized)))
 
   (memory 1)
   (data (i32.const 64)
@@ -35,11 +35,11 @@
     "\09\00\00\00" "\02\00\00\00" "\06\00\00\00" "\05\00\00\00" "\03\00\00\00")
 
   (func $array-generator
-    (param $from i32) (param $to i32) (param $elements i32) (param $starter (ref $initialised))
+    (param $from i32) (param $to i32) (param $elements i32) (param $starter (ref $initialized))
     (local $consumer (ref null $to-consumer))
     ;; The generator has its arguments. Switch back to the sender. The next stack that
     ;; switches here is the consumer.
-    (local.set $consumer (switch $initialised (local.get $starter)))
+    (local.set $consumer (switch $initialized (local.get $starter)))
     (block $end
       (loop $next
         (br_if $end (i32.ge_u (local.get $from) (local.get $to)))

@@ -111,7 +111,7 @@ fn fiber(length: usize, index: usize) -> String {
   (func $count (type $body) (param $self (ref null $fiber)) (param $i i64)
     (block $never (result i64)
       (loop $next
-        (block $go_on (result i64)
+        (block $continue (result i64)
           (local.get $i)
           (local.get $self)
           (block $sent (param i64 (ref null $fiber)) (result i64)
@@ -149,7 +149,7 @@ fn fiber(length: usize, index: usize) -> String {
       (return (local.get $sum)))
     (unreachable)))"#,
         tags = tags(length, "i64"),
-        received = clauses("catch", length, index, "$go_on"),
+        received = clauses("catch", length, index, "$continue"),
         answered = clauses("catch", length, index, "$yielded"),
     )
 }
@@ -173,7 +173,7 @@ fn first_class(length: usize, index: usize) -> String {
     (local $i i64)
     (block $never (result i64 (ref null $stack))
       (loop $next
-        (block $go_on (result i64 (ref null $stack))
+        (block $continue (result i64 (ref null $stack))
           (try_table {received}
             (local.get $i)
             (local.get $from)
@@ -220,7 +220,7 @@ fn first_class(length: usize, index: usize) -> String {
       (return (local.get $sum)))
     (unreachable)))"#,
         tags = tags(length, "i64 (ref null $stack)"),
-        received = clauses("catch", length, index, "$go_on"),
+        received = clauses("catch", length, index, "$continue"),
         answered = clauses("catch", length, index, "$yielded"),
     )
 }

@@ -19,7 +19,7 @@ use anyhow::{Context, Result, ensure};
 use crate::measure::{Comparison, Measured, Theirs};
 use crate::row::{Row, Unit};
 use crate::table::{Style, doubt, ratio};
-use crate::{Entry, machine, measured};
+use crate::{Entry, conditions, measured};
 
 /// The document.
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/BENCHMARKS.md");
@@ -111,7 +111,7 @@ pub fn write(entries: &[Entry], rounds: usize) -> Result<bool> {
         .enumerate()
         .map(|(index, entry)| (entry, measured(index, &entry.row, rounds)))
         .collect();
-    let machine = format!("{}, {}, {rounds} rounds.", machine::description(), revision());
+    let machine = format!("{}, {}, {rounds} rounds.", conditions::description(), revision());
     text = replaced(&text, MACHINE, &[machine])?;
     text = replaced(&text, SLOWER, &table(outcomes.iter().filter(|outcome| is_slower(outcome))))?;
     for place in Table::ALL {

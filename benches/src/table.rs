@@ -2,7 +2,7 @@
 
 use anyhow::{Error, Result};
 
-use crate::machine::description;
+use crate::conditions::description;
 use crate::measure::{Comparison, LONG_ENOUGH, Measured, Theirs};
 use crate::row::{Row, Unit};
 

@@ -14,7 +14,7 @@ pub struct Outcome {
 }
 
 /// Continues after the call.
-pub const GO_ON: u64 = 0;
+pub const CONTINUE: u64 = 0;
 /// Ends the activation. The store has the reason.
 pub const END: u64 = 1;
 /// Continues with an exception at the handler that the control block names.
@@ -33,7 +33,7 @@ impl Outcome {
 
     /// Continues with a result.
     pub fn returned(value: u64) -> Outcome {
-        Outcome { ended: GO_ON, value }
+        Outcome { ended: CONTINUE, value }
     }
 
     /// Continues at a handler with an exception.

@@ -72,14 +72,14 @@ pub struct Position {
 /// A range of entries in a table.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-pub struct Part {
+pub struct IndexRange {
     /// The index of the first entry.
     pub start: u32,
     /// The index after the last entry.
     pub end: u32,
 }
 
-impl Part {
+impl IndexRange {
     fn of<T>(self, table: &[T]) -> &[T] {
         &table[self.start as usize..self.end as usize]
     }
@@ -94,15 +94,15 @@ pub struct CallSite {
     /// The distance from the stack pointer up to the frame pointer at the call.
     pub frame_size: u32,
     /// The offsets of references from the stack pointer, in [`CodeImage::references`].
-    pub references: Part,
+    pub references: IndexRange,
     /// The offsets of pointers of the engine, in [`CodeImage::pointers`], if they are listed.
-    pub pointers: Part,
+    pub pointers: IndexRange,
     /// The references that die with the frame, in [`CodeImage::owned`]: first-class stacks, and
     /// objects with the stacks of locals. First those of locals, then those of operands, the lowest
     /// first.
-    pub owned: Part,
+    pub owned: IndexRange,
     /// Its handlers in the order of the search, in [`CodeImage::handlers`].
-    pub handlers: Part,
+    pub handlers: IndexRange,
 }
 
 /// A handler: where an exception can continue.

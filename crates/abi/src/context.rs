@@ -479,7 +479,7 @@ pub struct InstanceHeader {
     pub index: usize,
     /// The address of this header, unless functions of the instance must stop: then another thread
     /// writes zero. Functions that poll compare it with the context, which they have in a register.
-    pub go_on: AtomicUsize,
+    pub keep_running: AtomicUsize,
 }
 
 /// The inaccessible bytes after the reservation of a 32-bit memory, or after the end of a 64-bit

@@ -34,8 +34,10 @@ pub const NUMBER_BITS: u32 = 24;
 pub const GENERATION_SHIFT: u32 = NUMBER_SHIFT + NUMBER_BITS;
 /// The difference between a reference and the one of the next generation.
 pub const NEXT_GENERATION: u64 = 1 << GENERATION_SHIFT;
+/// The last generation. References have as many bits for it as are left.
+pub const LAST_GENERATION: u64 = u64::MAX >> GENERATION_SHIFT;
 /// References from this one on are of the last generation.
-pub const LAST_GENERATION: u64 = NEXT_GENERATION.wrapping_neg();
+pub const LAST_REFERENCES: u64 = LAST_GENERATION << GENERATION_SHIFT;
 /// The most blocks.
 pub const MAX_BLOCKS: usize = 1 << NUMBER_BITS;
 /// The mask of the offset of the block, which is shifted by [`OFFSET_SHIFT`].
@@ -158,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_generation_ends_in_an_overflow() {
-        let last = u64::MAX << GENERATION_SHIFT | first_reference(5);
+        let last = LAST_REFERENCES | first_reference(5);
         assert_eq!(last.checked_add(NEXT_GENERATION), None);
     }
 }

@@ -5,6 +5,7 @@
 //! | [`seeds`] | random bytes |
 //! | [`oracle`] | modes of the engine, observations, Wasmtime |
 //! | [`designs`] | target `designs` and its variants: programs of all designs, and a model |
+//! | `turns` | cases that are made of turns of several stores |
 //! | [`api`], [`embedder`], [`imports`], [`mutate`], [`smith`] | the targets with these names |
 //! | [`child`] | runs cases in a child process |
 //! | [`minimize`], [`finding`] | minimize a finding, and write it |
@@ -30,6 +31,7 @@ pub mod mutate;
 pub mod oracle;
 pub mod seeds;
 pub mod smith;
+mod turns;
 
 use arbitrary::Unstructured;
 use std::sync::{Mutex, MutexGuard};

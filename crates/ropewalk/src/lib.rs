@@ -90,7 +90,7 @@ pub use anyhow::{Error, Result};
 pub use engine::Engine;
 #[cfg(feature = "mutations")]
 #[doc(hidden)]
-pub use engine::config::Mutation;
+pub use engine::config::InjectedBug;
 pub use engine::config::{Config, Designs, OptLevel, Stress};
 #[doc(hidden)]
 pub use engine::stress;
@@ -120,8 +120,8 @@ pub use module::precompiled::OtherSettings;
 pub use module::{ExportType, ImportType, Module, ModuleExport};
 pub use reexports::{
     Answer, Backtrace, Boundary, ExternType, FieldType, Frame, FuncType, GlobalType, HeapType,
-    HostError, Life, LinkError, MemoryType, OutOfFuel, Place, Profile, Progress, RefType, Refused,
-    ResourceLimiter, ResourceLimiterAsync, Sample, StackInfo, StackKind, StackList,
+    HostError, Life, LinkError, MemoryType, OutOfFuel, Profile, Progress, RefType, Refused,
+    ResourceLimiter, ResourceLimiterAsync, Sample, SourcePlace, StackInfo, StackKind, StackList,
     StackStatistics, StorageType, TableType, TagType, Trap, TrapCode, Undecided, ValType, Waits,
     WhenBehind,
 };

@@ -307,7 +307,7 @@ pub use ropewalk_runtime::Frame;
 /// # Ok::<(), Error>(())
 /// ```
 #[doc(inline)]
-pub use ropewalk_runtime::Place;
+pub use ropewalk_runtime::SourcePlace;
 
 /// What connects two frames of a [`Backtrace`] that are on different stacks.
 ///

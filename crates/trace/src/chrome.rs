@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{Event, Run, StackId, Timeline, Trace, What};
+use crate::{Event, EventKind, Run, StackId, Timeline, Trace};
 
 /// The only process.
 const PROCESS: u32 = 1;
@@ -89,11 +89,11 @@ impl Trace {
             });
         }
         match what {
-            What::HostCall { function } => {
+            EventKind::HostCall { function } => {
                 let name = self.function_name(*function);
                 output.record(&Record { ph: "B", name, ..record })
             }
-            What::HostReturn => output.record(&Record { ph: "E", ..record }),
+            EventKind::HostReturn => output.record(&Record { ph: "E", ..record }),
             _ => output.record(&Record { ph: "i", s: Some("t"), ..record }),
         }
     }
@@ -118,9 +118,9 @@ impl Trace {
             insert("at", place.into());
         }
         match &event.what {
-            What::Trap { message } => insert("message", message.as_str().into()),
-            What::Grow { bytes } => insert("bytes", (*bytes).into()),
-            What::Collect { nanoseconds, stacks_freed } => {
+            EventKind::Trap { message } => insert("message", message.as_str().into()),
+            EventKind::Grow { bytes } => insert("bytes", (*bytes).into()),
+            EventKind::Collect { nanoseconds, stacks_freed } => {
                 insert("nanoseconds", (*nanoseconds).into());
                 insert("stacks_freed", (*stacks_freed).into());
             }

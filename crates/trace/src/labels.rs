@@ -1,54 +1,55 @@
 //! Labels of events, positions and functions, shared by all pictures.
 
-use crate::{FramesId, FunctionId, Position, StackId, TagId, Trace, What};
+use crate::{EventKind, FramesId, FunctionId, Position, StackId, TagId, Trace};
 
-impl What {
+impl EventKind {
     /// The kind of event, in one word.
     pub fn word(&self) -> &'static str {
         match self {
-            What::Enter => "enter",
-            What::Leave => "leave",
-            What::Create { .. } => "create",
-            What::Clone { .. } => "clone",
-            What::Resume { .. } => "resume",
-            What::Suspend { .. } => "suspend",
-            What::Switch { .. } => "switch",
-            What::Return { .. } => "return",
-            What::Throw { .. } => "throw",
-            What::Trap { .. } => "trap",
-            What::Drop => "drop",
-            What::Collect { .. } => "collect",
-            What::Grow { .. } => "grow",
-            What::Park => "park",
-            What::Unpark => "unpark",
-            What::HostCall { .. } => "host call",
-            What::HostReturn => "host return",
+            EventKind::Enter => "enter",
+            EventKind::Leave => "leave",
+            EventKind::Create { .. } => "create",
+            EventKind::Clone { .. } => "clone",
+            EventKind::Resume { .. } => "resume",
+            EventKind::Suspend { .. } => "suspend",
+            EventKind::Switch { .. } => "switch",
+            EventKind::Return { .. } => "return",
+            EventKind::Throw { .. } => "throw",
+            EventKind::Trap { .. } => "trap",
+            EventKind::Drop => "drop",
+            EventKind::Collect { .. } => "collect",
+            EventKind::Grow { .. } => "grow",
+            EventKind::Park => "park",
+            EventKind::Unpark => "unpark",
+            EventKind::HostCall { .. } => "host call",
+            EventKind::HostReturn => "host return",
         }
     }
 
     /// The other stack of the event: the one that runs now, or that was created.
     pub fn target(&self) -> Option<StackId> {
         match self {
-            What::Create { created: to }
-            | What::Clone { created: to, .. }
-            | What::Resume { target: to, .. }
-            | What::Suspend { to, .. }
-            | What::Switch { target: to, .. }
-            | What::Return { to, .. } => Some(*to),
-            What::Throw { to, .. } => *to,
+            EventKind::Create { created: to }
+            | EventKind::Clone { created: to, .. }
+            | EventKind::Resume { target: to, .. }
+            | EventKind::Suspend { to, .. }
+            | EventKind::Switch { target: to, .. }
+            | EventKind::Return { to, .. } => Some(*to),
+            EventKind::Throw { to, .. } => *to,
             _ => None,
         }
     }
 
     /// Whether another stack runs after the event.
     pub fn is_switch(&self) -> bool {
-        self.target().is_some() && !matches!(self, What::Create { .. } | What::Clone { .. })
+        self.target().is_some()
+            && !matches!(self, EventKind::Create { .. } | EventKind::Clone { .. })
     }
 
     /// The origin of a copy.
     pub fn origin(&self) -> Option<StackId> {
         match self {
-            What::Clone { origin, .. } => Some(*origin),
+            EventKind::Clone { origin, .. } => Some(*origin),
             _ => None,
         }
     }
@@ -56,7 +57,9 @@ impl What {
     /// The tag of the event, if it has one.
     pub fn tag(&self) -> Option<TagId> {
         match self {
-            What::Suspend { tag, .. } | What::Switch { tag, .. } | What::Throw { tag, .. } => *tag,
+            EventKind::Suspend { tag, .. }
+            | EventKind::Switch { tag, .. }
+            | EventKind::Throw { tag, .. } => *tag,
             _ => None,
         }
     }
@@ -64,10 +67,10 @@ impl What {
     /// The printed values that the event passes on.
     pub fn values(&self) -> &str {
         match self {
-            What::Resume { values, .. }
-            | What::Suspend { values, .. }
-            | What::Switch { values, .. }
-            | What::Return { values, .. } => values,
+            EventKind::Resume { values, .. }
+            | EventKind::Suspend { values, .. }
+            | EventKind::Switch { values, .. }
+            | EventKind::Return { values, .. } => values,
             _ => "",
         }
     }

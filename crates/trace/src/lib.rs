@@ -21,4 +21,4 @@ mod trace;
 pub use file::{BadTrace, Reading, Writer};
 pub use id::{FramesId, FunctionId, PositionId, StackId, TagId};
 pub use timeline::{Copied, Link, Run, Timeline};
-pub use trace::{Design, Event, Frame, Function, LEFT_OUT, Position, Stack, Tag, Trace, What};
+pub use trace::{Design, Event, EventKind, Frame, Function, LEFT_OUT, Position, Stack, Tag, Trace};

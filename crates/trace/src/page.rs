@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::{Design, StackId, Timeline, Trace, What};
+use crate::{Design, EventKind, StackId, Timeline, Trace};
 
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
@@ -112,22 +112,22 @@ impl Trace {
     }
 
     /// The note of an event: its values, message or size.
-    fn note(&self, what: &What) -> String {
+    fn note(&self, what: &EventKind) -> String {
         match what {
-            What::Trap { message } => message.clone(),
-            What::Grow { bytes } => format!("to {bytes} bytes"),
-            What::HostCall { function } => self.function_name(*function).to_owned(),
-            What::Collect { nanoseconds, stacks_freed } => {
+            EventKind::Trap { message } => message.clone(),
+            EventKind::Grow { bytes } => format!("to {bytes} bytes"),
+            EventKind::HostCall { function } => self.function_name(*function).to_owned(),
+            EventKind::Collect { nanoseconds, stacks_freed } => {
                 format!("{nanoseconds} ns, {stacks_freed} stacks freed")
             }
             // The event's function name is that of the copy.
-            What::Clone { origin, .. } => format!("of {}", origin.0),
+            EventKind::Clone { origin, .. } => format!("of {}", origin.0),
             what => what.values().to_owned(),
         }
     }
 
     /// The distinct texts of all events, and the number of the text of each event.
-    fn distinct(&self, text: impl Fn(&What) -> String) -> (Vec<String>, Vec<usize>) {
+    fn distinct(&self, text: impl Fn(&EventKind) -> String) -> (Vec<String>, Vec<usize>) {
         let (mut texts, mut known) = (Vec::new(), HashMap::new());
         let numbers = self.events.iter().map(|event| {
             *known.entry(text(&event.what)).or_insert_with_key(|text| {

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::page::escaped;
-use crate::{Event, Run, StackId, Timeline, Trace, What};
+use crate::{Event, EventKind, Run, StackId, Timeline, Trace};
 
 /// The maximum number of drawn events.
 const SHOWN: usize = 200;
@@ -47,8 +47,11 @@ impl Trace {
 }
 
 /// Whether the event is the program's, not the engine's own.
-fn is_of_the_program(what: &What) -> bool {
-    !matches!(what, What::Collect { .. } | What::Grow { .. } | What::Park | What::Unpark)
+fn is_of_the_program(what: &EventKind) -> bool {
+    !matches!(
+        what,
+        EventKind::Collect { .. } | EventKind::Grow { .. } | EventKind::Park | EventKind::Unpark
+    )
 }
 
 struct Drawing<'a> {
@@ -133,7 +136,10 @@ impl<'a> Drawing<'a> {
         let ends = |index: &&usize| {
             let what = &event(index).what;
             event(index).stack == stack
-                && matches!(what, What::Return { .. } | What::Throw { .. } | What::Drop)
+                && matches!(
+                    what,
+                    EventKind::Return { .. } | EventKind::Throw { .. } | EventKind::Drop
+                )
         };
         let begin = self.events.iter().find(concerns).map_or(LEFT, |index| self.x(*index));
         let last = self.events.iter().rev().find(ends).or(self.events.last());
@@ -174,12 +180,12 @@ impl<'a> Drawing<'a> {
                 );
                 self.text(x + 4, if self.y(target) > y { y + 34 } else { y - 25 }, &label);
             }
-            (What::Drop, _) => self.cross(x, y, ""),
-            (What::Trap { .. } | What::Throw { .. }, _) => {
+            (EventKind::Drop, _) => self.cross(x, y, ""),
+            (EventKind::Trap { .. } | EventKind::Throw { .. }, _) => {
                 self.cross(x, y, " class=\"bad\"");
                 self.text(x + 8, y + 4, &label);
             }
-            (What::HostCall { .. }, _) => self.text(x + 4, y + 24, &label),
+            (EventKind::HostCall { .. }, _) => self.text(x + 4, y + 24, &label),
             _ => {}
         }
     }
@@ -228,10 +234,10 @@ impl<'a> Drawing<'a> {
 fn label(trace: &Trace, event: &Event) -> String {
     let what = &event.what;
     let name = match what {
-        What::Create { .. } => "new",
-        What::HostCall { function } => trace.function_name(*function),
-        What::Trap { message } => message,
-        What::Enter | What::Leave | What::Drop | What::HostReturn => "",
+        EventKind::Create { .. } => "new",
+        EventKind::HostCall { function } => trace.function_name(*function),
+        EventKind::Trap { message } => message,
+        EventKind::Enter | EventKind::Leave | EventKind::Drop | EventKind::HostReturn => "",
         _ => what.tag().map_or(what.word(), |tag| trace.tag_name(tag)),
     };
     cut([name, what.values()].join(" ").trim())

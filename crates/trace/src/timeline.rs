@@ -1,6 +1,6 @@
 //! Derives from the events which stack ran when, and the parents of stacks.
 
-use crate::{FunctionId, StackId, Trace, What};
+use crate::{EventKind, FunctionId, StackId, Trace};
 
 /// The runs of stacks, and the links between them, derived from a trace.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -87,7 +87,7 @@ fn functions(trace: &Trace) -> Vec<Option<FunctionId>> {
             let is_known = |id: &FunctionId| named(id).is_none_or(|it| !it.is_left_out());
             *function = outermost.filter(is_known);
         }
-        if let What::Clone { created, origin, .. } = event.what {
+        if let EventKind::Clone { created, origin, .. } = event.what {
             functions[created.index()] = functions[created.index()].or(functions[origin.index()]);
         }
     }
@@ -124,49 +124,52 @@ impl State {
         }
     }
 
-    fn event(&mut self, event: usize, stack: StackId, what: &What) {
+    fn event(&mut self, event: usize, stack: StackId, what: &EventKind) {
         match what {
-            What::Enter => {
+            EventKind::Enter => {
                 self.outer.push(self.running.map(|(stack, _)| stack));
                 self.go_to(event, stack);
             }
-            What::Leave | What::Trap { .. } | What::Throw { to: None, .. } => {
+            EventKind::Leave | EventKind::Trap { .. } | EventKind::Throw { to: None, .. } => {
                 self.was_running(event, stack);
                 self.link(event, stack, None);
                 self.leave(event);
             }
-            What::Resume { target, .. } => {
+            EventKind::Resume { target, .. } => {
                 self.was_running(event, stack);
                 self.link(event, self.outermost[target.index()], Some(stack));
                 self.go_to(event, *target);
             }
-            What::Suspend { to, outermost, .. } => {
+            EventKind::Suspend { to, outermost, .. } => {
                 self.was_running(event, stack);
                 self.suspend(event, stack, *outermost);
                 self.go_to(event, *to);
             }
-            What::Switch { target, outermost, .. } => {
+            EventKind::Switch { target, outermost, .. } => {
                 self.was_running(event, stack);
                 let parent = self.suspend(event, stack, *outermost);
                 self.link(event, self.outermost[target.index()], parent);
                 self.go_to(event, *target);
             }
-            What::Return { to, .. } | What::Throw { to: Some(to), .. } => {
+            EventKind::Return { to, .. } | EventKind::Throw { to: Some(to), .. } => {
                 self.was_running(event, stack);
                 self.link(event, stack, None);
                 self.go_to(event, *to);
             }
-            What::Drop => self.link(event, stack, None),
-            What::HostCall { .. } | What::HostReturn => self.was_running(event, stack),
-            What::Create { created } => self.is_new[created.index()] = true,
-            What::Clone { created, origin, parent, outermost } => {
+            EventKind::Drop => self.link(event, stack, None),
+            EventKind::HostCall { .. } | EventKind::HostReturn => self.was_running(event, stack),
+            EventKind::Create { created } => self.is_new[created.index()] = true,
+            EventKind::Clone { created, origin, parent, outermost } => {
                 let is_new = self.is_new[origin.index()];
                 self.is_new[created.index()] = is_new;
                 self.copies[created.index()] = Some(Copied { origin: *origin, has_begun: !is_new });
                 self.outermost[created.index()] = *outermost;
                 self.link(event, *created, *parent);
             }
-            What::Collect { .. } | What::Grow { .. } | What::Park | What::Unpark => {}
+            EventKind::Collect { .. }
+            | EventKind::Grow { .. }
+            | EventKind::Park
+            | EventKind::Unpark => {}
         }
     }
 

@@ -131,13 +131,13 @@ pub struct Event {
     /// The innermost frame of that stack.
     pub frames: Option<FramesId>,
     /// The kind of event.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// The kind of an event, with its data. Values are already printed, in at most 40 characters; they
 /// are empty if there are none or they are unknown.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum What {
+pub enum EventKind {
     /// The host calls: an activation begins on this root.
     Enter,
     /// The activation ends.

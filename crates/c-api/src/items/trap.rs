@@ -7,7 +7,7 @@
 use crate::items::frame::wasm_frame_t;
 use crate::objects::reference::{Object, wasm_ref_t};
 use crate::objects::store::{StoreRef, wasm_store_t};
-use crate::objects::thrown::{Cause, Thrown};
+use crate::objects::trap_cause::{Cause, Thrown};
 use crate::objects::value::{load_all, store_all, wasm_val_t};
 use crate::support::boundary::{Out, catch, fill, fill_or_default, or_default, required};
 use crate::support::vector::{Vector, elements_or_none};

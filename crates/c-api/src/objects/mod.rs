@@ -4,5 +4,5 @@ pub(crate) mod engine;
 pub(crate) mod foreign;
 pub(crate) mod reference;
 pub(crate) mod store;
-pub(crate) mod thrown;
+pub(crate) mod trap_cause;
 pub(crate) mod value;

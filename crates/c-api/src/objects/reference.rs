@@ -4,7 +4,7 @@
 //! single type, whose kind is checked when it is used.
 
 use crate::objects::store::StoreRef;
-use crate::objects::thrown::Thrown;
+use crate::objects::trap_cause::Thrown;
 use crate::support::boundary::{or_default, required};
 use crate::support::host_info::{Attached, Finalizer, HostInfo, ObjectId};
 use crate::support::owned::{casts, copied};

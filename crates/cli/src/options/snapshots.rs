@@ -34,8 +34,8 @@ pub(crate) struct Snapshots {
     output: Option<PathBuf>,
 
     /// Continues the program after a snapshot instead of ending it.
-    #[arg(long, requires = "snapshot_on")]
-    snapshot_and_go_on: bool,
+    #[arg(long, alias = "snapshot-and-go-on", requires = "snapshot_on")]
+    snapshot_and_continue: bool,
 
     /// Whether a recording is replayed, which takes no snapshots.
     #[arg(skip)]
@@ -188,7 +188,7 @@ impl Snapshots {
         program: impl FnOnce() -> Result<Program>,
     ) -> Result<Option<SnapshotPoints>> {
         let (Some(_), Some(output)) = (&self.snapshot_on, &self.output) else { return Ok(None) };
-        let (output, continues) = (output.clone(), self.snapshot_and_go_on);
+        let (output, continues) = (output.clone(), self.snapshot_and_continue);
         if self.is_replayed {
             return Ok(Some(SnapshotPoints { saver: None, continues, tag: None }));
         }

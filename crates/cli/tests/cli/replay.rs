@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ropewalk::traces::{Trace, What};
+use ropewalk::traces::{EventKind, Trace};
 
 use crate::process::{Outcome, command, file, outcome, ropewalk, with_input};
 
@@ -168,7 +168,8 @@ fn a_replay_is_traced_and_shows_the_stacks_at_any_event() {
     let replayed = read(&trace).trace;
     let whats = |trace: &Trace| trace.events.iter().map(|e| e.what.clone()).collect::<Vec<_>>();
     assert_eq!(whats(&replayed), whats(&recorded));
-    let is_suspend = |what: &What| matches!(what, What::Suspend { values, .. } if values == "2");
+    let is_suspend =
+        |what: &EventKind| matches!(what, EventKind::Suspend { values, .. } if values == "2");
     let second = whats(&replayed).iter().position(is_suspend).expect("it suspends twice") + 1;
 
     // Each replay shows the same stacks at the event.

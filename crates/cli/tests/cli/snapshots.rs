@@ -49,7 +49,7 @@ fn a_program_that_suspends_with_a_tag_continues_in_other_processes() {
 #[test]
 fn a_program_may_continue_after_a_snapshot() {
     let (program, saved) = (file("steps-on.wat", STEPS), output("steps-on.saved"));
-    let options = ["--snapshot-on", "checkpoint", "-o", &saved, "--snapshot-and-go-on"];
+    let options = ["--snapshot-on", "checkpoint", "-o", &saved, "--snapshot-and-continue"];
     let all = ropewalk(&[&["run"][..], &options, &[&program]].concat());
     assert_eq!((all.code, &*all.stdout), (Some(0), "step 0\nstep 1\nstep 2\n"), "{all:?}");
     let again = ropewalk(&["resume", &saved]);
@@ -204,7 +204,7 @@ fn a_tag_may_have_the_name_of_a_signal_without_its_prefix() {
 #[test]
 fn a_program_continues_if_its_snapshot_cannot_be_written() {
     let program = file("steps-full.wat", STEPS);
-    for more in [&[][..], &["--snapshot-and-go-on"]] {
+    for more in [&[][..], &["--snapshot-and-continue"]] {
         let options = ["run", "--snapshot-on", "checkpoint", "-o", "/dev/full"];
         let all = ropewalk(&[&options[..], more, &[&program]].concat());
         assert_eq!((all.code, &*all.stdout), (Some(0), "step 0\nstep 1\nstep 2\n"), "{all:?}");
@@ -259,7 +259,7 @@ fn a_timeout_ends_a_waiting_program_after_it_was_resumed() {
     let begun = Instant::now();
     let says = ["the program did not end within 1s", "!sleep"];
     ropewalk(&["resume", &saved]).fails(134, &says);
-    ropewalk(&[&run[..], &["--snapshot-and-go-on", &program]].concat()).fails(134, &says);
+    ropewalk(&[&run[..], &["--snapshot-and-continue", &program]].concat()).fails(134, &says);
     assert!(begun.elapsed() < Duration::from_secs(40), "the timeout did not end the wait");
 }
 
@@ -365,7 +365,7 @@ fn a_recorded_program_that_continued_is_replayed_to_its_end() {
     let program = file("recorded-on.wat", STEPS);
     let (saved, tape) = (output("recorded-on.saved"), output("recorded-on.tape"));
     for options in [
-        &["-o", &saved, "--snapshot-and-go-on"][..],
+        &["-o", &saved, "--snapshot-and-continue"][..],
         // The snapshot cannot be written.
         &["-o", "/dev/full"],
     ] {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use ropewalk_trace::{Design, Event, Function, FunctionId, Stack, StackId, Trace, What};
+use ropewalk_trace::{Design, Event, EventKind, Function, FunctionId, Stack, StackId, Trace};
 
 use crate::process::{file, root, ropewalk};
 
@@ -20,11 +20,11 @@ fn bytes() -> Vec<u8> {
         functions: vec![function("main"), function("body")],
         stacks: vec![stack(Design::Root, 0), stack(Design::Task, 1)],
         events: vec![
-            event(0, 0, What::Enter),
-            event(10, 0, What::Create { created: StackId(1) }),
-            event(20, 0, What::Resume { target: StackId(1), values: values.clone() }),
-            event(30, 1, What::Return { to: StackId(0), values }),
-            event(40, 0, What::Leave),
+            event(0, 0, EventKind::Enter),
+            event(10, 0, EventKind::Create { created: StackId(1) }),
+            event(20, 0, EventKind::Resume { target: StackId(1), values: values.clone() }),
+            event(30, 1, EventKind::Return { to: StackId(0), values }),
+            event(40, 0, EventKind::Leave),
         ],
         ..Trace::default()
     };

@@ -1,7 +1,7 @@
 //! `ropewalk run --trace`: the contents of the file, and when it is written.
 
 use crate::process::{absent, command, file, root, ropewalk};
-use ropewalk::traces::{Trace, What};
+use ropewalk::traces::{EventKind, Trace};
 
 fn read(path: &str) -> Trace {
     let reading = Trace::read(&std::fs::read(path).unwrap()).expect("a trace");
@@ -29,7 +29,7 @@ fn a_trace_has_the_switches_of_a_program_and_their_lines() {
     let trace = read(&trace);
     assert_eq!((trace.name.as_str(), trace.dropped), (path.as_str(), 0));
     let suspend = trace.events.iter().find_map(|event| match &event.what {
-        What::Suspend { values, tag, .. } => Some((event, values.as_str(), tag.unwrap())),
+        EventKind::Suspend { values, tag, .. } => Some((event, values.as_str(), tag.unwrap())),
         _ => None,
     });
     let (event, values, tag) = suspend.expect("it suspends");
@@ -44,7 +44,8 @@ fn the_trace_of_a_program_that_fails_is_written_too() {
     let path = file("tracing-fails.wat", GENERATOR);
     let trace = absent("tracing-fails.rwtrace");
     ropewalk(&["run", "--invoke", "fail", "--trace", &trace, &path]).fails(134, &["unreachable"]);
-    let is_trap = |what: &What| matches!(what, What::Trap { message } if message == "unreachable");
+    let is_trap =
+        |what: &EventKind| matches!(what, EventKind::Trap { message } if message == "unreachable");
     assert!(read(&trace).events.iter().any(|event| is_trap(&event.what)));
 }
 
@@ -122,7 +123,7 @@ fn the_trace_of_a_killed_program_can_be_read() {
     let reading = Trace::read(&std::fs::read(&trace).unwrap()).expect("a trace");
     assert!(!reading.is_whole);
     assert!(reading.trace.events.len() > 1000);
-    let suspends = |what: &What| matches!(what, What::Suspend { .. });
+    let suspends = |what: &EventKind| matches!(what, EventKind::Suspend { .. });
     assert!(reading.trace.events.iter().any(|event| suspends(&event.what)));
     let page = absent("tracing-killed.html");
     let outcome = ropewalk(&["trace", &trace, "-o", &page]);

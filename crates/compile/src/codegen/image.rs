@@ -6,7 +6,8 @@ use crate::CompileError;
 use crate::arch::{CONTINUE_BELOW, PADDING, PROBE_STACK, place_switch};
 use crate::emit::code_ref::ImageCode;
 use ropewalk_abi::code::{
-    CallSite, CodeImage, FunctionCode, Handler, NO_INDEX, NO_POSITION, Part, Position, TrapSite,
+    CallSite, CodeImage, FunctionCode, Handler, IndexRange, NO_INDEX, NO_POSITION, Position,
+    TrapSite,
 };
 use ropewalk_abi::trap::TrapCode;
 
@@ -95,10 +96,10 @@ fn place_site(image: &mut CodeImage, start: u32, site: &Site) {
     image.sites.push(CallSite {
         return_offset: start + site.return_offset,
         frame_size: site.frame_size,
-        references: Part { start: references, end: image.references.len() as u32 },
-        pointers: Part { start: pointers, end: image.pointers.len() as u32 },
-        owned: Part { start: owned, end: image.owned.len() as u32 },
-        handlers: Part { start: handlers, end: image.handlers.len() as u32 },
+        references: IndexRange { start: references, end: image.references.len() as u32 },
+        pointers: IndexRange { start: pointers, end: image.pointers.len() as u32 },
+        owned: IndexRange { start: owned, end: image.owned.len() as u32 },
+        handlers: IndexRange { start: handlers, end: image.handlers.len() as u32 },
     });
 }
 

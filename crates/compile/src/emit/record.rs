@@ -133,7 +133,7 @@ fields! {
 fields! {
     instance: InstanceHeader {
         STORE = store: I64,
-        GO_ON = go_on: I64,
+        KEEP_RUNNING = keep_running: I64,
     }
 }
 

@@ -5,7 +5,7 @@
 //! and has a branch that is rarely taken:
 //!
 //! ```text
-//!     cmp context, [context + go_on]
+//!     cmp context, [context + keep_running]
 //!     jne stop                            ...
 //!                                         stop:  call pause
 //!                                                jmp back
@@ -67,7 +67,7 @@ impl Translator<'_> {
     pub(super) fn poll_interruption(&mut self) {
         if self.env.modes.interruption {
             let context = self.running_context();
-            let word = self.get(context, instance::GO_ON);
+            let word = self.get(context, instance::KEEP_RUNNING);
             // In this order, Cranelift folds the load into the comparison.
             let stops = self.ins().icmp(IntCC::NotEqual, context, word);
             self.pause_if(stops);

@@ -1,24 +1,41 @@
 //! The verbs of stack switching: what a design may emit.
 //!
-//! A design is made of the methods in this folder, and of the methods that any instruction uses:
-//! `pop`, `push_typed`, `call_builtin`, `continue_if`, `new_exception`. It never writes to a
-//! control block except through a verb or [`set`](crate::emit::record::Records::set), and it never
-//! emits a switch of its own.
+//! A design is made of the methods in this folder, and of methods that any instruction uses. It
+//! never writes to a control block except through a verb or
+//! [`set`](crate::emit::record::Records::set), and it never emits a switch of its own.
 //!
 //! | verb | |
 //! | --- | --- |
-//! | [`reference`]: `check_reference`, `check_alone` | the block that a reference names, or a trap; whether it is suspended alone |
+//! | `in_both_cases` | emits an instruction for each [`Case`] |
+//! | `pop_operands`, `push_result`, `push_is_same` | operands and results of an operation; whether two references are the same |
+//! | [`reference`]: `check_reference`, `check_reference_or`, `trap_invalid` | the block that a reference names, or a trap |
+//! | `check_alone`, `check_generation` | whether it is suspended alone; whether its reference has a next generation |
 //! | `take_generation`, `consume_group`, `consume_any` | use up a reference: in line, for a group, by the runtime |
 //! | `ungroup`, `keep_through`, `forget_through` | maintain which stacks are suspended together |
 //! | [`new_stack`]: `new_stack`, `free_stack`, `begin_stack`, `put_on_free_list` | make a stack of the free list new, and give it back |
 //! | `reference_of_kind` | the reference to a block, as a value of the program |
-//! | [`bind`], [`copy`] | put arguments on a suspended stack; copy suspended stacks |
-//! | [`base`]: `check_target`, `base`, `suspend_to_base`, `release_base`, `run_base` | leave and enter stacks without a parent, under references for one use |
-//! | [`resumable`]: `running_one`, `detach`, `attach`, `release_one` | leave and enter tasks and fibers, whose references stay the same |
-//! | [`clause`]: `clause_list`, `set_clauses`, `wait`, `look_up`, `branch_to_clause` | say which tags and events a stack handles; find the clause for one; branch by the signal |
+//! | [`bind`], [`copy`]: `copy_stack` | put arguments on a suspended stack; copy suspended stacks |
+//! | [`base`]: `check_target`, `base`, `no_parent`, `innermost`, `check_freed_at_once` | stacks without a parent, under references for one use; whether one can be freed in line |
+//! | `suspend_to_base`, `suspend_below`, `release_base`, `run_base` | leave such a stack, or the stacks inside another; free one; enter one |
+//! | [`resumable`]: `running_one`, `innermost_of_suspended` | tasks and fibers, whose references stay the same |
+//! | `detach`, `attach`, `release_one` | leave, enter and free one |
+//! | [`clause`]: `clause_list`, `event_list`, `set_clauses`, `wait` | say which tags and events a stack handles |
+//! | `clause_word`, `event_word`, `most_values`, `look_up` | find the clause for a tag or an event |
+//! | `branch_to_clause`, `branch_by_signal` | branch by the signal that came |
 //! | `carry`, `put_all`, `load_carried` | values for a switch: in registers, for the runtime, after the runtime |
-//! | [`switch`]: `back`, `switch_to`, `switch_cold`, `leave_by`, `come_back`, `receive` | switch, and continue after the switch back |
+//! | [`switch`]: `back`, `switch_to`, `switch_into`, `come_back`, `come_back_regrouped`, `receive` | switch, also into a thunk, and continue after the switch back |
+//! | `switch_cold`, `continue_stack`, `cold_back`, `rejoin` | the same in the general case |
+//! | `switch_by`, `leave_by` | have a builtin switch |
 //! | `cache_running` | load what the next switch needs of the running stack |
+//!
+//! | methods of other layers | |
+//! | --- | --- |
+//! | [`emit::record`](crate::emit::record): `get_constant`, `get_short`, `set`, `load_word`, `store_word` | fields of records |
+//! | [`translate`](crate::translate): `current_stack`, `current_reference`, `running_context`, `store_context`, `running_transfer`, `set_cached`, `reload_running` | the running stack, and its cached fields |
+//! | `get_from_store`, `set_in_store`, `set_if_different` | fields of the store; a field that is written only if it changes |
+//! | `pop`, `push`, `push_typed`, `new_exception`, `func_ref`, `type_info` | operands and objects |
+//! | `call_builtin`, `builtin_call`, `guarded_call`, `emit_call` | calls |
+//! | `cold_block`, `enter_sealed`, `jump`, `if_cold`, `continue_if`, `continue_unless`, `unreachable` | blocks |
 //!
 //! An instruction that switches has this order:
 //!

@@ -7,7 +7,7 @@ use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::stack::{
-    GROUPED, HAS_WAITED, LAST_GENERATION, NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind,
+    GROUPED, HAS_WAITED, LAST_REFERENCES, NEXT_GENERATION, OFFSET_MASK, OFFSET_SHIFT, StackKind,
     kind_bits,
 };
 use ropewalk_abi::{Builtin, TrapCode};
@@ -73,7 +73,7 @@ impl Translator<'_> {
 
     /// Continues at `cold` if a reference is of the last generation.
     pub(crate) fn check_generation(&mut self, reference: Value, cold: Block) {
-        let last = LAST_GENERATION as i64;
+        let last = LAST_REFERENCES as i64;
         let comparison = IntCC::UnsignedGreaterThanOrEqual;
         let is_last = self.ins().icmp_imm_s(comparison, reference, last);
         self.continue_unless(is_last, cold);

@@ -1,22 +1,10 @@
 //! The operations of a case. Numbers in them choose among the existing items.
 
+use crate::turns::Turns;
 use arbitrary::{Arbitrary, Result, Unstructured};
 
 /// A case: turns of its stores.
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// The modes of two engines.
-    pub modes: [u8; 2],
-    pub turns: Vec<Turn>,
-}
-
-impl<'a> Arbitrary<'a> for Case {
-    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        let (modes, count) = (u.arbitrary()?, u.int_in_range(0..=15)?);
-        let turns = (0..count).map(|_| u.arbitrary()).collect::<Result<_>>()?;
-        Ok(Case { modes, turns })
-    }
-}
+pub type Case = Turns<Turn, 15>;
 
 /// A turn of one store.
 #[derive(Clone, Debug, Arbitrary)]

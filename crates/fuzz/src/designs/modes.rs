@@ -41,7 +41,7 @@ pub fn stress() -> Vec<Vec<Mode>> {
     };
     let code = vec![
         Mode::new(DEFAULT.name, DEFAULT.config()),
-        Mode::checked(stress::NOT_OPTIMISED),
+        Mode::checked(stress::NOT_OPTIMIZED),
         lowered,
     ];
     let stress = vec![
@@ -100,7 +100,7 @@ const WITH_SNAPSHOTS: [stress::Mode; 12] = [
     stress::SMALL_MEMORIES,
     stress::SINGLE_PASS,
     stress::LOCALS_IN_MEMORY,
-    stress::NOT_OPTIMISED,
+    stress::NOT_OPTIMIZED,
 ];
 
 /// Chooses one mode of each group by a number, since most time goes to compiling.

@@ -330,13 +330,13 @@ fn begin(store: &mut Context<'_>, world: &World, n: u8, keep: u8) -> Verdict {
     let instance = store.data().instance.ok_or("the store has no instance")?;
     let steps = instance.get_func(&mut *store, "steps").ok_or("no export \"steps\"")?;
     match Continuation::new(&mut *store, steps) {
-        Ok(made) => go_on(store, world, made, Val::I32(n.into()), n.into(), keep),
+        Ok(made) => resume_and_check(store, world, made, Val::I32(n.into()), n.into(), keep),
         Err(error) => failed(&site, "a continuation", error),
     }
 }
 
 /// Resumes a continuation until it returns or is kept.
-pub fn go_on(
+pub fn resume_and_check(
     store: &mut Context<'_>,
     world: &World,
     mut continuation: Continuation,

@@ -1,22 +1,11 @@
-//! Cases: the embedder's actions on its stores, and the deeds of its callbacks. Numbers choose
+//! Cases: the embedder's actions on its stores, and the acts of its callbacks. Numbers choose
 //! among the existing items.
 
+use crate::turns::Turns;
 use arbitrary::{Arbitrary, Result, Unstructured};
 
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// The modes of two engines.
-    pub modes: [u8; 2],
-    pub turns: Vec<Turn>,
-}
-
-impl<'a> Arbitrary<'a> for Case {
-    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        let (modes, count) = (u.arbitrary()?, u.int_in_range(0..=23)?);
-        let turns = (0..count).map(|_| u.arbitrary()).collect::<Result<_>>()?;
-        Ok(Case { modes, turns })
-    }
-}
+/// A case: turns of its stores.
+pub type Case = Turns<Turn, 23>;
 
 /// An action while no store is borrowed. The first number chooses a store.
 #[derive(Clone, Debug, Arbitrary)]
@@ -38,9 +27,9 @@ pub struct Act {
     pub action: Action,
 }
 
-/// Deeds for callbacks.
+/// Acts for callbacks.
 #[derive(Clone, Debug)]
-pub struct Due(pub Vec<DueDeed>);
+pub struct Due(pub Vec<DueAct>);
 
 impl<'a> Arbitrary<'a> for Due {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
@@ -53,20 +42,20 @@ impl<'a> Arbitrary<'a> for Due {
     }
 }
 
-/// The deed of a callback at a site, or of the next callback at any site.
+/// The act of a callback at a site, or of the next callback at any site.
 #[derive(Clone, Debug)]
-pub struct DueDeed {
+pub struct DueAct {
     pub place: Option<CallbackSite>,
     /// The number of callbacks at the site that do nothing before.
     pub after: u8,
-    pub deed: Deed,
+    pub act: CallbackAct,
 }
 
-impl<'a> Arbitrary<'a> for DueDeed {
+impl<'a> Arbitrary<'a> for DueAct {
     fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        // Most deeds happen soon.
+        // Most acts happen soon.
         let after = u.int_in_range(0_u8..=15)?.saturating_sub(8);
-        Ok(DueDeed { place: u.arbitrary()?, after, deed: u.arbitrary()? })
+        Ok(DueAct { place: u.arbitrary()?, after, act: u.arbitrary()? })
     }
 
     fn size_hint(_: usize) -> (usize, Option<usize>) {
@@ -108,9 +97,9 @@ pub enum CallbackSite {
     Source,
 }
 
-/// The deed of a callback.
+/// The act of a callback.
 #[derive(Clone, Debug, Arbitrary)]
-pub enum Deed {
+pub enum CallbackAct {
     Panic,
     /// Panics with a value that panics when it is dropped.
     PanicWithBomb,

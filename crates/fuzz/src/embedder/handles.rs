@@ -1,6 +1,6 @@
 //! Handles, which are used with any store: a handle of another store must be rejected.
 
-use super::borrowed_store::{failed, go_on};
+use super::borrowed_store::{failed, resume_and_check};
 use super::case::{Call, CallbackSite, HostFunctionKind, Path};
 use super::design_stacks::{self, DesignStack};
 use super::site::WhenDropped;
@@ -90,7 +90,7 @@ pub fn use_one(store: &mut Context<'_>, world: &World, kept: KeptHandle) -> Verd
     let is_own = kept.store == store.data().number;
     match kept.handle {
         Handle::Held(continuation, expected) if is_own => {
-            go_on(store, world, continuation, Val::I32(1), expected, 1)
+            resume_and_check(store, world, continuation, Val::I32(1), expected, 1)
         }
         Handle::Held(continuation, _) => {
             refused(is_own, continuation.resume(store, &[Val::I32(1)]).is_ok())

@@ -69,7 +69,7 @@ fn site_of(store: impl AsContext<Data = Data>) -> Site {
     store.as_context().data().site.clone()
 }
 
-/// Takes a snapshot if that is its deed, and resumes it.
+/// Takes a snapshot if that is its act, and resumes it.
 fn snapshot(caller: &mut Caller<'_, Data>, reply: Reply) -> Reply {
     if reply != Reply::Snapshot {
         return reply;

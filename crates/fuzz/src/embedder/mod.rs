@@ -7,11 +7,11 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `case` | cases: turns, the actions in them, and the deeds of callbacks |
+//! | `case` | cases: turns, the actions in them, and the acts of callbacks |
 //! | `modes` | the engines |
 //! | `module` | the module that runs, and the results of its functions |
-//! | `world` | the state that callbacks share: stores, due deeds, handles |
-//! | `site` | performs the deeds of callbacks |
+//! | `world` | the state that callbacks share: stores, due acts, handles |
+//! | `site` | performs the acts of callbacks |
 //! | `host` | host functions |
 //! | `callbacks` | limiters, hooks, and wakers, values and errors whose methods are callbacks |
 //! | `borrowed_store` | actions on a borrowed store |

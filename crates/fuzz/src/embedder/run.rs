@@ -79,7 +79,7 @@ mod tests {
             let case: Case = Unstructured::new(&entropy).arbitrary().expect("a case");
             let world = World::new(case.modes.map(modes::compiled));
             check_in(&world, &case).unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
-            places.extend(world.deeds());
+            places.extend(world.acts());
         }
         assert!(places.len() >= 20, "{places:?}");
     }

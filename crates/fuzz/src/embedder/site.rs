@@ -1,8 +1,8 @@
-//! Performs the deeds of callbacks.
+//! Performs the acts of callbacks.
 
 use super::Context;
 use super::borrowed_store::{self, PANIC, judged};
-use super::case::{Act, CallbackSite, Deed};
+use super::case::{Act, CallbackAct, CallbackSite};
 use super::owned_store;
 use super::world::{Tally, World};
 use crate::lock;
@@ -54,24 +54,24 @@ impl Site {
     /// Called by the callback of a place, with or without a store.
     pub fn meet(&self, place: CallbackSite, store: Option<Context<'_>>) -> Reply {
         let Some(world) = self.world() else { return Reply::Usual };
-        let Some(deed) = world.next_deed(place) else { return Reply::Usual };
-        match deed {
-            Deed::Panic => {
+        let Some(act) = world.next_act(place) else { return Reply::Usual };
+        match act {
+            CallbackAct::Panic => {
                 self.tally.excuse();
                 panic_any(PANIC);
             }
-            Deed::PanicWithBomb => {
+            CallbackAct::PanicWithBomb => {
                 self.tally.excuse();
                 panic_any(Bomb);
             }
-            Deed::Fail => self.excused(Reply::Fail),
-            Deed::Throw => self.excused(Reply::Throw),
-            Deed::Suspend => self.excused(Reply::Suspend),
-            Deed::Snapshot => self.excused(Reply::Snapshot),
+            CallbackAct::Fail => self.excused(Reply::Fail),
+            CallbackAct::Throw => self.excused(Reply::Throw),
+            CallbackAct::Suspend => self.excused(Reply::Suspend),
+            CallbackAct::Snapshot => self.excused(Reply::Snapshot),
             // A synchronous call cannot wait.
-            Deed::Wait(polls) => self.excused(Reply::Wait(polls)),
-            deed => {
-                world.nested(|| self.perform(&world, deed, store));
+            CallbackAct::Wait(polls) => self.excused(Reply::Wait(polls)),
+            act => {
+                world.nested(|| self.perform(&world, act, store));
                 Reply::Usual
             }
         }
@@ -82,44 +82,47 @@ impl Site {
         reply
     }
 
-    fn perform(&self, world: &Arc<World>, deed: Deed, store: Option<Context<'_>>) {
-        match deed {
-            Deed::Act(deed) => self.act(world, &deed, store),
-            Deed::ActOnAnotherThread(deed) => {
-                on_another_thread(world, || self.act(world, &deed, store));
+    fn perform(&self, world: &Arc<World>, act: CallbackAct, store: Option<Context<'_>>) {
+        match act {
+            CallbackAct::Act(act) => self.act(world, &act, store),
+            CallbackAct::ActOnAnotherThread(act) => {
+                on_another_thread(world, || self.act(world, &act, store));
             }
-            Deed::ActOnAnother(which, deed) => act_on(world, which, &deed),
-            Deed::ActOnAnotherOnAnotherThread(which, deed) => {
-                on_another_thread(world, || act_on(world, which, &deed));
+            CallbackAct::ActOnAnother(which, act) => act_on(world, which, &act),
+            CallbackAct::ActOnAnotherOnAnotherThread(which, act) => {
+                on_another_thread(world, || act_on(world, which, &act));
             }
-            Deed::SwapContexts(which, deed) => swap_contexts(world, which, &deed, store),
-            Deed::OwnAnother(which, due, deed) => {
-                world.with_store(which, |other| owned_store::perform(world, other, &due, &deed));
+            CallbackAct::SwapContexts(which, act) => swap_contexts(world, which, &act, store),
+            CallbackAct::OwnAnother(which, due, act) => {
+                world.with_store(which, |other| owned_store::perform(world, other, &due, &act));
             }
-            Deed::SwapStores(a, b) => world.swap_stores(a, b),
-            Deed::DropStore(which) => {
+            CallbackAct::SwapStores(a, b) => world.swap_stores(a, b),
+            CallbackAct::DropStore(which) => {
                 world.with_store(which, |other| replace(world, which, other));
             }
-            Deed::DropHandles(count) => {
+            CallbackAct::DropHandles(count) => {
                 for which in 0..count % 16 {
                     judged(world, || drop(world.take_thing(which)));
                 }
             }
-            Deed::Interrupt(which) => self.interrupt(world, which),
-            Deed::RequestSnapshot => {
+            CallbackAct::Interrupt(which) => self.interrupt(world, which),
+            CallbackAct::RequestSnapshot => {
                 let handle = lock(&self.tally.snapshots).clone();
                 handle.inspect(|handle| handle.request());
             }
-            Deed::UseStack => assert_eq!(use_stack(100), 100),
-            Deed::Panic | Deed::PanicWithBomb | Deed::Fail => {}
-            Deed::Throw | Deed::Suspend | Deed::Snapshot | Deed::Wait(_) => {}
+            CallbackAct::UseStack => assert_eq!(use_stack(100), 100),
+            CallbackAct::Panic | CallbackAct::PanicWithBomb | CallbackAct::Fail => {}
+            CallbackAct::Throw
+            | CallbackAct::Suspend
+            | CallbackAct::Snapshot
+            | CallbackAct::Wait(_) => {}
         }
     }
 
-    fn act(&self, world: &Arc<World>, deed: &Act, store: Option<Context<'_>>) {
+    fn act(&self, world: &Arc<World>, act: &Act, store: Option<Context<'_>>) {
         match store {
-            Some(mut store) => borrowed_store::perform(&mut store, deed),
-            None => act_on(world, 0, deed),
+            Some(mut store) => borrowed_store::perform(&mut store, act),
+            None => act_on(world, 0, act),
         }
     }
 
@@ -137,24 +140,24 @@ impl Site {
 }
 
 /// Uses a store that is not in use, starting at `which`.
-fn act_on(world: &Arc<World>, which: u8, deed: &Act) {
+fn act_on(world: &Arc<World>, which: u8, act: &Act) {
     let used = |which: u8| {
         world
-            .with_store(which, |store| borrowed_store::perform(&mut store.as_context_mut(), deed))
+            .with_store(which, |store| borrowed_store::perform(&mut store.as_context_mut(), act))
             .is_some()
     };
     let _ = used(which) || used(which.wrapping_add(1));
 }
 
 /// Swaps the borrowed store with another one, and uses both.
-fn swap_contexts(world: &Arc<World>, which: u8, deed: &Act, store: Option<Context<'_>>) {
-    let Some(mut store) = store else { return act_on(world, which, deed) };
+fn swap_contexts(world: &Arc<World>, which: u8, act: &Act, store: Option<Context<'_>>) {
+    let Some(mut store) = store else { return act_on(world, which, act) };
     world.with_store(which, |other| {
         let mut other = other.as_context_mut();
         let (mut a, mut b) = (store.as_context_mut(), other.as_context_mut());
         std::mem::swap(&mut a, &mut b);
-        borrowed_store::perform(&mut a, deed);
-        borrowed_store::perform(&mut b, deed);
+        borrowed_store::perform(&mut a, act);
+        borrowed_store::perform(&mut b, act);
     });
 }
 

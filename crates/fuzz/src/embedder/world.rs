@@ -1,7 +1,7 @@
 //! The state that all callbacks of a case share.
 
 use super::callbacks::{Decides, Limits};
-use super::case::{CallbackSite, Deed, Due, DueDeed};
+use super::case::{CallbackAct, CallbackSite, Due, DueAct};
 use super::handles::{Handle, KeptHandle};
 use super::host;
 use super::modes::Compiled;
@@ -27,12 +27,12 @@ pub struct World {
     /// The stores that are not in use. A store in use is taken out.
     stores: Mutex<Vec<Option<Store<Data>>>>,
     things: Mutex<Vec<KeptHandle>>,
-    due: Mutex<Vec<DueDeed>>,
-    /// Whether any deed is due, for a quick test.
+    due: Mutex<Vec<DueAct>>,
+    /// Whether any act is due, for a quick test.
     is_due: AtomicBool,
     depth: AtomicUsize,
     next: AtomicU64,
-    /// The sites where a deed was done.
+    /// The sites where a act was done.
     done: Mutex<HashSet<CallbackSite>>,
     wrong: Mutex<Option<String>>,
 }
@@ -96,7 +96,7 @@ impl World {
         })
     }
 
-    /// Creates a store of one of the engines, without due deeds.
+    /// Creates a store of one of the engines, without due acts.
     pub fn make(self: &Arc<World>, which: usize) -> Result<Store<Data>, String> {
         let compiled = self.compiled[which % self.compiled.len()];
         let site = Site::new(self);
@@ -183,33 +183,33 @@ impl World {
         std::mem::take(&mut *lock(&self.things))
     }
 
-    /// Makes these deeds due, before all others.
+    /// Makes these acts due, before all others.
     pub fn add_due(&self, due: &Due) {
         let mut all = lock(&self.due);
         all.splice(0..0, due.0.iter().cloned());
         self.is_due.store(!all.is_empty(), Ordering::SeqCst);
     }
 
-    /// Removes all due deeds.
+    /// Removes all due acts.
     pub fn clear_due(&self) {
         let due = std::mem::take(&mut *lock(&self.due));
         self.is_due.store(false, Ordering::SeqCst);
         drop(due);
     }
 
-    /// The next deed for the callback of a site.
-    pub fn next_deed(&self, place: CallbackSite) -> Option<Deed> {
+    /// The next act for the callback of a site.
+    pub fn next_act(&self, place: CallbackSite) -> Option<CallbackAct> {
         // A second panic during a panic would abort the process.
         if !self.is_due.load(Ordering::SeqCst) || std::thread::panicking() {
             return None;
         }
         let mut all = lock(&self.due);
-        let is_meant = |due: &DueDeed| due.place.is_none_or(|meant| meant == place);
+        let is_meant = |due: &DueAct| due.place.is_none_or(|meant| meant == place);
         let index = all.iter().position(is_meant)?;
         match all[index].after {
             0 => {
                 lock(&self.done).insert(place);
-                Some(all.remove(index).deed)
+                Some(all.remove(index).act)
             }
             _ => {
                 all[index].after -= 1;
@@ -218,9 +218,9 @@ impl World {
         }
     }
 
-    /// The sites whose callbacks did a deed.
+    /// The sites whose callbacks did a act.
     #[cfg(test)]
-    pub fn deeds(&self) -> HashSet<CallbackSite> {
+    pub fn acts(&self) -> HashSet<CallbackSite> {
         lock(&self.done).clone()
     }
 

@@ -53,7 +53,7 @@ const OTHERS: [stress::Mode; 9] = [
     stress::COLLECT,
     stress::MOVE,
     stress::COLLECT_AND_MOVE,
-    stress::NOT_OPTIMISED,
+    stress::NOT_OPTIMIZED,
     stress::SMALL_CODE,
     stress::LOCALS_IN_MEMORY,
     POOL_OF_ONE,

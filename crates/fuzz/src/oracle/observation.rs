@@ -59,9 +59,9 @@ pub struct Observation {
 impl Observation {
     /// Records the outcome of a call. Returns whether later observations can be compared.
     pub fn end(&mut self, name: &str, ending: Ending) -> bool {
-        let goes_on = ending != Ending::Trapped(Cause::Exhausted);
+        let continues = ending != Ending::Trapped(Cause::Exhausted);
         self.calls.push((name.to_string(), ending));
-        goes_on
+        continues
     }
 
     /// Records the contents of a memory.

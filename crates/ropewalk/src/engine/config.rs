@@ -1,10 +1,9 @@
 //! The settings of an engine.
 
-use crate::engine::stress::LAST_GENERATION;
 use crate::module::cache::Cache;
 use anyhow::{Result, bail};
 use ropewalk_abi::MEMORY32_RESERVATION;
-use ropewalk_abi::stack::MAX_BLOCKS;
+use ropewalk_abi::stack::{LAST_GENERATION, MAX_BLOCKS};
 use ropewalk_compile::Limits;
 use ropewalk_runtime::HeapOptions;
 use ropewalk_runtime::os::memory_size::machine_memory;
@@ -31,7 +30,7 @@ pub use ropewalk_compile::OptLevel;
 pub use ropewalk_runtime::Stress;
 #[cfg(feature = "mutations")]
 #[doc(hidden)]
-pub use ropewalk_runtime::stack::Mutation;
+pub use ropewalk_runtime::stack::InjectedBug;
 
 /// The settings of an [`Engine`](crate::Engine).
 ///
@@ -389,8 +388,8 @@ impl Config {
     /// The bug can corrupt memory. Run only programs for which it does not.
     #[cfg(feature = "mutations")]
     #[doc(hidden)]
-    pub unsafe fn mutation(&mut self, mutation: Mutation) -> &mut Config {
-        self.stacks.mutation = ropewalk_runtime::stack::PutBack::bug(mutation);
+    pub unsafe fn inject_bug(&mut self, bug: InjectedBug) -> &mut Config {
+        self.stacks.injected = ropewalk_runtime::stack::Injected::bug(bug);
         self
     }
 

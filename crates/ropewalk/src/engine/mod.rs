@@ -259,7 +259,8 @@ impl Engine {
     /// The code that calls host functions of a type.
     pub(crate) fn host_trampoline(&self, type_id: u32) -> Result<*const c_void> {
         if in_registers(&self.types().func_type(type_id)) {
-            return Ok(host_words(self.config().stress.move_stacks, self.config().trace));
+            let is_watched = self.config().stress.move_stacks || self.config().trace;
+            return Ok(host_words(is_watched));
         }
         self.trampoline(TrampolineKind::Host, type_id)
     }

@@ -2,6 +2,7 @@
 //! program must do the same in all of them.
 
 use crate::engine::config::{Config, OptLevel};
+pub use ropewalk_abi::stack::LAST_GENERATION;
 
 /// A stress mode, which can be added to other settings.
 #[derive(Clone, Copy, Debug)]
@@ -28,9 +29,6 @@ impl Mode {
         (self.set)(config)
     }
 }
-
-/// References to stacks have generations of 34 bits.
-pub const LAST_GENERATION: u64 = (1 << 34) - 1;
 
 /// The default settings.
 pub const DEFAULT: Mode = Mode::new("default", |config| config);
@@ -89,7 +87,7 @@ pub const SINGLE_PASS: Mode =
 pub const LOCALS_IN_MEMORY: Mode =
     Mode::new("locals in memory", |config| config.max_local_blocks(0));
 /// Code is not optimized.
-pub const NOT_OPTIMISED: Mode =
+pub const NOT_OPTIMIZED: Mode =
     Mode::new("no optimization", |config| config.opt_level(OptLevel::None));
 /// Code is optimized for size too.
 pub const SMALL_CODE: Mode =

@@ -1,6 +1,6 @@
 //! Calls into WebAssembly that wait for pending host calls.
 
-use crate::items::call::public_error;
+use crate::items::call_error::public_error;
 use crate::store::StoreContextMut;
 use anyhow::Result;
 use ropewalk_runtime::run::pending;
@@ -98,7 +98,7 @@ impl AsyncCall {
     pub fn stopped(&mut self, stop: Stop) -> Poll<Result<u64>> {
         match stop {
             Stop::Failed(error) => Poll::Ready(Err(public_error(error))),
-            Stop::Waits(left) => {
+            Stop::Pending(left) => {
                 // SAFETY: WebAssembly was just left, so nothing else uses the store.
                 self.pending = Some(unsafe { self.runtime.as_mut() }.take_pending(left));
                 Poll::Pending

@@ -159,7 +159,7 @@ where
         unsafe {
             let owner = owner::<T>(context);
             let runtime = &mut *(*owner).runtime;
-            let poller = runtime.poller();
+            let poller = runtime.running.poller();
             let shared = poller.as_ref().map_or(ptr::null(), |polling| polling.accessor);
             let params = S::take(&closure.signature, runtime, context, values);
             // Locals are dropped in reverse order. The future may use the store by its accessor
@@ -259,7 +259,7 @@ where
     let pending = PendingCall::polled(future, kept);
     let left = C::Signature::left_call(&closure.signature);
     // SAFETY: the caller's promise.
-    let outcome = unsafe { runtime.wait_for_host(pending, left, context, values) };
+    let outcome = unsafe { runtime.leave_host_call(pending, left, context, values) };
     if !holds_store || outcome.ended == END {
         runtime.end_scope(scope);
     }

@@ -62,7 +62,7 @@ impl Called {
     /// null. A function that has waited does not: its activation is set aside. The task that polls
     /// it began the call, so it runs in an outer activation, if in any.
     pub fn running(self, runtime: &RuntimeStore) -> *const HostContext {
-        match self.depth == runtime.depth() {
+        match self.depth == runtime.running.depth() {
             true => self.context as *const HostContext,
             false => ptr::null(),
         }
@@ -83,7 +83,8 @@ impl<'a, T> Caller<'a, T> {
             let runtime = &store.0.runtime;
             let importer = context.importer.as_ref();
             let importer = importer.map(|header| Instance::from_index(runtime, header.index));
-            let called = Called { context: ptr::from_ref(context).addr(), depth: runtime.depth() };
+            let called =
+                Called { context: ptr::from_ref(context).addr(), depth: runtime.running.depth() };
             Caller { store, importer, called }
         }
     }

@@ -42,12 +42,12 @@ struct State {
     /// How many calls are running or waiting.
     calls: usize,
     next: u64,
-    waits: HashMap<u64, Arc<Waiting>>,
+    waits: HashMap<u64, Arc<GuestWait>>,
 }
 
 /// A call that waits for another one.
 #[derive(Debug)]
-struct Waiting {
+struct GuestWait {
     /// Whether it was woken since it was last polled.
     is_woken: AtomicBool,
     /// Shared, so that the embedder's waker is never cloned, woken or dropped under the lock.
@@ -56,7 +56,7 @@ struct Waiting {
     deadlock: Mutex<Option<Deadlock>>,
 }
 
-impl Wake for Waiting {
+impl Wake for GuestWait {
     fn wake(self: Arc<Self>) {
         self.is_woken.store(true, Ordering::Release);
         let waker = self.waker.lock().expect("nothing panics while it is locked").clone();
@@ -80,7 +80,7 @@ impl Guests {
 
 impl State {
     fn is_stuck(&self) -> bool {
-        let sleeps = |waiting: &Arc<Waiting>| !waiting.is_woken.load(Ordering::Acquire);
+        let sleeps = |waiting: &Arc<GuestWait>| !waiting.is_woken.load(Ordering::Acquire);
         self.calls > 0 && self.waits.len() >= self.calls && self.waits.values().all(sleeps)
     }
 }
@@ -89,7 +89,7 @@ impl State {
 struct Entry<'a> {
     guests: &'a Guests,
     number: u64,
-    waiting: Arc<Waiting>,
+    waiting: Arc<GuestWait>,
 }
 
 impl Drop for Entry<'_> {
@@ -171,7 +171,7 @@ impl<T> Accessor<T> {
     }
 
     fn enter_wait(&self, waker: &Waker) -> Entry<'_> {
-        let waiting = Arc::new(Waiting {
+        let waiting = Arc::new(GuestWait {
             is_woken: AtomicBool::new(true), // until its first poll
             waker: Mutex::new(Arc::new(waker.clone())),
             deadlock: Mutex::new(None),
@@ -185,7 +185,7 @@ impl<T> Accessor<T> {
 
     /// Fails all waits if there is a deadlock. Called after all calls were polled.
     pub(crate) fn find_deadlock(&self) {
-        let waits: Vec<Arc<Waiting>> = {
+        let waits: Vec<Arc<GuestWait>> = {
             let state = self.guests.state();
             if !state.is_stuck() {
                 return;

@@ -16,7 +16,7 @@ use crate::host::signature::Signature;
 use crate::host::{HostClosure, ResultsFit};
 use crate::store::StoreInner;
 use anyhow::{Error, Result};
-use ropewalk_abi::builtin::{GO_ON, Outcome};
+use ropewalk_abi::builtin::{CONTINUE, Outcome};
 use ropewalk_abi::signature::{WORDS, in_registers};
 use ropewalk_abi::{HostContext, RawVal};
 use ropewalk_runtime::embedder::guarded;
@@ -188,7 +188,7 @@ impl Registers {
             }));
         }
         match call(values.as_mut_ptr().cast()) {
-            Outcome { ended: GO_ON, .. } => {
+            Outcome { ended: CONTINUE, .. } => {
                 // SAFETY: it was written above.
                 Outcome::returned(unsafe { values[0].assume_init_ref() }.u64())
             }

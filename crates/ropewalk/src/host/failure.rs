@@ -75,7 +75,7 @@ enum Failure {
 impl Failure {
     fn of(runtime: &RuntimeStore, error: Error) -> Failure {
         // The caller of the function does not continue.
-        if runtime.check_usable().is_err() {
+        if runtime.running.check_usable().is_err() {
             return Failure::Ends(error);
         }
         match thrown(runtime, &error) {

@@ -55,7 +55,7 @@ impl<T: Send + 'static> Caller<'_, T> {
     /// Whether the function may wait: its call was begun by
     /// [`call_async`](crate::TypedFunc::call_async) or the like, and is polled.
     pub fn can_wait(&self) -> bool {
-        !self.store.0.runtime.poller().is_null()
+        !self.store.0.runtime.running.poller().is_null()
     }
 
     /// Makes the error that a function returns to wait for a future. The output of the future
@@ -175,7 +175,7 @@ pub(super) unsafe fn leave(
     unsafe {
         let ty = called_as(runtime, context);
         match pending(runtime, context, &ty, later) {
-            Ok(pending) => runtime.wait_for_host(pending, LeftCall::of(&ty), context, values),
+            Ok(pending) => runtime.leave_host_call(pending, LeftCall::of(&ty), context, values),
             Err(error) => fail(runtime, context, error),
         }
     }
@@ -194,7 +194,7 @@ fn pending(
         "a host function of type {ty} returned a `Later` whose future has results of other types"
     );
     // SAFETY: it is valid as long as the activation, which runs.
-    let polling = unsafe { runtime.poller().as_ref() }.ok_or_else(cannot_wait)?;
+    let polling = unsafe { runtime.running.poller().as_ref() }.ok_or_else(cannot_wait)?;
     let route = Route { owner: runtime.owner(), accessor: polling.accessor };
     let begin = begin.into_inner().expect("nothing panics while it is locked");
     Ok(PendingCall::unpolled(begin(route, context)))
@@ -223,6 +223,8 @@ pub(super) struct ValuesFuture<F, V, P> {
     called: *const HostContext,
 }
 
+/// The runtime knows whether a call is ready, but not the values, which have a type only here. They
+/// are kept from the poll until the call is finished.
 enum State<F, V> {
     Pending(F),
     Ready(Result<V>),

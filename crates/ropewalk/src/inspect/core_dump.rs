@@ -38,7 +38,7 @@ pub(crate) fn write(store: &Store, program: &str, stacks: &StackList) -> Vec<u8>
 /// The modules, each once, and their numbers by code address.
 fn modules(store: &Store) -> (CoreDumpModulesSection, HashMap<usize, u32>) {
     let (mut section, mut numbers) = (CoreDumpModulesSection::new(), HashMap::new());
-    for instance in store.instances() {
+    for instance in store.objects.instances() {
         let module = instance.module();
         numbers.entry(module.code.start()).or_insert_with(|| {
             section.module(module.info.name.as_deref().unwrap_or(""));
@@ -50,7 +50,7 @@ fn modules(store: &Store) -> (CoreDumpModulesSection, HashMap<usize, u32>) {
 
 fn globals(store: &Store) -> (GlobalSection, HashMap<GlobalPlace, u32>) {
     let (mut section, mut numbers) = (GlobalSection::new(), HashMap::new());
-    for global in store.instances().iter().flat_map(globals_of) {
+    for global in store.objects.instances().iter().flat_map(globals_of) {
         numbers.entry(global.place).or_insert_with(|| {
             let (val_type, value) = global_value(store, global);
             let ty = GlobalType { val_type, mutable: false, shared: false };
@@ -108,7 +108,7 @@ fn instances(
     globals: &HashMap<GlobalPlace, u32>,
 ) -> CoreDumpInstancesSection {
     let mut section = CoreDumpInstancesSection::new();
-    for instance in store.instances() {
+    for instance in store.objects.instances() {
         let module = modules[&instance.module().code.start()];
         let count = instance.module().info.memories.len() as u32;
         let memories: Vec<u32> = (0..count).map(|index| instance.memory(index) as u32).collect();
@@ -121,7 +121,7 @@ fn instances(
 /// The memories, and their contents without pieces of zeros.
 fn memories(store: &Store) -> (MemorySection, DataSection) {
     let (mut section, mut data) = (MemorySection::new(), DataSection::new());
-    for (number, memory) in (0..).zip(store.memories()) {
+    for (number, memory) in (0..).zip(store.objects.memories()) {
         let MemoryType { memory64, maximum, .. } = memory.ty();
         let minimum = memory.size();
         let page_size_log2 = None;
@@ -171,7 +171,7 @@ fn stack_section(store: &Store, stack: &StackInfo) -> CoreDumpStackSection {
 /// The first instance of a module, since a frame does not say which one it belongs to.
 fn instance_of(store: &Store, module: &Arc<LoadedModule>) -> u32 {
     let of_module = |instance: &Instance| Arc::ptr_eq(instance.module(), module);
-    store.instances().iter().position(of_module).unwrap_or(0) as u32
+    store.objects.instances().iter().position(of_module).unwrap_or(0) as u32
 }
 
 /// The offset of an instruction from the beginning of its function's body.

@@ -14,7 +14,7 @@ impl<T> Store<T> {
     /// of a store.
     ///
     /// ```
-    /// use ropewalk::traces::What;
+    /// use ropewalk::traces::EventKind;
     /// use ropewalk::*;
     ///
     /// let engine = Engine::new(Config::new().trace(true))?;
@@ -31,8 +31,8 @@ impl<T> Store<T> {
     /// let events: Vec<_> = trace.events.into_iter().map(|event| event.what).collect();
     /// assert!(matches!(
     ///     &events[..],
-    ///     [What::Enter, What::Create { .. }, What::Resume { .. }, What::Return { values, .. },
-    ///      What::Leave] if values == "7"
+    ///     [EventKind::Enter, EventKind::Create { .. }, EventKind::Resume { .. },
+    ///      EventKind::Return { values, .. }, EventKind::Leave] if values == "7"
     /// ));
     /// # Ok::<(), Error>(())
     /// ```

@@ -4,19 +4,18 @@ use crate::host::async_call::entered;
 use crate::host::async_func::{Async, AsyncFunc, AsyncTyped, Unboxed, WithCaller, WithSlices};
 use crate::host::signature::Dynamic;
 use crate::host::{self, HostClosure, IntoFunc, WasmRet};
-use crate::items::call::ended;
+use crate::items::call_error::ended;
 use crate::items::typed_func::TypedFunc;
 use crate::misuse::WrongCount;
-use crate::store::{self, AsContext, AsContextMut, StoreContextMut};
-use crate::value::func::{Func, FuncId};
+use crate::store::{AsContext, AsContextMut, StoreContextMut};
+use crate::value::func::Func;
 use crate::value::val::Val;
 use crate::value::wasm_values::{WasmParams, WasmResults};
 use anyhow::{Context, Result};
-use ropewalk_abi::{FuncRef, FuncType, HostContext, RawVal, ValType};
-use ropewalk_runtime::{NOBODY, Poller, SharedFuncType, Stop, Store as RuntimeStore, call_by};
+use ropewalk_abi::{FuncType, RawVal, ValType};
+use ropewalk_runtime::{NO_POLLER, Poller, SharedFuncType, Stop, Store as RuntimeStore, call_by};
 use smallvec::SmallVec;
 use std::future::Future;
-use std::ptr::NonNull;
 
 impl Func {
     /// A function that calls a closure, with the type of the closure.
@@ -103,60 +102,6 @@ impl Func {
         Ok(Func::from_ref(&store.0.runtime, func_ref))
     }
 
-    pub(crate) fn from_ref(runtime: &RuntimeStore, func_ref: NonNull<FuncRef>) -> Func {
-        Func { store: runtime.id(), func_ref }
-    }
-
-    /// The function in a word, unless it is null.
-    ///
-    /// # Safety
-    ///
-    /// The word must be a function reference of the store.
-    pub(crate) unsafe fn from_word(runtime: &RuntimeStore, word: u64) -> Option<Func> {
-        Some(Func::from_ref(runtime, NonNull::new(word as *mut FuncRef)?))
-    }
-
-    pub(crate) fn to_word(self, runtime: &RuntimeStore) -> Result<u64> {
-        Ok(self.in_store(runtime)?.as_ptr() as u64)
-    }
-
-    #[inline]
-    pub(crate) fn in_store(&self, runtime: &RuntimeStore) -> Result<NonNull<FuncRef>> {
-        store::check(runtime, self.store, "function")?;
-        Ok(self.func_ref)
-    }
-
-    pub(crate) fn type_id(&self, runtime: &RuntimeStore) -> Result<u32> {
-        let func_ref = self.in_store(runtime)?;
-        // SAFETY: it belongs to the store, which is alive, and so is its type.
-        Ok(unsafe { (*func_ref.as_ref().ty).id })
-    }
-
-    /// Identifies the function: the result is the same for an export, an import or a reference.
-    /// Host functions that capture nothing and do the same may have the same identity.
-    pub fn id(&self, store: impl AsContext) -> Result<FuncId> {
-        let func_ref = self.in_store(store.as_context().runtime())?;
-        // SAFETY: it belongs to the store, which is alive.
-        let FuncRef { code, context, is_host, .. } = unsafe { func_ref.read() };
-        let (code, closes_over) = match is_host {
-            // Each instance that imports it has a context of its own.
-            // SAFETY: that is what `is_host` says.
-            true => unsafe {
-                let context = &*context.cast::<HostContext>();
-                (context.function, context.data)
-            },
-            false => (code, context.cast_const()),
-        };
-        Ok(FuncId { store: self.store, code: code.addr(), closes_over: closes_over.addr() })
-    }
-
-    /// Its type.
-    pub fn ty(&self, store: impl AsContext) -> Result<FuncType> {
-        let store = store.as_context();
-        let id = self.type_id(store.runtime())?;
-        Ok(store.engine().types().func_type(id))
-    }
-
     /// This function, to be called with Rust's types.
     pub fn typed<Params: WasmParams, Results: WasmResults>(
         &self,
@@ -176,7 +121,7 @@ impl Func {
         let mut store = store.as_context_mut();
         let (ty, mut values) = self.places(&store, arguments, results)?;
         // SAFETY: the places live as long as the call.
-        ended(unsafe { self.begin(StoreContextMut(&mut *store.0), &mut values, NOBODY) })?;
+        ended(unsafe { self.begin(StoreContextMut(&mut *store.0), &mut values, NO_POLLER) })?;
         take_results(&mut store, &ty, &values, results);
         Ok(())
     }

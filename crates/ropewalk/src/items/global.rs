@@ -31,7 +31,7 @@ impl Global {
         let runtime = &mut store.as_context_mut().0.runtime;
         crate::engine::check_type(runtime.types(), ty.content)?;
         let value = value.to_raw(runtime, ty.content)?;
-        let place = runtime.add_global(ty, value);
+        let place = runtime.objects.add_global(ty, value);
         Ok(Global::from_item(runtime, GlobalItem { place, ty }))
     }
 

@@ -106,7 +106,7 @@ impl Instance {
         let index = index.map_err(instantiate_error)?;
         let instance = Instance { store: runtime.id(), index };
         let start = module.loaded().info.start;
-        let start = start.map(|start| runtime.instance(index).func_ref(start));
+        let start = start.map(|start| runtime.objects.instance(index).func_ref(start));
         Ok((instance, start.map(|start| Func::from_ref(runtime, start))))
     }
 
@@ -157,7 +157,7 @@ impl Instance {
     pub fn module(&self, store: impl AsContext) -> Result<Module> {
         let store = store.as_context();
         store::check(store.runtime(), self.store, "instance")?;
-        let loaded = store.runtime().instance(self.index).module().clone();
+        let loaded = store.runtime().objects.instance(self.index).module().clone();
         Ok(Module::from_loaded(store.engine(), loaded))
     }
 
@@ -191,7 +191,7 @@ impl Instance {
     ) -> Option<Extern> {
         let runtime = &store.as_context_mut().0.runtime;
         store::check(runtime, self.store, "instance").ok()?;
-        let item = export.in_module(runtime.instance(self.index).module())?;
+        let item = export.in_module(runtime.objects.instance(self.index).module())?;
         Some(self.item(runtime, item))
     }
 
@@ -199,14 +199,14 @@ impl Instance {
     pub fn get_export(&self, mut store: impl AsContextMut, name: &str) -> Option<Extern> {
         let runtime = &store.as_context_mut().0.runtime;
         store::check(runtime, self.store, "instance").ok()?;
-        let item = runtime.instance(self.index).module().info.export(name)?;
+        let item = runtime.objects.instance(self.index).module().info.export(name)?;
         Some(self.item(runtime, item))
     }
 
     /// The export of a name.
     fn export(&self, runtime: &RuntimeStore, name: &str) -> Result<Extern> {
         store::check(runtime, self.store, "instance")?;
-        let info = &runtime.instance(self.index).module().info;
+        let info = &runtime.objects.instance(self.index).module().info;
         match info.export(name) {
             Some(item) => Ok(self.item(runtime, item)),
             None => {
@@ -220,13 +220,13 @@ impl Instance {
     pub fn exports(&self, mut store: impl AsContextMut) -> Result<Vec<(String, Extern)>> {
         let runtime = &store.as_context_mut().0.runtime;
         store::check(runtime, self.store, "instance")?;
-        let module = runtime.instance(self.index).module().clone();
+        let module = runtime.objects.instance(self.index).module().clone();
         let exports = module.info.exports.iter();
         Ok(exports.map(|e| (e.name.clone(), self.item(runtime, e.item))).collect())
     }
 
     fn item(&self, runtime: &RuntimeStore, item: Item) -> Extern {
-        let instance = runtime.instance(self.index);
+        let instance = runtime.objects.instance(self.index);
         match item {
             Item::Func(i) => Func::from_ref(runtime, instance.func_ref(i)).into(),
             Item::Table(i) => Table::from_index(runtime, instance.table(i)).into(),

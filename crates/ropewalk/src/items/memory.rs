@@ -100,7 +100,7 @@ impl Memory {
     /// Its type. The minimum is the current size.
     pub fn ty(&self, store: impl AsContext) -> Result<MemoryType> {
         let runtime = store.as_context().runtime();
-        Ok(runtime.memory(self.in_store(runtime)?).ty())
+        Ok(runtime.objects.memory(self.in_store(runtime)?).ty())
     }
 
     /// Its size in pages of 64 KiB.
@@ -125,7 +125,7 @@ impl Memory {
         match runtime.with_embedder(|runtime| runtime.grow_memory(index, pages))? {
             Some(old) => Ok(old),
             None => {
-                let ty = runtime.memory(index).ty();
+                let ty = runtime.objects.memory(index).ty();
                 bail!("cannot grow a memory of type {ty} by {pages} pages")
             }
         }
@@ -148,14 +148,14 @@ impl Memory {
     /// Its bytes.
     pub fn data<'a, C: AsContext>(&self, store: &'a C) -> Result<&'a [u8]> {
         let runtime = store.as_context().runtime();
-        Ok(runtime.memory(self.in_store(runtime)?).data())
+        Ok(runtime.objects.memory(self.in_store(runtime)?).data())
     }
 
     /// Its bytes, mutably.
     pub fn data_mut<'a, C: AsContextMut>(&self, store: &'a mut C) -> Result<&'a mut [u8]> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let index = self.in_store(runtime)?;
-        Ok(runtime.memory_mut(index).data_mut())
+        Ok(runtime.objects.memory_mut(index).data_mut())
     }
 
     /// Its bytes and the host's data, both mutably.
@@ -165,7 +165,7 @@ impl Memory {
     ) -> Result<(&'a mut [u8], &'a mut C::Data)> {
         let (runtime, data) = store.as_context_mut().into_parts();
         let index = self.in_store(runtime)?;
-        Ok((runtime.memory_mut(index).data_mut(), data))
+        Ok((runtime.objects.memory_mut(index).data_mut(), data))
     }
 
     /// Copies bytes out of it.

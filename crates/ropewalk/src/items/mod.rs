@@ -1,6 +1,6 @@
 //! Functions, globals, memories and tables, instances of modules, and linking.
 
-pub(crate) mod call;
+pub(crate) mod call_error;
 pub(crate) mod exception;
 pub(crate) mod export;
 pub(crate) mod func;

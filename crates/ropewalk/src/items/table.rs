@@ -79,7 +79,7 @@ impl Table {
     /// Its type. The minimum is the current size.
     pub fn ty(&self, store: impl AsContext) -> Result<TableType> {
         let runtime = store.as_context().runtime();
-        Ok(runtime.table(self.in_store(runtime)?).ty())
+        Ok(runtime.objects.table(self.in_store(runtime)?).ty())
     }
 
     /// How many elements it has.
@@ -90,7 +90,7 @@ impl Table {
     /// The element at an index.
     pub fn get(&self, mut store: impl AsContextMut, index: u64) -> Result<Val> {
         let runtime = &mut *store.as_context_mut().0.runtime;
-        let table = runtime.table(self.in_store(runtime)?);
+        let table = runtime.objects.table(self.in_store(runtime)?);
         let elements = table.elements();
         let word = elements[elements_from(index, 1, elements.len())?][0];
         let ty = ValType::Ref(table.ty().element);
@@ -113,8 +113,9 @@ impl Table {
     ) -> Result<()> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let number = self.in_store(runtime)?;
-        let word = value.to_raw(runtime, ValType::Ref(runtime.table(number).ty().element))?.u64();
-        let elements = runtime.table_mut(number).elements_mut();
+        let word =
+            value.to_raw(runtime, ValType::Ref(runtime.objects.table(number).ty().element))?.u64();
+        let elements = runtime.objects.table_mut(number).elements_mut();
         let range = elements_from(index, count, elements.len())?;
         elements[range].fill(word);
         Ok(())
@@ -131,15 +132,15 @@ impl Table {
     ) -> Result<()> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let (to, from) = (to.in_store(runtime)?, from.in_store(runtime)?);
-        let element = |number: usize| ValType::Ref(runtime.table(number).ty().element);
+        let element = |number: usize| ValType::Ref(runtime.objects.table(number).ty().element);
         if !runtime.types().is_subtype(element(from), element(to)) {
             let describe = |number| runtime.types().describe(element(number));
             return Err(WrongType::new("element", describe(to), describe(from)).into());
         }
-        let elements = runtime.table(from).elements();
+        let elements = runtime.objects.table(from).elements();
         let range = elements_from(from_index, count, elements.len())?;
         let elements = elements[range].to_vec();
-        let places = runtime.table_mut(to).elements_mut();
+        let places = runtime.objects.table_mut(to).elements_mut();
         let range = elements_from(to_index, count, places.len())?;
         places[range].copy_from_slice(&elements);
         Ok(())
@@ -149,7 +150,7 @@ impl Table {
     pub fn grow(&self, mut store: impl AsContextMut, delta: u64, init: Val) -> Result<u64> {
         let runtime = &mut store.as_context_mut().0.runtime;
         let number = self.in_store(runtime)?;
-        let ty = runtime.table(number).ty();
+        let ty = runtime.objects.table(number).ty();
         let init = init.to_raw(runtime, ValType::Ref(ty.element))?.u64();
         let old = runtime.with_embedder(|runtime| runtime.grow_table(number, delta, init))?;
         ensure!(old.is_some(), "cannot grow a table of type {ty} by {delta} elements");

@@ -1,6 +1,6 @@
 //! Functions with Rust's types.
 
-use crate::items::call::ended;
+use crate::items::call_error::ended;
 use crate::items::typed_call::TypedCall;
 use crate::store::{AsContextMut, StoreContext, StoreContextMut};
 use crate::value::func::Func;
@@ -8,7 +8,7 @@ use crate::value::wasm_values::{Places, WasmParams, WasmResults, fit, has_few_wo
 use anyhow::Result;
 use ropewalk_abi::RawVal;
 use ropewalk_runtime::{
-    NOBODY, Poller, Stop, Store as RuntimeStore, Words, call_by, call_with_words,
+    NO_POLLER, Poller, Stop, Store as RuntimeStore, Words, call_by, call_with_words,
 };
 use std::ffi::c_void;
 use std::future::Future;
@@ -109,7 +109,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedFunc<Params, Results> {
         let values = values.as_mut_ptr();
         // SAFETY: there is room for all arguments and results.
         unsafe {
-            let word = ended(self.begin(StoreContextMut(&mut *store.0), params, values, NOBODY))?;
+            let word =
+                ended(self.begin(StoreContextMut(&mut *store.0), params, values, NO_POLLER))?;
             Ok(self.results(&mut store.0.runtime, values, word))
         }
     }

@@ -4,7 +4,7 @@
 //! sections are kept as they are, and parsed for the first backtrace.
 
 use gimli::{EndianArcSlice, LittleEndian};
-use ropewalk_runtime::{Place, Source};
+use ropewalk_runtime::{Source, SourcePlace};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -56,7 +56,7 @@ impl Dwarf {
         addr2line::Context::from_dwarf(dwarf).ok().map(Mutex::new)
     }
 
-    fn frames(&self, address: u64) -> Option<Vec<Place>> {
+    fn frames(&self, address: u64) -> Option<Vec<SourcePlace>> {
         let context = self.context.get_or_init(|| self.read()).as_ref()?;
         // A panic during parsing leaves nothing half-parsed.
         let context = context.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +68,7 @@ impl Dwarf {
             let column = location.column.filter(|column| *column > 0);
             let name = frame.function.as_ref().and_then(|name| name.demangle().ok());
             let file = location.file.map(str::to_owned);
-            let place = Place::new(file, line as usize, column.map(|column| column as usize));
+            let place = SourcePlace::new(file, line as usize, column.map(|column| column as usize));
             places.push(place.in_function(name.map(|name| name.into_owned())));
         }
         Some(places)
@@ -76,7 +76,7 @@ impl Dwarf {
 }
 
 impl Source for Dwarf {
-    fn places(&self, offset: u32) -> Vec<Place> {
+    fn places(&self, offset: u32) -> Vec<SourcePlace> {
         let address = offset.checked_sub(self.code).map(u64::from);
         address.and_then(|address| self.frames(address)).unwrap_or_default()
     }

@@ -2,7 +2,7 @@
 
 use crate::module::dwarf::Dwarf;
 use ropewalk_runtime::code::precompiled::Precompiled;
-use ropewalk_runtime::{Place, Source};
+use ropewalk_runtime::{Source, SourcePlace};
 use ropewalk_text::Text;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
@@ -60,7 +60,7 @@ impl std::fmt::Debug for SourceInFile {
 }
 
 impl Source for SourceInFile {
-    fn places(&self, offset: u32) -> Vec<Place> {
+    fn places(&self, offset: u32) -> Vec<SourcePlace> {
         self.get().map(|source| source.places(offset)).unwrap_or_default()
     }
 
@@ -82,7 +82,7 @@ pub(crate) struct TextSource {
 }
 
 impl Source for TextSource {
-    fn places(&self, offset: u32) -> Vec<Place> {
+    fn places(&self, offset: u32) -> Vec<SourcePlace> {
         place(&self.text, &self.file, offset).into_iter().collect()
     }
 
@@ -110,7 +110,7 @@ impl std::fmt::Debug for LazyText {
 }
 
 impl Source for LazyText {
-    fn places(&self, offset: u32) -> Vec<Place> {
+    fn places(&self, offset: u32) -> Vec<SourcePlace> {
         let text = self.text.get_or_init(|| Text::parse(&self.stored.text).ok());
         let place = text.as_ref().and_then(|text| place(text, &self.stored.file, offset));
         place.into_iter().collect()
@@ -126,7 +126,7 @@ impl Source for LazyText {
     }
 }
 
-fn place(text: &Text, file: &Option<String>, offset: u32) -> Option<Place> {
+fn place(text: &Text, file: &Option<String>, offset: u32) -> Option<SourcePlace> {
     let position = text.position(offset as usize)?;
-    Some(Place::new(file.clone(), position.line, Some(position.column)))
+    Some(SourcePlace::new(file.clone(), position.line, Some(position.column)))
 }

@@ -2,7 +2,7 @@
 
 use crate::host::async_call::entered;
 use crate::host::concurrent::Accessor;
-use crate::items::call::ended;
+use crate::items::call_error::ended;
 use crate::items::func::raw_values;
 use crate::misuse::WrongStore;
 use crate::stacks::cont_type::ContType;
@@ -11,15 +11,14 @@ use crate::stacks::stack_handle::StackHandle;
 use crate::stacks::transfer::{classes, results_of};
 use crate::store::{AsContextMut, StoreContextMut};
 use crate::value::val::Val;
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{RawVal, ValType};
-use ropewalk_runtime::host::continuation;
 use ropewalk_runtime::run::pending;
 use ropewalk_runtime::snapshot::{ImportName, RestoredCall as RuntimeCall, ResumedByHost};
-use ropewalk_runtime::store::pending::CallerPlaces;
+use ropewalk_runtime::store::pending_activations::CallerPlaces;
 use ropewalk_runtime::{
-    AnyHostFuture, HostFuture, NOBODY, PendingCall, Stop, Store as RuntimeStore, StoreId,
+    AnyHostFuture, HostFuture, NO_POLLER, PendingCall, Store as RuntimeStore, StoreId,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -143,7 +142,7 @@ impl RestoredCall {
         self.fulfill(&mut store, results)?;
         let RestoredCall { results, places, resumed, pending, .. } = self;
         // SAFETY: the activation belongs to the store, which is borrowed.
-        let ended = ended(unsafe { pending::resume_activation(store.enter(), pending, NOBODY) });
+        let ended = ended(unsafe { pending::resume_activation(store.enter(), pending, NO_POLLER) });
         came_back(&mut store, &results, &places, resumed, ended)
     }
 
@@ -266,15 +265,12 @@ fn came_back<T>(
     let Some(resumed) = resumed else {
         return Ok(Resumed::Returned(take_results(store, results, places, ended?)));
     };
-    let stopped = ended.as_ref().map_err(|_| Stop::Failed(anyhow!("it has failed")));
-    // SAFETY: the store is borrowed.
-    unsafe { continuation::end_limit(store.enter(), resumed.reference, &stopped) };
+    let runtime = &mut *store.0.runtime;
+    runtime.end_limit(resumed.reference, ended.is_err());
     ended?;
     let ty = ContType::of_function(resumed.results);
-    let runtime = &mut *store.0.runtime;
-    let back = runtime.came_back(places.clauses());
     let spent = StackHandle::new(runtime, resumed.reference).spend();
-    spent.came_back(store, Ok(back), ty, |store| results_of(store, ty))
+    spent.came_back(store, places.clauses(), ty, results_of)
 }
 
 fn returned(resumed: Resumed) -> Result<Vec<Val>> {

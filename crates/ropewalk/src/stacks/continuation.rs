@@ -1,12 +1,11 @@
 //! Continuations that the host owns.
 
 use crate::engine::check_stack_size;
-use crate::host::async_call::entered;
-use crate::items::call::ended;
 use crate::items::exception::Exception;
 use crate::reference::{ContRef, Handle, check_fits};
 use crate::stacks::clause::{Clause, handlers};
 use crate::stacks::cont_type::{ContType, KnownType, unknown_type};
+use crate::stacks::host_switch::{Enter, Finish, HostSwitch};
 use crate::stacks::stack_handle::{SpentHandle, StackHandle, Unusable};
 use crate::stacks::transfer::{self, results_of};
 use crate::stacks::typed_continuation::TypedContinuation;
@@ -15,12 +14,12 @@ use crate::value::func::Func;
 use crate::value::tag::Tag;
 use crate::value::val::Val;
 use crate::value::wasm_values::{WasmParams, WasmResults, fit};
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{ClauseKind, StackKind};
 use ropewalk_abi::{FuncType, HeapType, RefType, ValType};
 use ropewalk_runtime::host::continuation::{self, CameBack};
-use ropewalk_runtime::{Backtrace, NOBODY, Poller, Stop, Store as RuntimeStore, Trap};
+use ropewalk_runtime::{Backtrace, Poller, Stop, Store as RuntimeStore, Trap};
 use std::ptr::NonNull;
 
 /// A continuation that the host owns: a computation of WebAssembly on stacks of its own, which
@@ -233,7 +232,7 @@ impl Continuation {
     pub fn resume(self, mut store: impl AsContextMut, arguments: &[Val]) -> Result<Resumed> {
         let mut store = store.as_context_mut();
         let handlers = store.0.runtime.every_tag();
-        self.resume_for(&mut store, &handlers, arguments)
+        self.resumption(&mut store, handlers, arguments)?.run(&mut store)
     }
 
     /// Resumes it. The host handles these tags. A suspension with another tag, which the
@@ -246,7 +245,7 @@ impl Continuation {
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
         let handlers = handlers(&store.0.runtime, tags, ClauseKind::Suspend)?;
-        self.resume_for(&mut store, &handlers, arguments)
+        self.resumption(&mut store, handlers, arguments)?.run(&mut store)
     }
 
     /// Resumes it with these clauses, as `resume` does in WebAssembly. A suspension with another
@@ -290,7 +289,7 @@ impl Continuation {
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
         let handlers = self.clauses(&store.0.runtime, clauses)?;
-        self.resume_for(&mut store, &handlers, arguments)
+        self.resumption(&mut store, handlers, arguments)?.run(&mut store)
     }
 
     fn clauses(&self, runtime: &RuntimeStore, clauses: &[Clause]) -> Result<List<Vec<u64>>> {
@@ -300,30 +299,26 @@ impl Continuation {
         Ok(List::new(&words.collect::<Result<Vec<_>>>()?))
     }
 
-    fn resume_for<T>(
+    /// Checks whether it can be resumed, and puts the arguments into the transfer area.
+    #[allow(clippy::type_complexity, reason = "the closures have no names")]
+    #[inline(always)]
+    fn resumption<T, W: AsRef<[u64]>>(
         self,
         store: &mut StoreContextMut<'_, T>,
-        handlers: &List<impl AsRef<[u64]>>,
+        handlers: List<W>,
         arguments: &[Val],
-    ) -> Result<Resumed> {
-        let ty = self.put_arguments(store, arguments)?;
-        let results = |store: &mut StoreContextMut<'_, T>| results_of(store, ty);
-        // SAFETY: the values have the types of the continuation.
-        unsafe { self.enter(store, handlers, ty, resuming(), results) }
-    }
-
-    /// Checks whether it can be resumed, and puts the arguments into the transfer area. Returns
-    /// its type.
-    fn put_arguments<T>(
-        &self,
-        store: &mut StoreContextMut<'_, T>,
-        arguments: &[Val],
-    ) -> Result<ContType> {
+    ) -> Result<
+        HostSwitch<
+            List<W>,
+            impl Enter<List<W>> + use<T, W>,
+            impl Finish<List<W>, T, Resumed> + use<T, W>,
+        >,
+    > {
         let ty = self.begin(store)?;
         let runtime = &mut *store.0.runtime;
-        let params = ty.params.types(runtime.types());
-        transfer::put_values(runtime, &params, arguments)?;
-        Ok(ty)
+        transfer::put_values(runtime, &ty.params.types(runtime.types()), arguments)?;
+        // SAFETY: the values have the types of the continuation.
+        Ok(unsafe { self.switch(handlers, resuming(), came_back(ty, results_of)) })
     }
 
     /// Resumes it in a future, which waits for pending host calls. The host handles every tag, as
@@ -335,7 +330,7 @@ impl Continuation {
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
         let handlers = store.0.runtime.every_tag();
-        self.resume_for_async(&mut store, handlers, arguments).await
+        self.resumption(&mut store, handlers, arguments)?.run_async(&mut store).await
     }
 
     /// Resumes it in a future, which waits for pending host calls. The host handles these tags, as
@@ -385,7 +380,7 @@ impl Continuation {
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
         let handlers = handlers(&store.0.runtime, tags, ClauseKind::Suspend)?;
-        self.resume_for_async(&mut store, handlers, arguments).await
+        self.resumption(&mut store, handlers, arguments)?.run_async(&mut store).await
     }
 
     /// Resumes it in a future, which waits for pending host calls. The host has these clauses, as
@@ -427,19 +422,7 @@ impl Continuation {
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
         let handlers = self.clauses(&store.0.runtime, clauses)?;
-        self.resume_for_async(&mut store, handlers, arguments).await
-    }
-
-    async fn resume_for_async<T>(
-        self,
-        store: &mut StoreContextMut<'_, T>,
-        handlers: List<impl AsRef<[u64]>>,
-        arguments: &[Val],
-    ) -> Result<Resumed> {
-        let ty = self.put_arguments(store, arguments)?;
-        // SAFETY: the values have the types of the continuation.
-        unsafe { self.enter_async(store, handlers, ty, resuming(), |store| results_of(store, ty)) }
-            .await
+        self.resumption(&mut store, handlers, arguments)?.run_async(&mut store).await
     }
 
     /// Resumes it by throwing an exception where it is suspended. The host handles every tag, as
@@ -479,21 +462,27 @@ impl Continuation {
         exception: &Exception,
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
-        let (ty, word) = self.begin_throw(&mut store, exception)?;
-        let handlers = store.0.runtime.every_tag();
-        let results = |store: &mut StoreContextMut<'_, _>| results_of(store, ty);
-        // SAFETY: the exception belongs to the store.
-        unsafe { self.enter(&mut store, &handlers, ty, throwing(word), results) }
+        self.throw(&mut store, exception)?.run(&mut store)
     }
 
-    /// Checks whether it can be resumed. Returns its type, and the word of an exception.
-    fn begin_throw<T>(
-        &self,
+    /// Checks whether it can be resumed by throwing an exception.
+    #[allow(clippy::type_complexity, reason = "the closures have no names")]
+    fn throw<T>(
+        self,
         store: &mut StoreContextMut<'_, T>,
         exception: &Exception,
-    ) -> Result<(ContType, u64)> {
+    ) -> Result<
+        HostSwitch<
+            List<[u64; 7]>,
+            impl Enter<List<[u64; 7]>> + use<T>,
+            impl Finish<List<[u64; 7]>, T, Resumed> + use<T>,
+        >,
+    > {
         let ty = self.begin(store)?;
-        Ok((ty, exception.owned().word(&store.0.runtime)?))
+        let runtime = &*store.0.runtime;
+        let word = exception.owned().word(runtime)?;
+        // SAFETY: the exception belongs to the store.
+        Ok(unsafe { self.switch(runtime.every_tag(), throwing(word), came_back(ty, results_of)) })
     }
 
     /// Resumes it by throwing an exception, in a future, which waits for pending host calls. The
@@ -545,11 +534,7 @@ impl Continuation {
         exception: &Exception,
     ) -> Result<Resumed> {
         let mut store = store.as_context_mut();
-        let (ty, word) = self.begin_throw(&mut store, exception)?;
-        let handlers = store.0.runtime.every_tag();
-        let results = |store: &mut StoreContextMut<'_, _>| results_of(store, ty);
-        // SAFETY: the exception belongs to the store, and the future enters it at once.
-        unsafe { self.enter_async(&mut store, handlers, ty, throwing(word), results) }.await
+        self.throw(&mut store, exception)?.run_async(&mut store).await
     }
 
     /// Checks whether it can be resumed. Returns its type.
@@ -561,47 +546,38 @@ impl Continuation {
         self.known_type()
     }
 
-    /// Resumes it by a function of the runtime.
+    /// Resumes it by a function of the runtime. `finish` reads what it came back with.
     ///
     /// # Safety
     ///
-    /// The function must be sound to call with a continuation that the host held, and `results`
-    /// must read what it returns.
-    #[inline]
-    pub(super) unsafe fn enter<T, R, W: AsRef<[u64]>>(
+    /// The function must be sound to call with a continuation that the host held, and with clauses
+    /// that do not move until the switch has ended.
+    #[inline(always)]
+    pub(super) unsafe fn switch<T, R, W, E, F>(
         self,
-        store: &mut StoreContextMut<'_, T>,
-        handlers: &List<W>,
-        ty: ContType,
-        resume: impl Resume<W>,
-        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
-    ) -> Result<Resumed<R>> {
-        let spent = self.stack.spend();
-        let stop = resume(store.enter(), spent.reference, handlers, NOBODY);
-        let back = ended(stop).map(|()| store.0.runtime.came_back(handlers.clauses()));
-        spent.came_back(store, back, ty, results)
-    }
-
-    /// The same in a future, which waits for pending host calls.
-    ///
-    /// # Safety
-    ///
-    /// As for [`enter`](Self::enter).
-    pub(super) async unsafe fn enter_async<T, R, W: AsRef<[u64]>>(
-        self,
-        store: &mut StoreContextMut<'_, T>,
         handlers: List<W>,
-        ty: ContType,
-        resume: impl Resume<W>,
-        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
-    ) -> Result<Resumed<R>> {
+        resume: E,
+        finish: F,
+    ) -> HostSwitch<
+        List<W>,
+        impl Enter<List<W>> + use<T, R, W, E, F>,
+        impl Finish<List<W>, T, R> + use<T, R, W, E, F>,
+    >
+    where
+        E: Resume<W>,
+        F: FnOnce(SpentHandle, &mut StoreContextMut<'_, T>, &List<W>) -> Result<R>,
+    {
         let spent = self.stack.spend();
-        // Suspended stacks point to them.
-        let handlers = Box::new(handlers);
-        // SAFETY: the caller's promise, and the clauses are on the heap.
-        let ended = unsafe { spent.resume_async(store, &handlers, resume) }.await;
-        let back = ended.map(|()| store.0.runtime.came_back(handlers.clauses()));
-        spent.came_back(store, back, ty, results)
+        let reference = spent.reference;
+        let enter =
+            move |handlers: &List<W>, runtime, poller| resume(runtime, reference, handlers, poller);
+        let finish = move |handlers, store: &mut StoreContextMut<'_, T>, ended: Result<()>| {
+            store.0.runtime.end_limit(reference, ended.is_err());
+            ended?;
+            finish(spent, store, &handlers)
+        };
+        // SAFETY: the caller's promise.
+        unsafe { HostSwitch::new(handlers, enter, finish) }
     }
 
     /// Where it is suspended. Empty if it has not begun.
@@ -707,43 +683,28 @@ fn throwing<W: AsRef<[u64]>>(word: u64) -> impl Resume<W> {
     }
 }
 
-impl SpentHandle {
-    /// Resumes a continuation in a future.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Continuation::enter`]. The clauses must not move as long as the future is not
-    /// dropped.
-    pub(super) async unsafe fn resume_async<T, W>(
-        &self,
-        store: &mut StoreContextMut<'_, T>,
-        handlers: &List<W>,
-        resume: impl Resume<W>,
-    ) -> Result<()> {
-        let reference = self.reference;
-        let begin = |mut store: StoreContextMut<'_, T>, poller| {
-            resume(store.enter(), reference, handlers, poller).map(|()| 0)
-        };
-        // SAFETY: the caller's promise.
-        let ended = unsafe { entered(store, begin) }.await.map(drop);
-        // If it did not wait, `resume` has ended the limit already, and this does nothing.
-        let stopped = ended.as_ref().map_err(|_| Stop::Failed(anyhow!("it has failed")));
-        // SAFETY: the store is borrowed.
-        unsafe { continuation::end_limit(store.enter(), reference, &stopped) };
-        ended
-    }
+/// Reads what a continuation came back with that was resumed with clauses. `results` reads what its
+/// function returned.
+#[inline(always)]
+pub(super) fn came_back<T, R, W: AsRef<[u64]>>(
+    ty: ContType,
+    results: impl FnOnce(&mut StoreContextMut<'_, T>, ContType) -> R,
+) -> impl FnOnce(SpentHandle, &mut StoreContextMut<'_, T>, &List<W>) -> Result<Resumed<R>> {
+    move |spent, store, handlers| spent.came_back(store, handlers.clauses(), ty, results)
+}
 
-    /// What a continuation came back with. `results` reads what it returned.
+impl SpentHandle {
+    /// As [`came_back`].
     #[inline]
     pub(crate) fn came_back<T, R>(
         self,
         store: &mut StoreContextMut<'_, T>,
-        back: Result<CameBack>,
+        handlers: &[u64],
         ty: ContType,
-        results: impl FnOnce(&mut StoreContextMut<'_, T>) -> R,
+        results: impl FnOnce(&mut StoreContextMut<'_, T>, ContType) -> R,
     ) -> Result<Resumed<R>> {
-        match back? {
-            CameBack::Returned => Ok(Resumed::Returned(results(store))),
+        match store.0.runtime.came_back(handlers) {
+            CameBack::Returned => Ok(Resumed::Returned(results(store, ty))),
             CameBack::Suspended { tag, reference } => {
                 let runtime = &mut *store.0.runtime;
                 let tag = Tag::from_def(runtime, tag);

@@ -1,10 +1,10 @@
 //! Switches from the host to a stack, in a sync call or in a future.
 
 use crate::host::async_call::entered;
-use crate::items::call::ended;
+use crate::items::call_error::ended;
 use crate::store::StoreContextMut;
 use anyhow::Result;
-use ropewalk_runtime::{NOBODY, Poller, Stop, Store as RuntimeStore};
+use ropewalk_runtime::{NO_POLLER, Poller, Stop, Store as RuntimeStore};
 use std::ptr::NonNull;
 
 /// A switch that is about to begin. Its values are in the transfer area.
@@ -38,8 +38,9 @@ impl<S, E: Enter<S>, F> HostSwitch<S, E, F> {
     ///
     /// # Safety
     ///
-    /// `enter` must be sound to call once, with the store that has the values. What it passes on
-    /// of the state must be on the heap.
+    /// `enter` must be sound to call once, with the store that has the values, if the state does not
+    /// move until the switch has ended.
+    #[inline(always)]
     pub unsafe fn new<T, R>(state: S, enter: E, finish: F) -> HostSwitch<S, E, F>
     where
         F: Finish<S, T, R>,
@@ -47,13 +48,13 @@ impl<S, E: Enter<S>, F> HostSwitch<S, E, F> {
         HostSwitch { state, enter, finish }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn run<T, R>(self, store: &mut StoreContextMut<'_, T>) -> Result<R>
     where
         F: Finish<S, T, R>,
     {
         let HostSwitch { state, enter, finish } = self;
-        let ended = ended(enter(&state, store.enter(), NOBODY));
+        let ended = ended(enter(&state, store.enter(), NO_POLLER));
         finish(state, store, ended)
     }
 
@@ -63,12 +64,14 @@ impl<S, E: Enter<S>, F> HostSwitch<S, E, F> {
         F: Finish<S, T, R>,
     {
         let HostSwitch { state, enter, finish } = self;
+        // Stacks that are left in a pending call may point to it.
+        let state = Box::new(state);
         let begin = |mut store: StoreContextMut<'_, T>, poller| {
             enter(&state, store.enter(), poller).map(|()| 0)
         };
         // SAFETY: the creator of this promised that it is sound. The values were put into the
         // transfer area just before.
         let ended = unsafe { entered(store, begin) }.await;
-        finish(state, store, ended.map(drop))
+        finish(*state, store, ended.map(drop))
     }
 }

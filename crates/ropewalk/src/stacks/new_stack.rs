@@ -59,19 +59,19 @@ pub(crate) fn add_defaults(
 /// A function of the small module's instance.
 fn exported(engine: &Engine, runtime: &mut RuntimeStore, name: &str) -> Result<Func> {
     let module = engine.stacks_module()?;
-    let index = match runtime.stacks_instance() {
+    let index = match runtime.objects.stacks_instance() {
         Some(index) => index,
         None => {
             let index = runtime.with_embedder(|runtime| runtime.instantiate(&module, &[]));
             index.map_err(instantiate_error)?
         }
     };
-    runtime.set_stacks_instance(Some(index));
+    runtime.objects.set_stacks_instance(Some(index));
     let export = module.info.exports.iter().find(|export| export.name == name);
     let Item::Func(function) = export.expect("it is exported").item else {
         unreachable!("it exports functions");
     };
-    Ok(Func::from_ref(runtime, runtime.instance(index).func_ref(function)))
+    Ok(Func::from_ref(runtime, runtime.objects.instance(index).func_ref(function)))
 }
 
 pub(crate) fn stackref<T>(store: &mut StoreContextMut<'_, T>) -> Result<ValType> {

@@ -1,15 +1,17 @@
 //! Continuations with Rust's types.
 
-use crate::items::call::public_error;
+use crate::items::call_error::public_error;
 use crate::items::typed_func::TypedFunc;
 use crate::stacks::cont_type::{ContType, Side};
-use crate::stacks::continuation::{Continuation, Resumed, resuming};
+use crate::stacks::continuation::{Continuation, Resumed, came_back, resuming};
+use crate::stacks::host_switch::{Enter, Finish, HostSwitch};
 use crate::stacks::stack_handle::SpentHandle;
 use crate::stacks::transfer::{self, load};
 use crate::store::{AsContextMut, StoreContextMut};
 use crate::value::tag::TypedTag;
 use crate::value::wasm_values::{WasmParams, WasmResults};
 use anyhow::Result;
+use ropewalk_abi::clauses::List;
 use ropewalk_runtime::host::continuation;
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
@@ -117,11 +119,7 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
     /// Resumes it, as [`Continuation::resume`].
     pub fn resume(self, mut store: impl AsContextMut, params: Params) -> Result<Resumed<Results>> {
         let mut store = store.as_context_mut();
-        let handlers = store.0.runtime.every_tag();
-        let ty = self.begin(&mut store, params)?;
-        let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
-        // SAFETY: the types were checked when it was made.
-        unsafe { self.continuation.enter(&mut store, &handlers, ty, resuming(), results) }
+        self.resumption(&mut store, params)?.run(&mut store)
     }
 
     /// Resumes it in a future, as [`Continuation::resume_async`].
@@ -131,12 +129,27 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         params: Params,
     ) -> Result<Resumed<Results>> {
         let mut store = store.as_context_mut();
+        self.resumption(&mut store, params)?.run_async(&mut store).await
+    }
+
+    /// Checks whether it can be resumed, and puts the parameters into the transfer area.
+    #[allow(clippy::type_complexity, reason = "the closures have no names")]
+    fn resumption<T>(
+        self,
+        store: &mut StoreContextMut<'_, T>,
+        params: Params,
+    ) -> Result<
+        HostSwitch<
+            List<[u64; 7]>,
+            impl Enter<List<[u64; 7]>> + use<T, Params, Results>,
+            impl Finish<List<[u64; 7]>, T, Resumed<Results>> + use<T, Params, Results>,
+        >,
+    > {
         let handlers = store.0.runtime.every_tag();
-        let ty = self.begin(&mut store, params)?;
-        let results = |store: &mut StoreContextMut<'_, _>| load(store, ty.results);
+        let ty = self.begin(store, params)?;
+        let results = |store: &mut StoreContextMut<'_, T>, ty: ContType| load(store, ty.results);
         // SAFETY: the types were checked when it was made.
-        unsafe { self.continuation.enter_async(&mut store, handlers, ty, resuming(), results) }
-            .await
+        Ok(unsafe { self.continuation.switch(handlers, resuming(), came_back(ty, results)) })
     }
 
     /// Resumes it. The host handles one tag. A suspension with another tag, which the
@@ -148,6 +161,8 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
         tag: &TypedTag<Values, Answer>,
         params: Params,
     ) -> Result<TypedResumed<Results, Values, Answer>> {
+        // Host code resumes generators by this, step by step, so it is inlined, and the runtime
+        // returns what came back in registers.
         let mut store = store.as_context_mut();
         let handlers = tag.handlers(&store.0.runtime)?;
         let ty = self.begin(&mut store, params)?;
@@ -209,13 +224,16 @@ impl<Params: WasmParams, Results: WasmResults> TypedContinuation<Params, Results
     ) -> Result<TypedResumed<Results, Values, Answer>> {
         let mut store = store.as_context_mut();
         // Suspended stacks point to them, and the tag may move.
-        let handlers = Box::new(*tag.handlers(&store.0.runtime)?);
+        let handlers = *tag.handlers(&store.0.runtime)?;
         let ty = self.begin(&mut store, params)?;
-        let spent = self.continuation.stack.spend();
-        // SAFETY: the host holds it, and the types were checked when it was made.
-        unsafe { spent.resume_async(&mut store, &handlers, resuming()) }.await?;
-        let back = store.0.runtime.came_back_suspended();
-        Ok(tag.came_back(&mut store, spent, ty, back))
+        let finish = |spent, store: &mut StoreContextMut<'_, _>, _: &List<_>| {
+            let back = store.0.runtime.came_back_suspended();
+            Ok(tag.came_back(store, spent, ty, back))
+        };
+        // SAFETY: the types were checked when it was made.
+        unsafe { self.continuation.switch(handlers, resuming(), finish) }
+            .run_async(&mut store)
+            .await
     }
 
     /// Checks whether it can be resumed, and puts the parameters into the transfer area. Returns

@@ -148,7 +148,7 @@ impl<T> Store<T> {
 
     /// How many calls wait for pending host calls.
     pub fn pending_calls(&self) -> usize {
-        self.inner.runtime.count_pending()
+        self.inner.runtime.running.count_pending()
     }
 
     /// Collects garbage.

@@ -1,7 +1,9 @@
-//! Handles of functions. Their methods are in [`items::func`](crate::items::func).
+//! Handles of functions. [`items::func`](crate::items::func) makes and calls functions.
 
-use ropewalk_abi::FuncRef;
-use ropewalk_runtime::StoreId;
+use crate::store::{self, AsContext};
+use anyhow::Result;
+use ropewalk_abi::{FuncRef, FuncType, HostContext};
+use ropewalk_runtime::{Store as RuntimeStore, StoreId};
 use std::ptr::NonNull;
 
 /// A function of a store: of WebAssembly or of the host.
@@ -44,6 +46,62 @@ pub struct FuncId {
     pub(crate) store: StoreId,
     pub(crate) code: usize,
     pub(crate) closes_over: usize,
+}
+
+impl Func {
+    pub(crate) fn from_ref(runtime: &RuntimeStore, func_ref: NonNull<FuncRef>) -> Func {
+        Func { store: runtime.id(), func_ref }
+    }
+
+    /// The function in a word, unless it is null.
+    ///
+    /// # Safety
+    ///
+    /// The word must be a function reference of the store.
+    pub(crate) unsafe fn from_word(runtime: &RuntimeStore, word: u64) -> Option<Func> {
+        Some(Func::from_ref(runtime, NonNull::new(word as *mut FuncRef)?))
+    }
+
+    pub(crate) fn to_word(self, runtime: &RuntimeStore) -> Result<u64> {
+        Ok(self.in_store(runtime)?.as_ptr() as u64)
+    }
+
+    #[inline]
+    pub(crate) fn in_store(&self, runtime: &RuntimeStore) -> Result<NonNull<FuncRef>> {
+        store::check(runtime, self.store, "function")?;
+        Ok(self.func_ref)
+    }
+
+    pub(crate) fn type_id(&self, runtime: &RuntimeStore) -> Result<u32> {
+        let func_ref = self.in_store(runtime)?;
+        // SAFETY: it belongs to the store, which is alive, and so is its type.
+        Ok(unsafe { (*func_ref.as_ref().ty).id })
+    }
+
+    /// Identifies the function: the result is the same for an export, an import or a reference.
+    /// Host functions that capture nothing and do the same may have the same identity.
+    pub fn id(&self, store: impl AsContext) -> Result<FuncId> {
+        let func_ref = self.in_store(store.as_context().runtime())?;
+        // SAFETY: it belongs to the store, which is alive.
+        let FuncRef { code, context, is_host, .. } = unsafe { func_ref.read() };
+        let (code, closes_over) = match is_host {
+            // Each instance that imports it has a context of its own.
+            // SAFETY: that is what `is_host` says.
+            true => unsafe {
+                let context = &*context.cast::<HostContext>();
+                (context.function, context.data)
+            },
+            false => (code, context.cast_const()),
+        };
+        Ok(FuncId { store: self.store, code: code.addr(), closes_over: closes_over.addr() })
+    }
+
+    /// Its type.
+    pub fn ty(&self, store: impl AsContext) -> Result<FuncType> {
+        let store = store.as_context();
+        let id = self.type_id(store.runtime())?;
+        Ok(store.engine().types().func_type(id))
+    }
 }
 
 // SAFETY: the pointer is used only with the store, and is valid as long as the store.

@@ -41,7 +41,7 @@ impl Tag {
         crate::engine::check_func_type(runtime.types(), &ty.ty)?;
         let number = runtime.types().register_func(&ty.ty);
         let info = runtime.types().get(number).info();
-        let def = runtime.add_tag(info);
+        let def = runtime.objects.add_tag(info);
         Ok(Tag::from_def(runtime, def))
     }
 

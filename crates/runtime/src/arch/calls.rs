@@ -17,10 +17,9 @@ pub(crate) struct RuntimeCalls {
     pub unpark_running: unsafe extern "C" fn(*mut StoreContext, *mut ControlBlock) -> u64,
     /// Delivers bound arguments where stacks are checked. Returns the new stack pointer.
     pub deliver_checked: unsafe extern "C" fn(*mut StoreContext, *mut BoundHead) -> usize,
-    pub move_stack: unsafe extern "C" fn(*mut StoreContext),
-    /// Traces the call of a host function.
+    /// Watches the call of a host function.
     pub host_called: unsafe extern "C" fn(*mut StoreContext, *const HostContext),
-    /// Traces the outcome of a host function.
+    /// Watches the outcome of a host function.
     pub host_returned: unsafe extern "C" fn(*mut StoreContext, u64),
     /// Traces the return of a stack's function, with its signal.
     pub finished: unsafe extern "C" fn(*mut StoreContext, u64),

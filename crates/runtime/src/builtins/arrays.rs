@@ -171,16 +171,13 @@ impl Calling<'_> {
         let bytes = len as usize * to.ty().size as usize;
         let source = from.element(from_index as u32);
         let target = to.element(to_index as u32);
-        let mut copy = |piece: Range<usize>| {
+        let is_forward = target.cast_const() <= source.cast_const();
+        let interrupts = &self.store.budget.interrupts;
+        pieces::in_pieces::<u8>(interrupts, 0..bytes, is_forward, |piece: Range<usize>| {
             // SAFETY: both ranges are within their arrays, whose elements have the same size.
             // They can overlap.
             unsafe { std::ptr::copy(source.add(piece.start), target.add(piece.start), piece.len()) }
-        };
-        let interrupts = &self.store.budget.interrupts;
-        match target.cast_const() <= source.cast_const() {
-            true => pieces::forward::<u8>(interrupts, 0..bytes, &mut copy),
-            false => pieces::backward::<u8>(interrupts, 0..bytes, &mut copy),
-        }
+        })
     }
 
     pub(super) fn array_init_data(

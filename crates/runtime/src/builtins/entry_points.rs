@@ -1,19 +1,18 @@
 //! Makes stores with the builtins and runtime calls of this crate.
 
-use super::{CHECKED_TABLE, TABLE, call_again};
+use super::{STRESS_TABLE, TABLE, call_again};
 use crate::arch::calls::RuntimeCalls;
 use crate::observe::trace;
 use crate::run::lifecycle::bind::deliver_checked;
-use crate::run::{grow, interrupt, parking};
+use crate::run::{grow, interrupt};
 use crate::store::entry_points::EntryPoints;
-use crate::store::{Store, StoreOptions, move_stack_of};
+use crate::store::{Store, StoreOptions, parking};
 
 static CALLS: RuntimeCalls = RuntimeCalls {
     paused: interrupt::paused,
     make_room: grow::make_room,
     unpark_running: parking::unpark_running,
     deliver_checked,
-    move_stack: move_stack_of,
     host_called: trace::host_called,
     host_returned: trace::host_returned,
     finished: trace::finished,
@@ -21,9 +20,9 @@ static CALLS: RuntimeCalls = RuntimeCalls {
 
 /// Makes a store. It is boxed because generated code knows its address.
 pub fn new_store(options: StoreOptions) -> Box<Store> {
-    let table = match options.stress.check_stacks {
+    let table = match options.stress.check_stacks | options.stress.move_stacks {
         false => &TABLE,
-        true => &CHECKED_TABLE,
+        true => &STRESS_TABLE,
     };
     let is_traced = options.trace;
     let entry_points =

@@ -4,7 +4,7 @@
 //! with the trap that it has left in the store.
 
 use crate::heap::Object;
-use crate::run::waiting_builtin::BuiltinCall;
+use crate::run::pending_builtin::BuiltinCall;
 use crate::store::Store;
 use crate::store::interrupts::Interrupts;
 use crate::store::objects::Objects;
@@ -217,8 +217,9 @@ macro_rules! define {
             }
         }
 
-        /// The same functions with a check of all stacks after each.
-        mod checked {
+        /// The same functions for stress modes: the running stack moves before each, or all stacks
+        /// are checked after it.
+        mod stress {
             use super::*;
             $(
                 pub(super) unsafe extern "C" fn $name(
@@ -228,10 +229,11 @@ macro_rules! define {
                     // SAFETY: generated code passes its instance, and holds no reference to the
                     // store.
                     let (outcome, store) = unsafe {
+                        Store::from_context((*instance).store).move_running();
                         let outcome = entry::$name(instance, $($param),*);
                         (outcome, Store::from_context((*instance).store))
                     };
-                    match Builtin::$name.is_halfway() {
+                    match Builtin::$name.is_halfway() || !store.options.stress.check_stacks {
                         true => outcome,
                         false => store.check_after(outcome, Builtin::$name.ends_beginning()),
                     }
@@ -239,7 +241,7 @@ macro_rules! define {
             )*
         }
 
-        pub(crate) static CHECKED_TABLE: Table = Table([$(checked::$name as *const ()),*]);
+        pub(crate) static STRESS_TABLE: Table = Table([$(stress::$name as *const ()),*]);
 
         /// The builtins, in the order of [`Builtin::ALL`].
         pub(crate) static TABLE: Table = Table([$(entry::$name as *const ()),*]);

@@ -8,35 +8,26 @@ use std::ops::Range;
 /// provide the pages.
 const PIECE: usize = 1 << 20;
 
-/// Applies a function to a range, piece by piece.
-pub(super) fn forward<T>(
+/// Applies a function to a range, piece by piece, from its start or from its end.
+#[inline(always)]
+pub(super) fn in_pieces<T>(
     interrupts: &Interrupts,
-    mut range: Range<usize>,
+    Range { mut start, mut end }: Range<usize>,
+    is_forward: bool,
     mut work: impl FnMut(Range<usize>),
 ) -> Result<(), TrapCode> {
     let most = (PIECE / size_of::<T>()).max(1);
-    while range.len() > most {
-        work(range.start..range.start + most);
-        range.start += most;
+    while end - start > most {
+        if is_forward {
+            work(start..start + most);
+            start += most;
+        } else {
+            work(end - most..end);
+            end -= most;
+        }
         interrupts.check()?;
     }
-    work(range);
-    Ok(())
-}
-
-/// As [`forward`], but the last piece first.
-pub(super) fn backward<T>(
-    interrupts: &Interrupts,
-    mut range: Range<usize>,
-    mut work: impl FnMut(Range<usize>),
-) -> Result<(), TrapCode> {
-    let most = (PIECE / size_of::<T>()).max(1);
-    while range.len() > most {
-        work(range.end - most..range.end);
-        range.end -= most;
-        interrupts.check()?;
-    }
-    work(range);
+    work(start..end);
     Ok(())
 }
 
@@ -45,7 +36,7 @@ pub(super) fn fill<T: Copy>(
     slice: &mut [T],
     value: T,
 ) -> Result<(), TrapCode> {
-    forward::<T>(interrupts, 0..slice.len(), |piece| slice[piece].fill(value))
+    in_pieces::<T>(interrupts, 0..slice.len(), true, |piece| slice[piece].fill(value))
 }
 
 /// Copies a slice to another of the same length.
@@ -54,7 +45,9 @@ pub(super) fn copy<T: Copy>(
     to: &mut [T],
     from: &[T],
 ) -> Result<(), TrapCode> {
-    forward::<T>(interrupts, 0..to.len(), |piece| to[piece.clone()].copy_from_slice(&from[piece]))
+    in_pieces::<T>(interrupts, 0..to.len(), true, |piece| {
+        to[piece.clone()].copy_from_slice(&from[piece])
+    })
 }
 
 /// Copies part of a slice to another place in it. The ranges can overlap.
@@ -65,13 +58,9 @@ pub(super) fn copy_within<T: Copy>(
     to: usize,
 ) -> Result<(), TrapCode> {
     let all = 0..from.len();
-    let mut work = |piece: Range<usize>| {
+    in_pieces::<T>(interrupts, all, to <= from.start, |piece| {
         slice.copy_within(from.start + piece.start..from.start + piece.end, to + piece.start);
-    };
-    match to <= from.start {
-        true => forward::<T>(interrupts, all, &mut work),
-        false => backward::<T>(interrupts, all, &mut work),
-    }
+    })
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ impl Calling<'_> {
             StackKind::Fiber => TrapCode::FiberNotRunning,
             _ => TrapCode::TaskNotRunning,
         };
-        match self.store.is_outside(block) {
+        match self.store.running.is_outside(block) {
             true => Ending::DetailedTrap(code, CROSSES_HOST.to_string()),
             false => code.into(),
         }

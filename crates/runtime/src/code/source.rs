@@ -5,7 +5,7 @@ use std::fmt;
 /// The source of a module: its text, or the debug information of another language.
 pub trait Source: fmt::Debug + Send + Sync {
     /// The places of the instruction at a byte of the binary, in inlined functions first.
-    fn places(&self, offset: u32) -> Vec<Place>;
+    fn places(&self, offset: u32) -> Vec<SourcePlace>;
 
     /// The text of the module, if that is the source.
     fn text(&self) -> Option<&str> {
@@ -18,22 +18,22 @@ pub trait Source: fmt::Debug + Send + Sync {
 
 /// A place in a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourcePlace {
     file: Option<String>,
     line: usize,
     column: Option<usize>,
     function: Option<String>,
 }
 
-impl Place {
+impl SourcePlace {
     /// A line of a file, and a column; both count from 1.
-    pub fn new(file: Option<String>, line: usize, column: Option<usize>) -> Place {
-        Place { file, line, column, function: None }
+    pub fn new(file: Option<String>, line: usize, column: Option<usize>) -> SourcePlace {
+        SourcePlace { file, line, column, function: None }
     }
 
     /// Adds the name of the function.
-    pub fn in_function(self, name: Option<String>) -> Place {
-        Place { function: name, ..self }
+    pub fn in_function(self, name: Option<String>) -> SourcePlace {
+        SourcePlace { function: name, ..self }
     }
 
     /// The file, if it is known.
@@ -60,7 +60,7 @@ impl Place {
 /// Stands for the file of a text that was not read from one.
 const UNKNOWN_FILE: &str = "<text>";
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file().unwrap_or(UNKNOWN_FILE), self.line)?;
         self.column.map_or(Ok(()), |column| write!(f, ":{column}"))

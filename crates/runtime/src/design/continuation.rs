@@ -17,7 +17,7 @@ impl Store {
             // without handlers, and has no parent.
             unsafe {
                 let parent = (*stack).parent;
-                if parent == self.no_parent() {
+                if parent == self.running.no_parent() {
                     return Err(self.unhandled(word));
                 }
                 if let Some(signal) = self.signal_of(&*parent, word) {
@@ -62,8 +62,8 @@ impl Store {
 
     /// Whether an outer activation has the clause.
     fn is_handled_outside(&self, word: u64) -> bool {
-        self.outer_stacks().any(|stack| {
-            let mut parents = self.with_parents(stack).skip(1);
+        self.running.outer_stacks().any(|stack| {
+            let mut parents = self.running.with_parents(stack).skip(1);
             let is_any = ClauseKind::of(word) == ClauseKind::Suspend;
             parents.any(|parent| {
                 // SAFETY: a waiting stack has a list of clauses.

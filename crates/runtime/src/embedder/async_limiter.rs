@@ -2,7 +2,7 @@
 //!
 //! It is shared, and can have several questions pending: a waiting call does not keep others from
 //! asking. In a call that is polled, the builtin that asked is suspended, and [called
-//! again](crate::run::waiting_builtin) once there is a decision. A host function that is a future
+//! again](crate::run::pending_builtin) once there is a decision. A host function that is a future
 //! asks [first](AsyncLimiter::ask_first). Decisions are kept until they are used.
 
 use super::{Decision, Growth};

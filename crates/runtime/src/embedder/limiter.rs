@@ -109,9 +109,9 @@ pub(crate) enum Limiter {
     #[default]
     None,
     /// It decides at once.
-    AtOnce(Box<dyn ResourceLimiter>),
+    Sync(Box<dyn ResourceLimiter>),
     /// It may wait.
-    Waits(AsyncLimiter),
+    Async(AsyncLimiter),
 }
 
 /// The decision of a limiter.
@@ -140,8 +140,8 @@ macro_rules! ask_at_once {
     ($limiter:expr, $method:ident($($argument:expr),*), $default:expr) => {
         match $limiter {
             Limiter::None => $default,
-            Limiter::AtOnce(limiter) => limiter.$method($($argument),*),
-            Limiter::Waits(limiter) => limiter.limiter.$method($($argument),*),
+            Limiter::Sync(limiter) => limiter.$method($($argument),*),
+            Limiter::Async(limiter) => limiter.limiter.$method($($argument),*),
         }
     };
 }
@@ -160,14 +160,14 @@ impl Limiter {
     pub fn ask(&mut self, growth: Growth, context: &mut Context<'_>) -> Decision {
         match self {
             Limiter::None => Decision::Yes,
-            Limiter::AtOnce(limiter) => growth.ask(&mut **limiter).into(),
-            Limiter::Waits(limiter) => limiter.ask(growth, context),
+            Limiter::Sync(limiter) => growth.ask(&mut **limiter).into(),
+            Limiter::Async(limiter) => limiter.ask(growth, context),
         }
     }
 
     /// Whether a question is pending whose caller can wait.
     pub fn is_open(&self) -> bool {
-        matches!(self, Limiter::Waits(limiter) if limiter.is_open())
+        matches!(self, Limiter::Async(limiter) if limiter.is_open())
     }
 }
 

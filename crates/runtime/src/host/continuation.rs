@@ -23,9 +23,9 @@ use crate::report::backtrace::Backtrace;
 use crate::run::activation::{Stop, activate, activate_on};
 use crate::stack::{SavedPosition, round_limit};
 use crate::store::Store;
-use crate::store::pending::ActivationNumber;
-use crate::store::running::{Ending, NOBODY, Poller, State};
-use crate::vm::released::Released;
+use crate::store::pending_activations::ActivationNumber;
+use crate::store::running::{Ending, NO_POLLER, Poller};
+use crate::vm::dropped_continuations::Released;
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{
@@ -91,7 +91,7 @@ pub unsafe fn resume_for_one(
 ) -> anyhow::Result<Option<NonZeroU64>> {
     // SAFETY: the caller's promise.
     unsafe {
-        resume_by(store, reference, handlers.as_ptr(), NOBODY).map_err(Stop::into_error)?;
+        resume_by(store, reference, handlers.as_ptr(), NO_POLLER).map_err(Stop::into_error)?;
         Ok(store.as_mut().came_back_suspended())
     }
 }
@@ -197,14 +197,13 @@ unsafe fn refuse(
     }
 }
 
-/// After the host has resumed a continuation: moves its size limit to the stacks that the
-/// continuation has now.
+/// As [`Store::end_limit`], after an activation that may be pending.
 ///
 /// # Safety
 ///
 /// Nothing but the store may be borrowed.
 #[inline]
-pub unsafe fn end_limit<R>(mut store: NonNull<Store>, reference: u64, stopped: &Result<R, Stop>) {
+unsafe fn end_limit<R>(mut store: NonNull<Store>, reference: u64, stopped: &Result<R, Stop>) {
     // SAFETY: the caller has the store borrowed.
     let store = unsafe { store.as_mut() };
     if !store.stacks.limits.is_empty() {
@@ -386,9 +385,9 @@ impl Store {
     /// The function must belong to the store, and its type have code that calls it on a stack of
     /// its own.
     pub unsafe fn new_held(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
-        if self.running.state != State::Plain {
+        if !self.running.is_plain() {
             // SAFETY: the caller's promise.
-            return unsafe { self.new_held_elsewise(function) };
+            return unsafe { self.new_held_by_runtime(function) };
         }
         // SAFETY: the caller's promise.
         unsafe { self.make_held(function) }
@@ -396,8 +395,8 @@ impl Store {
 
     /// As [`new_held`](Self::new_held), where the creation is traced, or the store is poisoned.
     #[cold]
-    unsafe fn new_held_elsewise(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
-        self.check_usable()?;
+    unsafe fn new_held_by_runtime(&mut self, function: NonNull<FuncRef>) -> anyhow::Result<u64> {
+        self.running.check_usable()?;
         // SAFETY: the caller's promise.
         let reference = unsafe { self.make_held(function) }?;
         self.trace_create(self.stacks.block(block_number(reference)));
@@ -426,7 +425,7 @@ impl Store {
     /// Copies a stack that the host owns. The host owns the copy too.
     pub fn copy_held(&mut self, reference: u64, kind: StackKind) -> anyhow::Result<u64> {
         self.free_released();
-        self.check_usable()?;
+        self.running.check_usable()?;
         let copied = self.copy_suspended(reference, kind);
         let copy = copied.map_err(|code| self.trap(code))?;
         self.stacks.host_owned.insert(block_number(copy));
@@ -466,7 +465,7 @@ impl Store {
     pub fn make_room_for_block(&mut self, reference: u64) -> anyhow::Result<()> {
         let is_last = (reference & !KIND_MASK).checked_add(NEXT_GENERATION).is_none();
         if is_last && self.lacks_block() {
-            self.collect(0).map_err(|code| self.trap(code))?;
+            self.collect_garbage(0).map_err(|code| self.trap(code))?;
         }
         Ok(())
     }
@@ -482,7 +481,7 @@ impl Store {
     /// Limits the size of each stack of a continuation that the host owns.
     pub fn limit_held(&mut self, reference: u64, bytes: usize) -> Result<(), TryReserveError> {
         let mut numbers = Vec::new();
-        for stack in self.held_stacks(reference) {
+        for stack in self.stacks.held(reference) {
             numbers.try_reserve(1)?;
             numbers.extend(self.stacks.number_of(stack));
         }
@@ -490,30 +489,41 @@ impl Store {
         self.stacks.limits.set(numbers, round_limit(bytes), reference)
     }
 
-    #[cold]
-    fn settle_limit(&mut self, reference: u64, stop: Option<&Stop>) {
-        let Passage { signal, reference: rest, .. } = self.context().passage;
-        match stop {
-            Some(Stop::Waits(ActivationNumber(number))) => self.keep_limits_of(reference, *number),
-            None if signal != 0 => {
-                if let Some(bytes) = self.stacks.limits.end(reference, |_| false) {
-                    // Without memory the continuation stays unlimited.
-                    let _ = self.limit_held(rest, bytes);
-                }
-            }
-            _ => {
-                self.stacks.limits.end(reference, |_| false);
-            }
+    /// After a continuation that the host has resumed came back or failed: moves its size limit to
+    /// the stacks that it has now.
+    #[inline]
+    pub fn end_limit(&mut self, reference: u64, has_failed: bool) {
+        if !self.stacks.limits.is_empty() {
+            self.move_limit(reference, has_failed);
         }
     }
 
-    /// Removes the limits of a resumed continuation, except those of the stacks that now wait.
-    fn keep_limits_of(&mut self, reference: u64, waiting: u32) {
+    #[cold]
+    fn move_limit(&mut self, reference: u64, has_failed: bool) {
+        let Passage { signal, reference: rest, .. } = self.context().passage;
+        let limit = self.stacks.limits.end(reference, |_| false);
+        if let Some(bytes) = limit.filter(|_| !has_failed && signal != 0) {
+            // Without memory the continuation stays unlimited.
+            let _ = self.limit_held(rest, bytes);
+        }
+    }
+
+    #[cold]
+    fn settle_limit(&mut self, reference: u64, stop: Option<&Stop>) {
+        match stop {
+            Some(Stop::Pending(number)) => self.keep_limits_of(reference, *number),
+            _ => self.move_limit(reference, stop.is_some()),
+        }
+    }
+
+    /// Removes the limits of a resumed continuation, except those of the stacks that are now
+    /// pending.
+    fn keep_limits_of(&mut self, reference: u64, number: ActivationNumber) {
         let mut numbers = Vec::new();
-        let waiting = self.running.pending[waiting as usize].as_ref().map(|waiting| waiting.stack);
+        let stack = self.running.pending.get(number).map(|pending| pending.stack);
         // SAFETY: the stacks of an activation are alive as long as the activation.
-        let stack = waiting.and_then(|stack| unsafe { stack.as_ref() });
-        for stack in stack.into_iter().flat_map(|stack| self.with_parents(stack)) {
+        let stack = stack.and_then(|stack| unsafe { stack.as_ref() });
+        for stack in stack.into_iter().flat_map(|stack| self.running.with_parents(stack)) {
             if numbers.try_reserve(1).is_err() {
                 return;
             }
@@ -564,12 +574,12 @@ impl Store {
     /// The bytes in use on the stacks of a continuation that the host owns.
     pub fn held_bytes(&self, reference: u64) -> usize {
         // SAFETY: stacks that the host owns are suspended or new.
-        self.held_stacks(reference).map(|stack| unsafe { SavedPosition::depth(stack) }).sum()
+        self.stacks.held(reference).map(|stack| unsafe { SavedPosition::depth(stack) }).sum()
     }
 
     /// The backtrace of a continuation that the host owns.
     pub fn held_backtrace(&self, reference: u64) -> Backtrace {
-        Backtrace::of_suspended(self, self.held_stacks(reference))
+        Backtrace::of_suspended(self, self.stacks.held(reference))
     }
 
     /// The values of a switch between the host and a stack.

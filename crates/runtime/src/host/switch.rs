@@ -21,7 +21,7 @@ use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word, kind_bits, tag_of
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{ControlBlock, RawVal, StoreContext, TagDef, TrapCode};
 use std::ffi::c_void;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 /// Resumes a task with the values in the transfer area. Afterwards its results are there.
 ///
@@ -157,6 +157,20 @@ pub(crate) unsafe fn continue_from(
 }
 
 impl Store {
+    /// Extra work of some modes before the runtime switches from the running stack to another.
+    ///
+    /// # Safety
+    ///
+    /// Both stacks must be alive, and the links between them set.
+    #[cold]
+    pub(crate) unsafe fn watch_switch(&mut self, to: *mut ControlBlock) {
+        self.trace_switch(to, 0, ptr::null());
+        if self.options.stress.move_stacks {
+            // SAFETY: the caller's promise.
+            unsafe { self.move_stack(to) };
+        }
+    }
+
     /// The block of a task or fiber, which must be suspended or new.
     fn resumable(&self, reference: u64, kind: StackKind) -> Result<*mut ControlBlock, TrapCode> {
         let block = self.stacks.valid_of_kind(reference, kind)?;

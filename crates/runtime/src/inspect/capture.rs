@@ -89,7 +89,7 @@ impl Backtrace {
 impl Store {
     /// The frames that called the running host function; none if nothing runs.
     pub fn host_backtrace(&self) -> Backtrace {
-        if self.running.depth == 0 {
+        if self.running.depth() == 0 {
             return Backtrace::default();
         }
         // SAFETY: the newest activation is in a host call, so its stack's block is up to date.
@@ -101,7 +101,7 @@ impl Store {
 
     /// The name of a function, with that of the module whose code begins at an address.
     pub(crate) fn function_text(&self, code: usize, function: u32) -> String {
-        let module = self.module_at(code).map(|(module, _)| module);
+        let module = self.objects.module_at(code).map(|(module, _)| module);
         let module = module.expect("modules stay as long as their store");
         Frame::of_function(module, function).function_text()
     }

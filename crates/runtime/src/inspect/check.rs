@@ -11,6 +11,7 @@
 
 use super::frames::Frames;
 use crate::report::violation::Violation;
+use crate::stack::RootStack;
 use crate::stack::{BoundValues, SavedPosition, Stacks, packed_size, parked_sp};
 use crate::store::Store;
 use crate::store::running::Ending;
@@ -49,7 +50,7 @@ impl Store {
         match found {
             None => Ok(()),
             Some(what) => {
-                self.poison();
+                self.running.poison();
                 Err(Violation(what))
             }
         }
@@ -179,46 +180,47 @@ impl<'a> Check<'a> {
     }
 
     fn idle_roots(&mut self) -> Result {
-        // The roots of pending activations come last.
-        let pending = self.store.running.pending.iter().flatten().map(|pending| &pending.root);
-        for (i, root) in self.store.running.roots.iter().chain(pending).enumerate() {
-            let number = self.number(root.block, "a root")?;
-            let stack = self.block(number);
-            ensure!(stack.purpose == Purpose::Root, number, "is a root but {:?}", stack.purpose);
-            let is_alone = ptr::eq(stack.innermost, stack);
+        for root in self.store.running.roots_in_use() {
+            let (number, is_alone) = self.root(root)?;
             let is_idle = self.lives[number].is_none();
-            let is_in_use = i < self.store.running.depth || i >= self.store.running.roots.len();
-            match is_in_use {
-                true if stack.is_spent() && is_alone => self.is(number, Life::Spent)?,
+            if self.block(number).is_spent() && is_alone {
+                self.is(number, Life::Spent)?;
+            } else if is_idle && is_alone {
                 // Another base runs in its activation.
-                true if is_idle && is_alone => {
-                    self.is(number, Life::Suspended)?;
-                    self.ends_well(number)?;
-                }
-                true => {}
-                false => {
-                    self.is(number, Life::Idle)?;
-                    ensure!(is_alone, number, "is idle, but suspended in a group");
-                }
+                self.is(number, Life::Suspended)?;
+                self.ends_well(number)?;
             }
         }
-        for root in &self.store.running.spare_roots {
-            self.is(self.number(root.block, "a root")?, Life::Idle)?;
+        for root in self.store.running.roots.idle() {
+            let (number, is_alone) = self.root(root)?;
+            self.is(number, Life::Idle)?;
+            ensure!(is_alone, number, "is idle, but suspended in a group");
         }
         Ok(())
+    }
+
+    /// The number of a root, and whether it is suspended alone, if it is.
+    fn root(&self, root: &RootStack) -> Result<(usize, bool)> {
+        let number = self.number(root.block, "a root")?;
+        let stack = self.block(number);
+        ensure!(stack.purpose == Purpose::Root, number, "is a root but {:?}", stack.purpose);
+        Ok((number, ptr::eq(stack.innermost, stack)))
     }
 
     // ---- chains
 
     fn running_chains(&mut self) -> Result {
         let store = self.store;
-        let newest = (store.running.depth > 0).then(|| store.context().stack.cast_const());
-        let others =
-            store.outer_stacks().chain(store.stacks_of_pending_activations()).map(ptr::from_ref);
+        let newest = (store.running.depth() > 0).then(|| store.context().stack.cast_const());
+        let others = store
+            .running
+            .outer_stacks()
+            .chain(store.running.stacks_of_pending_activations())
+            .map(ptr::from_ref);
         for (i, stack) in newest.into_iter().chain(others).enumerate() {
             let base = self.running_chain(stack, Life::Running)?;
             let is_noted = i > 0
-                || self.store.running.depth == 0
+                || self.store.running.depth() == 0
                 || ptr::eq(self.block(base), self.store.context().base);
             ensure!(is_noted, base, "is the base of the running stack, but another is recorded");
             let extender = self.block(base).extender;
@@ -242,7 +244,7 @@ impl<'a> Check<'a> {
             ensure!(block.purpose != Purpose::Free, number, "runs, and is free");
             ensure!(!block.is_parked(), number, "runs, and is parked");
             self.remembered(number)?;
-            if ptr::eq(block.parent, self.store.no_parent()) {
+            if ptr::eq(block.parent, self.store.running.no_parent()) {
                 ensure!(is_base(block), number, "has no parent, but is a {:?}", block.purpose);
                 // Generated code may be about to suspend the chain.
                 if !ptr::eq(block.innermost, innermost) {
@@ -270,7 +272,7 @@ impl<'a> Check<'a> {
             return Ok(());
         }
         let mut above = stack.parent;
-        while !above.is_null() && !ptr::eq(above, self.store.no_parent()) {
+        while !above.is_null() && !ptr::eq(above, self.store.running.no_parent()) {
             if above == stack.through {
                 return if has_sought { self.found_again(number) } else { Ok(()) };
             }
@@ -337,7 +339,7 @@ impl<'a> Check<'a> {
     fn ends_well(&self, number: usize) -> Result {
         let stack = self.block(number);
         if is_base(stack) && !stack.is_spent() {
-            let ends = ptr::eq(stack.parent, self.store.no_parent());
+            let ends = ptr::eq(stack.parent, self.store.running.no_parent());
             ensure!(ends, number, "is a base, and suspended with a parent");
         }
         if stack.purpose.has_identity() {
@@ -363,7 +365,7 @@ impl<'a> Check<'a> {
             let stack = self.block(number);
             ensure!(stack.purpose != Purpose::Free, number, "is free, and in no list");
             ensure!(stack.purpose != Purpose::Root, number, "is a root of no activation");
-            let is_lost = ptr::eq(stack.parent, self.store.no_parent());
+            let is_lost = ptr::eq(stack.parent, self.store.running.no_parent());
             if stack.purpose.has_identity() && is_lost {
                 self.is(number, Life::Lost)?;
                 continue;

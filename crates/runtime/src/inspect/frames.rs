@@ -65,7 +65,7 @@ impl<'a> Frames<'a> {
             }
         }
         // A call may be the last instruction of the code.
-        let code = self.store.module_at(pc - 1);
+        let code = self.store.objects.module_at(pc - 1);
         let site = code.and_then(|(module, offset)| module.code.tables().site_at(offset + 1));
         let call = Call { pc, module: code.map(|(module, _)| module), site };
         self.recent[place].write(call);

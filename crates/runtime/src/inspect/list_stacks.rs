@@ -162,16 +162,18 @@ impl Store {
             Life::Running | Life::Waiting | Life::Inside => {}
             _ => return None,
         }
-        let has_parent = !stack.parent.is_null() && !ptr::eq(stack.parent, self.no_parent());
+        let has_parent =
+            !stack.parent.is_null() && !ptr::eq(stack.parent, self.running.no_parent());
         let parent = if has_parent { stack.parent } else { stack.extender };
         // SAFETY: parents and extenders live as long as their children run or are suspended.
         if let Some(parent) = unsafe { parent.as_ref() } {
             return Some((number(parent)?, self.resume_boundary(stack, parent)));
         }
         // The root of an activation that a host function began.
-        let depth = self.running.roots.iter().position(|root| ptr::eq(root.block, stack))?;
-        let outside = self.running.depth.checked_sub(depth + 1)?;
-        Some((number(self.outer_stacks().nth(outside)?)?, Boundary::Host))
+        let depth =
+            self.running.roots.in_use().iter().position(|root| ptr::eq(root.block, stack))?;
+        let outside = self.running.depth().checked_sub(depth + 1)?;
+        Some((number(self.running.outer_stacks().nth(outside)?)?, Boundary::Host))
     }
 
     /// The function of a stack without frames: a new one, or one just resumed for the first time.
@@ -188,7 +190,7 @@ impl Store {
 
     /// A function as a frame without a place.
     pub(crate) fn frame_of_function(&self, function: &FuncRef) -> Option<Frame> {
-        let (module, _, code) = self.function_at(function.code as usize)?;
+        let (module, _, code) = self.objects.function_at(function.code as usize)?;
         Some(Frame::of_function(module, index(code.function)?))
     }
 

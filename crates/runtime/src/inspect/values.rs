@@ -33,7 +33,7 @@ impl Store {
             let is_that = |index: &u32| module.type_ids.get(*index as usize) == Some(&ty.id());
             types.into_iter().find(is_that)
         };
-        self.modules().find_map(|module| Some((module, place(module)?)))
+        self.objects.modules().find_map(|module| Some((module, place(module)?)))
     }
 }
 

@@ -91,7 +91,7 @@ impl<'a> Walker<'a> {
         if !left.at_fault {
             return None;
         }
-        let (module, offset) = self.store.module_at(left.pc)?;
+        let (module, offset) = self.store.objects.module_at(left.pc)?;
         let image = module.code.tables();
         let start = image.function_at(offset).map(|f| image.functions[f as usize].start);
         let place = arch::frames::unlinked_return_address(start.map(|start| offset - start))?;
@@ -103,7 +103,7 @@ impl<'a> Walker<'a> {
     fn is_in_function(&mut self, address: usize) -> bool {
         let recent = &mut self.recent[address % RECENT];
         if recent.0 != address {
-            let function = self.store.function_at(address);
+            let function = self.store.objects.function_at(address);
             let is_function = |(.., code): (_, _, FunctionCode)| index(code.function).is_some();
             *recent = (address, function.is_some_and(is_function));
         }
@@ -148,7 +148,7 @@ impl<'a> Walker<'a> {
     }
 
     fn frame(&mut self, (address, boundary): RawFrame) -> Frame {
-        let found = self.store.function_at(address);
+        let found = self.store.objects.function_at(address);
         let (module, offset, code) = found.expect("it was found in a function");
         Frame {
             instance: self.only_instance(module).map(|index| (self.store.id(), index)),

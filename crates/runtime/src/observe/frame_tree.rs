@@ -110,7 +110,7 @@ impl FrameTree {
                 continue;
             }
             // A return address may be after the code.
-            let Some((module, offset, code)) = store.function_at(pc - 1) else { continue };
+            let Some((module, offset, code)) = store.objects.function_at(pc - 1) else { continue };
             let Some(function) = index(code.function) else { continue };
             let position = module.code.position_at(offset);
             let node = Node { caller, code: module.code.start(), function, position };

@@ -1,7 +1,7 @@
 //! Backtraces: the frames of a computation, innermost first, through all activations.
 
 use crate::code::LoadedModule;
-use crate::code::source::Place;
+use crate::code::source::SourcePlace;
 use crate::report::names::in_line;
 use crate::vm::store_id::StoreId;
 use std::borrow::Cow;
@@ -43,7 +43,7 @@ pub struct Frame {
     pub(crate) offset: Option<u32>,
     pub(crate) boundary: Option<Boundary>,
     /// Looked up on demand.
-    pub(crate) places: OnceLock<Vec<Place>>,
+    pub(crate) places: OnceLock<Vec<SourcePlace>>,
 }
 
 /// What separates a frame from the next inner one, if they are on different stacks.
@@ -144,7 +144,7 @@ impl Frame {
 
     /// The place of the instruction in the source: the text of the module, or as debug information
     /// (DWARF) says. With inlining, the places in inlined functions come first, innermost first.
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[SourcePlace] {
         self.places.get_or_init(|| match (&self.module.source, self.offset) {
             (Some(source), Some(offset)) => source.places(offset),
             _ => Vec::new(),
@@ -176,7 +176,7 @@ impl Frame {
     }
 
     /// Writes the inlined functions, each with its place.
-    fn write_inlined(&self, f: &mut fmt::Formatter<'_>, inlined: &[Place]) -> fmt::Result {
+    fn write_inlined(&self, f: &mut fmt::Formatter<'_>, inlined: &[SourcePlace]) -> fmt::Result {
         inlined.iter().try_for_each(|place| {
             let name = in_line(place.function().unwrap_or("<function>"));
             write!(f, "{place}: {}!{name}\n      inlined into ", self.shown_module())

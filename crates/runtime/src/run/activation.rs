@@ -14,14 +14,13 @@ use crate::report::violation::Violation;
 use crate::run::signal;
 use crate::stack::{Park, TopFrame};
 use crate::store::Store;
-use crate::store::pending::ActivationNumber;
-use crate::store::running::{Activation, Departure, Ending, NOBODY, Poller, State};
+use crate::store::pending_activations::ActivationNumber;
+use crate::store::running::{Activation, Ending, NO_POLLER, Poller};
 use crate::vm::store_id::StoreId;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::signature::WORDS;
 use ropewalk_abi::{ControlBlock, FuncRef, RawVal, StoreContext, TrapCode};
 use std::any::Any;
-use std::collections::TryReserveError;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
@@ -34,9 +33,8 @@ const IDLE_STACKS: usize = 256;
 pub enum Stop {
     /// It failed.
     Failed(anyhow::Error),
-    /// It waits for a host function, and can be resumed. [`Store::take_pending`] returns the
-    /// pending call.
-    Waits(ActivationNumber),
+    /// It was set aside in a pending host call, which [`Store::take_pending`] returns.
+    Pending(ActivationNumber),
 }
 
 impl Stop {
@@ -45,7 +43,7 @@ impl Stop {
     pub fn into_error(self) -> anyhow::Error {
         match self {
             Stop::Failed(error) => error,
-            Stop::Waits(_) => unreachable!("it had no poller"),
+            Stop::Pending(_) => unreachable!("it had no poller"),
         }
     }
 }
@@ -73,7 +71,7 @@ pub unsafe fn call(
     values: *mut RawVal,
 ) -> anyhow::Result<()> {
     // SAFETY: the caller's promise.
-    match unsafe { call_by(store, function, trampoline, values, NOBODY) } {
+    match unsafe { call_by(store, function, trampoline, values, NO_POLLER) } {
         Ok(_) => Ok(()),
         Err(stop) => Err(stop.into_error()),
     }
@@ -188,7 +186,7 @@ pub(crate) unsafe fn activate_on(
 ) -> Result<u64, Stop> {
     // SAFETY: the caller's promise.
     unsafe {
-        if store.as_mut().running.depth == 0 && signal::nothing_runs() {
+        if store.as_mut().running.depth() == 0 && signal::nothing_runs() {
             return activate_in::<true>(store, root, poller, enter);
         }
         let _prepared = signal::prepare_thread();
@@ -249,7 +247,7 @@ impl EndingActivation<'_> {
         let mut this = std::mem::ManuallyDrop::new(self);
         this.restore();
         let store = &mut *this.store;
-        if has_lost && !store.is_poisoned() {
+        if has_lost && !store.running.is_poisoned() {
             store.collect_lost();
         }
         let left = store.after_activation();
@@ -260,10 +258,11 @@ impl EndingActivation<'_> {
     /// Ends or suspends an activation that has not returned.
     #[cold]
     fn end_otherwise(self) -> Stop {
-        if self.store.is_left_pending() {
-            let left = self.store.set_activation_aside();
+        if self.store.running.is_left_pending() && !self.store.running.is_poisoned() {
+            let &StoreContext { stack, base, .. } = self.store.context();
+            let left = self.store.running.set_aside(stack, base);
             return match self.leave(false) {
-                Ok(()) => Stop::Waits(left),
+                Ok(()) => Stop::Pending(left),
                 Err(error) => Stop::Failed(error),
             };
         }
@@ -274,7 +273,7 @@ impl EndingActivation<'_> {
             self.store.embedder.keep(panic);
             anyhow::anyhow!("the embedder panicked")
         });
-        if !self.store.is_poisoned() {
+        if !self.store.running.is_poisoned() {
             self.store.end_abruptly(by_exception);
         }
         let left = self.leave(!by_exception);
@@ -288,7 +287,7 @@ impl EndingActivation<'_> {
 
 impl Drop for EndingActivation<'_> {
     fn drop(&mut self) {
-        self.store.poison();
+        self.store.running.poison();
         self.restore();
     }
 }
@@ -300,11 +299,11 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
         Ending::Panic(payload) => Err(payload),
         Ending::Cancelled => Ok(anyhow::anyhow!("the call was canceled")),
         Ending::Fault(TrapCode::MistypedTransfer, _) => {
-            store.poison();
+            store.running.poison();
             Ok(Violation(TrapCode::MistypedTransfer.message().to_string()).into())
         }
         Ending::NoCode(code, address) => {
-            store.poison();
+            store.running.poison();
             Ok(Trap::new(code, Some(no_code(store, code, address)), Backtrace::default()).into())
         }
         Ending::Fault(code, left) => Ok(trapped(store, code, None, Some(&left)).into()),
@@ -328,7 +327,7 @@ fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn 
             Ok(UncaughtException { exception, description, store, backtrace }.into())
         }
         Ending::Error(error) => {
-            if store.is_poisoned() || has_backtrace(&error) {
+            if store.running.is_poisoned() || has_backtrace(&error) {
                 return Ok(error);
             }
             store.keep_stacks(None);
@@ -415,7 +414,7 @@ fn detail_of(store: &mut Store, code: TrapCode) -> Option<String> {
 /// Why code at an address cannot be executed, and what to do about it. Removes a damaged file from
 /// the cache.
 fn no_code(store: &Store, code: TrapCode, address: usize) -> String {
-    let module = store.module_at(address).map(|(module, _)| module);
+    let module = store.objects.module_at(address).map(|(module, _)| module);
     let what = match module.and_then(|module| module.info.name.as_deref()) {
         Some(name) => format!("the module {name:?}"),
         None => "a module".to_string(),
@@ -474,8 +473,7 @@ fn has_backtrace(error: &anyhow::Error) -> bool {
 impl Store {
     #[inline]
     fn begin_activation(&mut self, activation: *const Activation, root: *mut ControlBlock) {
-        self.running.newest = activation;
-        self.running.depth += 1;
+        self.running.begin(activation);
         let context = self.context_mut();
         context.stack = root;
         context.base = root;
@@ -485,7 +483,7 @@ impl Store {
     /// Makes the root of an activation that has returned idle.
     #[inline]
     fn end_by_return(&mut self) {
-        let no_parent = self.no_parent();
+        let no_parent = self.running.no_parent();
         // SAFETY: blocks of roots are alive.
         let root = unsafe { &mut *self.context().root };
         if !root.is_idle_after_return() {
@@ -496,8 +494,7 @@ impl Store {
 
     #[inline]
     fn leave_outermost(&mut self) {
-        self.running.newest = ptr::null();
-        self.running.depth = 0;
+        self.running.end_outermost();
         let context = self.context_mut();
         context.stack = ptr::null_mut();
         context.base = ptr::null_mut();
@@ -506,13 +503,12 @@ impl Store {
     /// Makes the activation outside of the newest one the newest.
     #[inline]
     fn leave_activation(&mut self, activation: &Activation) {
-        let Activation { outer, outer_stack, outer_base, outer_sp, .. } = *activation;
-        self.running.newest = outer;
-        self.running.depth -= 1;
-        let (outer_root, outer_sp) = match self.running.depth {
-            0 => (ptr::null_mut(), 0),
+        let Activation { outer_stack, outer_base, outer_sp, .. } = *activation;
+        self.running.end(activation);
+        let (outer_root, outer_sp) = match self.running.roots.newest() {
+            None => (ptr::null_mut(), 0),
             // SAFETY: this activation is inside of another, so it was made with `outer_sp`.
-            depth => (self.running.roots[depth - 1].block, unsafe { outer_sp.assume_init() }),
+            Some(root) => (root, unsafe { outer_sp.assume_init() }),
         };
         let context = self.context_mut();
         context.stack = outer_stack;
@@ -533,7 +529,7 @@ impl Store {
     #[cold]
     fn tidy_after_activation(&mut self) -> anyhow::Result<()> {
         self.trace_leave();
-        let tidied = match self.is_poisoned() {
+        let tidied = match self.running.is_poisoned() {
             true => Ok(()),
             false => self.tidy(),
         };
@@ -542,7 +538,7 @@ impl Store {
     }
 
     fn tidy(&mut self) -> anyhow::Result<()> {
-        if self.stacks.may_give_back() && self.running.depth == 0 {
+        if self.stacks.may_give_back() && self.running.depth() == 0 {
             self.trim_stacks();
         }
         if self.options.stress.park_always {
@@ -557,7 +553,7 @@ impl Store {
     /// Continues a panic of the embedder, unless the newest activation waits. Then it continues
     /// when that ends.
     fn continue_panic_unless_waiting(&mut self) {
-        if !matches!(self.running.departure, Departure::Pending { .. }) {
+        if !self.running.is_left_pending() {
             self.continue_panic();
         }
     }
@@ -565,12 +561,12 @@ impl Store {
     /// The root stack for the next activation.
     #[inline]
     pub(crate) fn root_for_activation(&mut self) -> anyhow::Result<*mut ControlBlock> {
-        let root = match self.running.roots.get(self.running.depth) {
-            Some(root) if self.running.state == State::Plain => root.block,
+        let root = match self.running.roots.next() {
+            Some(root) if self.running.is_plain() => root,
             _ => self.other_root()?,
         };
         // SAFETY: blocks of roots are alive.
-        debug_assert!(unsafe { (*root).is_idle(self.no_parent()) });
+        debug_assert!(unsafe { (*root).is_idle(self.running.no_parent()) });
         Ok(root)
     }
 
@@ -578,9 +574,9 @@ impl Store {
     /// is traced, or the store is poisoned.
     #[cold]
     fn other_root(&mut self) -> anyhow::Result<*mut ControlBlock> {
-        self.check_usable()?;
-        let root = match self.running.roots.get(self.running.depth) {
-            Some(root) => root.block,
+        self.running.check_usable()?;
+        let root = match self.running.roots.next() {
+            Some(root) => root,
             None => self.add_root()?,
         };
         self.trace_enter(root);
@@ -591,11 +587,11 @@ impl Store {
         if self.running.roots.len() >= self.options.max_activations {
             return Err(Trap::from_code(TrapCode::CallStackExhausted).into());
         }
-        let room = self.make_room_for_root();
+        let room = self.running.make_room_for_root();
         room.map_err(|_| Trap::from_code(TrapCode::TooManyStacks))?;
-        if let Some(root) = self.spare_root() {
+        if let Some(root) = self.running.roots.take_spare() {
             let block = root.block;
-            self.running.roots.push(root);
+            self.running.roots.add(root);
             return Ok(block);
         }
         let memory = self.options.arena.take_root().map_err(|error| no_root(error.to_string()))?;
@@ -603,19 +599,11 @@ impl Store {
         let root = self.stacks.make_root(memory);
         let root = root.map_err(|reason| no_root(reason.to_string()))?;
         // SAFETY: the root was just made.
-        unsafe { (*root.block).parent = self.no_parent() };
+        unsafe { (*root.block).parent = self.running.no_parent() };
         let block = root.block;
-        self.running.roots.push(root);
+        self.running.roots.add(root);
         self.note_table();
         Ok(block)
-    }
-
-    /// Makes room for one more root in every list that can hold it.
-    fn make_room_for_root(&mut self) -> Result<(), TryReserveError> {
-        let waiting = self.running.pending.len() - self.running.free_numbers.len();
-        let count = self.running.roots.len() + self.running.spare_roots.len() + waiting + 1;
-        self.running.roots.try_reserve(count - self.running.roots.len())?;
-        self.running.spare_roots.try_reserve(count - self.running.spare_roots.len())
     }
 
     /// Gives back memory of stacks that the last activation needed.
@@ -630,8 +618,8 @@ impl Store {
 
     /// Gives back memory of grown stacks that do not need it anymore.
     pub(crate) fn shrink_stacks(&mut self) {
-        let idle = self.running.roots[self.running.depth..].iter().chain(&self.running.spare_roots);
+        let idle = self.running.roots.idle();
         let is_idle = |block| idle.clone().any(|root| root.block.cast_const() == block);
-        self.stacks.shrink(is_idle, self.running.depth > 0);
+        self.stacks.shrink(is_idle, self.running.depth() > 0);
     }
 }

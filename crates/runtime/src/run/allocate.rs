@@ -18,7 +18,7 @@ impl Store {
         let size =
             usize::try_from(size).map_err(|_| self.heap.refuse(NoMemory::Maximum(maximum)))?;
         if self.must_collect(size) {
-            self.collect(size)?;
+            self.collect_garbage(size)?;
         }
         Ok(self.create(ty, size))
     }
@@ -44,21 +44,22 @@ impl Store {
         heap.fill_space(context, bytes);
     }
 
-    pub(crate) fn objects(&self) -> Range<u64> {
+    /// The addresses of all objects of the heap.
+    pub(crate) fn object_addresses(&self) -> Range<u64> {
         self.heap.objects(self.context())
     }
 }
 
 impl Store {
     /// Collects, and makes room for `needed` more bytes.
-    pub(crate) fn collect(&mut self, needed: usize) -> Result<(), TrapCode> {
+    pub(crate) fn collect_garbage(&mut self, needed: usize) -> Result<(), TrapCode> {
         self.free_released();
-        if self.options.stress.park_always && !self.is_poisoned() {
+        if self.options.stress.park_always && !self.running.is_poisoned() {
             self.park_stacks(Park::All);
         }
         let maximum = self.heap.options.maximum;
         let used = self.heap.used(self.context());
-        if needed > maximum || self.is_poisoned() {
+        if needed > maximum || self.running.is_poisoned() {
             return Err(self.heap.refuse(NoMemory::Maximum(maximum)));
         }
         let lists = Lists::new(self)?;
@@ -114,7 +115,7 @@ impl Store {
     pub fn gc(&mut self) {
         // If nothing must be allocated, this can only fail for lack of memory to copy to. Then
         // nothing has changed.
-        let _ = self.collect(0);
+        let _ = self.collect_garbage(0);
         self.continue_panic();
     }
 

@@ -8,7 +8,6 @@ use crate::heap::Object;
 use crate::inspect::frames::Frames;
 use crate::stack::{ReachedStack, SavedPosition, SweepCounts, members};
 use crate::store::Store;
-use crate::vm::const_value::ConstValue;
 use ropewalk_abi::heap::is_object;
 use ropewalk_abi::stack::{
     FIBER_EXTRAS, KIND_MASK, NEW_STACK_ARGUMENTS, NEXT_GENERATION, Purpose, block_number, is_stack,
@@ -38,8 +37,8 @@ impl Lists {
         let count = store.stacks.len() + 1;
         let mut running = with_room(store.stacks_in_host_calls().count())?;
         running.extend(store.stacks_in_host_calls().map(ptr::from_ref));
-        let mut roots = with_room(store.roots_in_use().count())?;
-        roots.extend(store.roots_in_use());
+        let mut roots = with_room(store.running.roots_in_use().count())?;
+        roots.extend(store.running.roots_in_use().map(|root| root.block));
         let mut stacks = with_room(count)?;
         stacks.resize(count, ReachedStack::default());
         let mut was_pending = with_room(count)?;
@@ -63,7 +62,7 @@ pub(super) fn copy_reachable(store: &mut Store, lists: Lists, base: usize, clean
         clean,
         externs: std::mem::take(&mut store.heap.externs.reached),
         blocks: store.stacks.base(),
-        objects: store.options.snapshots.then(|| store.objects()),
+        objects: store.options.snapshots.then(|| store.object_addresses()),
         stacks,
         was_pending,
         pending,
@@ -233,23 +232,8 @@ impl Store {
             // SAFETY: blocks of the table are always initialized.
             copier.reach_stack(unsafe { (*self.stacks.block(number)).reference });
         }
-        let mut visit = |reference: &mut u64| copier.forward(reference);
-        self.heap.roots.visit(&mut visit);
-        for table in self.objects.tables.iter_mut().filter(|table| table.is_collected()) {
-            table.elements_mut().iter_mut().for_each(&mut visit);
-        }
-        for place in &self.objects.collected_globals {
-            // SAFETY: globals live as long as the store, and generated code does not run.
-            unsafe { visit(&mut *place.0.as_ptr().cast::<u64>()) };
-        }
-        for value in &mut self.objects.const_stack {
-            if let ConstValue::Reference(reference) = value {
-                visit(reference);
-            }
-        }
-        for instance in &mut self.objects.instances {
-            instance.visit_elements(&mut visit);
-        }
+        self.heap.roots.visit(|reference| copier.forward(reference));
+        self.objects.visit_references(|reference| copier.forward(reference));
     }
 
     /// Visits the stacks that were suspended under a reference, if it is still valid.
@@ -337,8 +321,8 @@ impl Store {
 
     fn sweep_stacks(&mut self, reached: Vec<ReachedStack>, roots: &[*mut ControlBlock]) {
         let mut free = self.context().free_stacks;
-        let no_parent = self.no_parent();
-        let has_first_class = self.objects.has_stackrefs;
+        let no_parent = self.running.no_parent();
+        let has_first_class = self.objects.has_stackrefs();
         let swept = self.stacks.sweep(reached, no_parent, roots, has_first_class, &mut free);
         let SweepCounts { in_use, freed } = swept;
         self.context_mut().free_stacks = free;

@@ -93,7 +93,7 @@ impl Store {
     fn find_handler(&self, tag: *const TagDef) -> Option<(*mut ControlBlock, Landing)> {
         // SAFETY: the running stack's block is alive.
         let running = unsafe { &*self.context().stack };
-        self.with_parents(running).find_map(|stack| {
+        self.running.with_parents(running).find_map(|stack| {
             let mut frames = Frames::of_host_call(self, stack);
             let landing = frames.find_map(|frame| handler_in(&frame, tag))?;
             Some((ptr::from_ref(stack).cast_mut(), landing))

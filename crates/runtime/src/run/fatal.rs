@@ -56,7 +56,7 @@ struct CodeAt<'a> {
 
 impl fmt::Display for CodeAt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((module, offset)) = self.store.module_at(self.pc) else {
+        let Some((module, offset)) = self.store.objects.module_at(self.pc) else {
             return f.write_str(match registry::contains(self.pc) {
                 true => "in a trampoline",
                 false => "not in generated code",

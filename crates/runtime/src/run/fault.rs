@@ -74,7 +74,7 @@ fn is_ours(block: &ControlBlock, fault: &Fault) -> bool {
 
 /// The trap for which the faulting instruction is listed.
 pub(crate) fn listed(store: &Store, fault: &Fault) -> Option<TrapCode> {
-    let (module, offset) = store.module_at(fault.pc)?;
+    let (module, offset) = store.objects.module_at(fault.pc)?;
     module.code.tables().trap_at(offset)
 }
 
@@ -84,7 +84,7 @@ fn first_execution(store: &Store, fault: &Fault) -> Option<Admission> {
     if fault.code != SEGV_ACCERR || fault.was_writing {
         return None;
     }
-    let (module, offset) = store.module_at(fault.address)?;
+    let (module, offset) = store.objects.module_at(fault.address)?;
     module.code.admit(offset)
 }
 
@@ -93,7 +93,7 @@ fn memory_fault(store: &Store, fault: &Fault) -> Option<TrapCode> {
     let listed = listed(store, fault);
     let address = fault.address;
     let is_expected = match listed? {
-        TrapCode::MemoryOutOfBounds => store.memory_may_fault_at(address),
+        TrapCode::MemoryOutOfBounds => store.objects.memory_may_fault_at(address),
         code => fault.code == SEGV_MAPERR && is_through_null(code, address),
     };
     if is_expected { listed } else { None }
@@ -121,7 +121,7 @@ fn overflows_the_host(store: &Store, fault: &Fault) -> bool {
 /// trampolines of host functions, which belong to no module, put the values of a call there.
 pub(crate) fn used_below_host(store: &Store, pc: usize) -> usize {
     const REACH: usize = TRANSFER_SLOTS * size_of::<RawVal>() + PAGE;
-    match store.module_at(pc) {
+    match store.objects.module_at(pc) {
         Some(_) => 0,
         None => REACH,
     }
@@ -131,7 +131,7 @@ pub(crate) fn used_below_host(store: &Store, pc: usize) -> usize {
 /// The kernel does not report this. It raises `SIGSEGV` without an address, as for a general protection
 /// fault. Only the processor exception differs.
 fn no_room_for_a_handler(store: &Store, block: &ControlBlock, fault: &Fault) -> Option<TrapCode> {
-    let (module, offset) = store.module_at(fault.pc)?;
+    let (module, offset) = store.objects.module_at(fault.pc)?;
     // In the middle of a switch, whose code is in no function, this is not expected.
     let is_in_function = module.code.tables().function_at(offset).is_some();
     let has_no_room = fault.sp < block.limit + largest_signal_frame();

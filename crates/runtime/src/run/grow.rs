@@ -23,7 +23,7 @@ use crate::run::fault;
 use crate::stack::{self, TopFrame};
 use crate::store::Store;
 use crate::store::running::Ending;
-use ropewalk_abi::builtin::{END, GO_ON};
+use ropewalk_abi::builtin::{CONTINUE, END};
 use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
 
 /// Grows the running stack, whose guard a thread has hit. The stub calls this. Returns zero if the
@@ -37,7 +37,7 @@ pub(crate) unsafe extern "C" fn make_room(context: *mut StoreContext, saved: *mu
     let has_room = has_grown(store, &mut thread, &fault);
     let ending = match store.embedder.take_panic() {
         Some(panic) => Ending::Panic(panic),
-        None if has_room => return GO_ON,
+        None if has_room => return CONTINUE,
         None => {
             // SAFETY: the running stack's block is alive.
             let fp = first_link(unsafe { &*store.context().stack }, &thread);

@@ -79,22 +79,14 @@ impl Store {
             self.objects.tables.len() + info.tables.len() - info.imported_tables as usize,
         )?;
         self.check_new_instance().map_err(InstantiateError::Limiter)?;
-        let index = self.objects.instances.len();
-        let sizes = (
-            self.objects.memories.len(),
-            self.objects.tables.len(),
-            self.objects.collected_globals.len(),
-        );
+        let counts = self.objects.counts();
         if let Err(error) = self.allocate_instance(module, imports) {
-            // The parts of the instance are removed again.
-            self.objects.instances.truncate(index);
-            for memory in self.objects.memories.drain(sizes.0..) {
+            for memory in self.objects.truncate(counts) {
                 self.embedder.memory_grow_failed(0, memory.pages());
             }
-            self.objects.tables.truncate(sizes.1);
-            self.objects.collected_globals.truncate(sizes.2);
             return Err(error);
         }
+        let index = counts.instances;
         self.initialize_tables(index)?;
         self.initialize_memories(index)?;
         Ok(index)
@@ -129,11 +121,11 @@ impl Store {
         module: &Arc<LoadedModule>,
         imports: &[ImportValue],
     ) -> Result<(), InstantiateError> {
-        self.add_module(module);
+        self.objects.add_module(module);
         let index = self.objects.instances.len();
         let place = ExportPlace::new(module.layout.size());
-        let go_on = AtomicUsize::new(place.header().as_ptr() as usize);
-        place.write(0, InstanceHeader { store: self.context_ptr(), index, go_on });
+        let keep_running = AtomicUsize::new(place.header().as_ptr() as usize);
+        place.write(0, InstanceHeader { store: self.context_ptr(), index, keep_running });
         let mut instance = Instance {
             place,
             module: module.clone(),
@@ -164,7 +156,7 @@ impl Store {
         let module = &instance.module;
         let defined = module.info.tags.iter().enumerate();
         for (i, ty) in defined.skip(module.info.imported_tags as usize) {
-            let tag = self.add_tag(module.type_infos[*ty as usize].0);
+            let tag = self.objects.add_tag(module.type_infos[*ty as usize].0);
             instance.place.write(module.layout.tag(i as u32), tag);
         }
     }
@@ -177,7 +169,7 @@ impl Store {
             let global = module.info.imported_globals + i as u32;
             instance.place.write(module.layout.defined_global(global), value);
             let GlobalItem { place, ty } = instance.global(global);
-            self.note_global(place, ty.content);
+            self.objects.note_global(place, ty.content);
         }
         Ok(())
     }
@@ -274,7 +266,7 @@ impl Store {
         let context = place_host_context(instance, function, context);
         let import = FuncImport { code: host.code(), context };
         instance.place.write(instance.module.layout.imported_function(function), import);
-        self.objects.shared_host_functions.push(host.clone());
+        self.objects.share_host_function(host.clone());
     }
 
     fn place_memories(&mut self, instance: &mut Instance) -> Result<(), InstantiateError> {

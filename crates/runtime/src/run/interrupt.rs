@@ -1,9 +1,9 @@
 //! Interrupts running code, to end it or to let others run.
 //!
-//! In a module that was compiled for interruption, functions read a word of their instance at every
-//! [safepoint](ropewalk_abi::InstanceHeader::go_on). An interrupter writes these words. Then the
-//! functions call the stub [`pause`](crate::arch::stubs::pause), which asks [`paused`] how to
-//! continue:
+//! In a module that was compiled for interruption, functions read a
+//! [word](ropewalk_abi::InstanceHeader::keep_running) of their instance at every safepoint. An
+//! interrupter writes these words. Then the functions call the stub
+//! [`pause`](crate::arch::stubs::pause), which asks [`paused`] how to continue:
 //!
 //! * An interruption, or a deadline that has passed, ends the activation with a trap.
 //! * Without [fuel](crate::store::fuel) it also ends, unless the embedder provides more.
@@ -18,9 +18,10 @@
 use crate::arch::stubs;
 use crate::store::Store;
 use crate::store::interrupts::{ENDING, Reason};
-use crate::store::pending::{AnyHostFuture, HostFuture, PendingCall, PendingCause};
+use crate::store::pending::{AnyHostFuture, HostFuture, PendingCall};
+use crate::store::pending_activations::PendingCause;
 use crate::store::running::Ending;
-use ropewalk_abi::builtin::{GO_ON, Outcome};
+use ropewalk_abi::builtin::{CONTINUE, Outcome};
 use ropewalk_abi::{PausedFrame, PausedRegisters, StoreContext, TrapCode};
 use std::ffi::c_void;
 use std::ptr;
@@ -29,10 +30,7 @@ use std::task::{Context, Poll};
 impl Store {
     /// Decides how a function continues after a safepoint where it had these registers.
     fn pause(&mut self, registers: &PausedRegisters) -> Outcome {
-        if self.options.stress.move_stacks {
-            // SAFETY: the running stack is alive, and in a call.
-            unsafe { self.move_stack(self.context().stack) };
-        }
+        self.move_running();
         if self.budget.interrupts.has(Reason::Sample as u32) {
             self.sample();
             // An error is no problem: samples only come from a timer.
@@ -45,7 +43,7 @@ impl Store {
         }
         if self.budget.interrupts.has(Reason::Always as u32) && self.options.heap.collect_always {
             // A panic of the embedder continues when the activation has ended.
-            let _ = self.collect(0);
+            let _ = self.collect_garbage(0);
         }
         if self.budget.interrupts.has(ENDING) {
             return self.end_with(TrapCode::Interrupt);
@@ -55,7 +53,7 @@ impl Store {
             Err(ending) => return self.end_with(ending),
         };
         // The embedder's code may have made a call that ended halfway.
-        if let Err(error) = self.check_usable() {
+        if let Err(error) = self.running.check_usable() {
             return self.end_with(Ending::Error(error));
         }
         if let Some(panic) = self.embedder.take_panic() {
@@ -90,10 +88,10 @@ impl Store {
 
     /// Suspends the newest activation until it is polled again. Returns whether that is possible.
     fn pass_turn(&mut self, registers: &PausedRegisters) -> bool {
-        if self.poller().is_null() {
+        if self.running.poller().is_null() {
             return false;
         }
-        if self.make_room_to_set_aside().is_err() || !self.leave_paused(registers) {
+        if self.running.pending.make_room().is_err() || !self.leave_paused(registers) {
             return false;
         }
         self.set_pending(PendingCall::unpolled(AnyHostFuture::new(NextTurn)), PendingCause::Turn);
@@ -146,7 +144,7 @@ pub(crate) unsafe extern "C" fn paused(
     // are in the stub's frame.
     let (store, registers) = unsafe { (Store::from_context(context), &*registers) };
     let outcome = store.pause(registers);
-    let outcome = match store.options.stress.check_stacks && outcome.ended == GO_ON {
+    let outcome = match store.options.stress.check_stacks && outcome.ended == CONTINUE {
         true => store.check_after(outcome, false),
         false => outcome,
     };

@@ -6,10 +6,7 @@ use crate::embedder::{
 };
 use crate::run::instantiate::InstantiateError;
 use crate::store::Store;
-use crate::store::running::NOBODY;
-use crate::vm::memory::MemoryError;
-use crate::vm::table::TableError;
-use crate::vm::totals::Totals;
+use crate::store::running::NO_POLLER;
 use anyhow::{Result, bail};
 use ropewalk_abi::{MemoryType, TableType};
 use std::sync::Arc;
@@ -18,12 +15,12 @@ use std::task::{Context, Waker};
 impl Store {
     /// Sets a limiter that decides at once.
     pub fn set_limiter(&mut self, limiter: Box<dyn ResourceLimiter>) {
-        self.embedder.limiter = Limiter::AtOnce(limiter);
+        self.embedder.limiter = Limiter::Sync(limiter);
     }
 
     /// Sets a limiter that may wait.
     pub fn set_limiter_async(&mut self, limiter: Arc<dyn ResourceLimiterAsync>) {
-        self.embedder.limiter = Limiter::Waits(AsyncLimiter::new(limiter));
+        self.embedder.limiter = Limiter::Async(AsyncLimiter::new(limiter));
     }
 
     /// Fails unless the host may own one more reference.
@@ -43,8 +40,8 @@ impl Store {
     /// Asks the limiter about a growth. A limiter that panics has refused.
     pub(crate) fn ask(&mut self, growth: Growth) -> Decision {
         let poller = match &self.embedder.limiter {
-            Limiter::Waits(limiter) if limiter.can_wait() => self.poller(),
-            _ => NOBODY,
+            Limiter::Async(limiter) if limiter.can_wait() => self.running.poller(),
+            _ => NO_POLLER,
         };
         let asked = self.embedder.ask(|limiter| match poller.is_null() {
             true => limiter.ask(growth, &mut Context::from_waker(Waker::noop())),
@@ -82,7 +79,7 @@ impl Store {
             return Ok(None);
         }
         let from = self.objects.memories[index].size();
-        let grown = self.grow_memory_in_total(index, delta);
+        let grown = self.objects.grow_memory(index, delta);
         if grown.is_none() {
             self.embedder.memory_grow_failed(from, from.saturating_add(delta));
         }
@@ -92,61 +89,9 @@ impl Store {
     /// Grows a table. Returns the old size, or `None` if it cannot grow.
     pub fn grow_table(&mut self, index: usize, delta: u64, init: u64) -> Result<Option<u64>> {
         match self.may_grow(self.table_growth(index, delta))? {
-            true => Ok(self.grow_table_in_total(index, delta, init)),
+            true => Ok(self.objects.grow_table(index, delta, init)),
             false => Ok(None),
         }
-    }
-
-    /// Totals of all memories and tables.
-    fn totals(&mut self) -> &mut Totals {
-        self.objects.totals.update(&self.objects.memories, &self.objects.tables);
-        &mut self.objects.totals
-    }
-
-    /// Fails unless the memories may have this many more pages.
-    fn check_more_pages(&mut self, pages: u64) -> Result<(), MemoryError> {
-        let limit = self.options.max_total_memory;
-        match self.totals().fits_bytes(pages, 0, limit) {
-            true => Ok(()),
-            false => Err(MemoryError::beyond_total(pages, limit)),
-        }
-    }
-
-    /// Fails unless the tables may have this many more elements.
-    fn check_more_elements(&mut self, elements: u64) -> Result<(), TableError> {
-        let (limit, bytes) = (self.options.tables.total, self.options.max_total_memory);
-        let totals = self.totals();
-        if !totals.fits_elements(elements, limit) {
-            return Err(TableError::TooManyElements { elements, limit });
-        }
-        match totals.fits_bytes(0, elements, bytes) {
-            true => Ok(()),
-            false => Err(TableError::BeyondTotal { elements, limit: bytes }),
-        }
-    }
-
-    /// Grows a memory within the limit of all memories. Returns the old size in pages.
-    pub(crate) fn grow_memory_in_total(&mut self, index: usize, delta: u64) -> Option<u64> {
-        let limit = self.options.max_total_memory;
-        if !self.totals().fits_bytes(delta, 0, limit) {
-            return None;
-        }
-        let grown = self.objects.memories[index].grow(delta)?;
-        self.objects.totals.memory_has_grown(delta);
-        Some(grown)
-    }
-
-    /// Grows a table within the limit of all tables. Returns the old size.
-    pub(crate) fn grow_table_in_total(
-        &mut self,
-        index: usize,
-        delta: u64,
-        init: u64,
-    ) -> Option<u64> {
-        self.check_more_elements(delta).ok()?;
-        let grown = self.objects.tables[index].grow(delta, init)?;
-        self.objects.totals.table_has_grown(delta);
-        Some(grown)
     }
 
     pub(crate) fn check_new_instance(&mut self) -> Result<()> {
@@ -161,14 +106,14 @@ impl Store {
         if !self.may_grow(Growth::of_memory(ty, 0, ty.minimum))? {
             bail!(Refused(format!("a memory of {} bytes", bytes(ty.minimum))));
         }
-        Ok(self.check_more_pages(ty.minimum)?)
+        Ok(self.objects.check_more_pages(ty.minimum)?)
     }
 
     pub(crate) fn check_new_table(&mut self, ty: &TableType) -> Result<()> {
         if !self.may_grow(Growth::of_table(ty, 0, ty.minimum))? {
             bail!(Refused(format!("a table of {} elements", ty.minimum)));
         }
-        Ok(self.check_more_elements(ty.minimum)?)
+        Ok(self.objects.check_more_elements(ty.minimum)?)
     }
 }
 
@@ -180,7 +125,7 @@ impl Store {
         growths: Vec<Growth>,
     ) -> impl Future<Output = Result<Answers>> + Send + use<> {
         let limiter = match &self.embedder.limiter {
-            Limiter::Waits(limiter) => Some(limiter.limiter.clone()),
+            Limiter::Async(limiter) => Some(limiter.limiter.clone()),
             _ => None,
         };
         async move {
@@ -199,7 +144,7 @@ impl Store {
 
     /// Sets decisions that the limiter has already made.
     pub fn expect_answers(&mut self, answers: Answers) {
-        if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
+        if let Limiter::Async(limiter) = &mut self.embedder.limiter {
             let before = std::mem::replace(&mut limiter.answers, answers);
             self.embedder.drop_value(before);
         }
@@ -207,7 +152,7 @@ impl Store {
 
     /// Drops the remaining decisions, after the operation has ended.
     pub fn forget_answers(&mut self) {
-        if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
+        if let Limiter::Async(limiter) = &mut self.embedder.limiter {
             let answers = limiter.take_answers();
             self.embedder.drop_value(answers);
         }

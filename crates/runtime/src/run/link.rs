@@ -116,10 +116,10 @@ fn fits(store: &Store, module: &LoadedModule, item: Item, value: &ImportValue) -
         }
         (Item::Table(table), ImportValue::Table(index)) => {
             let expected = module.engine_table_type(info.tables[table as usize]);
-            table_fits(&store.table(*index).ty(), &expected)
+            table_fits(&store.objects.table(*index).ty(), &expected)
         }
         (Item::Memory(memory), ImportValue::Memory(index)) => {
-            memory_fits(&store.memory(*index).ty(), &info.memories[memory as usize])
+            memory_fits(&store.objects.memory(*index).ty(), &info.memories[memory as usize])
         }
         (Item::Global(global), ImportValue::Global(item)) => {
             let expected = module.engine_global_type(info.globals[global as usize]);
@@ -197,8 +197,8 @@ fn type_of(store: &Store, value: &ImportValue) -> ExternType {
         // SAFETY: functions live as long as the store that they belong to.
         ImportValue::Func(func_ref) => ExternType::Func(func_type(unsafe { func_ref.as_ref() }.ty)),
         ImportValue::Host(host) => ExternType::Func(func_type(host.ty)),
-        ImportValue::Table(index) => ExternType::Table(store.table(*index).ty()),
-        ImportValue::Memory(index) => ExternType::Memory(store.memory(*index).ty()),
+        ImportValue::Table(index) => ExternType::Table(store.objects.table(*index).ty()),
+        ImportValue::Memory(index) => ExternType::Memory(store.objects.memory(*index).ty()),
         ImportValue::Global(item) => ExternType::Global(item.ty),
         ImportValue::Tag(def) => {
             // SAFETY: tags live as long as the store that they belong to.
@@ -220,7 +220,7 @@ impl LoadedModule {
     pub(crate) fn can_use(&self, store: &Store, imports: &[ImportValue]) -> bool {
         self.checks_memories
             || imports.iter().all(|import| match import {
-                ImportValue::Memory(memory) => store.memory(*memory).needs_no_checks(),
+                ImportValue::Memory(memory) => store.objects.memory(*memory).needs_no_checks(),
                 _ => true,
             })
     }

@@ -14,7 +14,6 @@ pub(crate) mod lifecycle;
 pub mod limits;
 pub mod link;
 mod new_objects;
-pub(crate) mod parking;
 pub mod pending;
+pub(crate) mod pending_builtin;
 pub mod signal;
-pub(crate) mod waiting_builtin;

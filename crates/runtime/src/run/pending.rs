@@ -1,45 +1,35 @@
-//! Activations that wait for a pending host call.
+//! Leaving, resuming and canceling activations with a pending host call.
 //!
-//! A host function whose results come later suspends its call: the stack looks like a suspended
-//! one, with [the stub that continues the call](crate::arch::stubs) on top. The activation is *set
+//! A host function whose results come later leaves its call, which is then *pending*: the stack
+//! looks like a suspended one, with [the stub that continues the call](crate::arch::stubs) on top. The activation is *set
 //! aside*: its root, its running stack and the base of that are kept, and the next activation gets
 //! another root. When the call is ready, the activation is *resumed*: a new one begins with the
 //! saved state, and the stack continues.
 //!
 //! ```text
-//!   roots, by depth      waiting                      roots, by depth
+//!   roots, by depth      set aside                    roots, by depth
 //!   | 0: outer    |      | root, stack, base |        | 0: outer    |
-//!   | 1: waits    | ---> |                   | ---->  | 1: waits    |  it continues
+//!   | 1: pending  | ---> |                   | ---->  | 1: resumed  |
 //!   | 2: idle     |                                   | 2: idle     |
 //! ```
 //!
-//! So any number of activations can wait at the same time, and continue in any order. A waiting
-//! activation is like an outer one in a host call: its stacks are in use, nothing switches to its
-//! root, and the collector visits its frames.
+//! So any number of activations can be pending at the same time, and they are resumed in any order.
+//! A pending activation is like an outer one in a host call: its stacks are in use, nothing switches
+//! to its root, and the collector visits its frames.
+
 use crate::arch::stubs;
 use crate::embedder::{guarded, resume};
 use crate::report::trap::Trap;
 use crate::run::activation::{Stop, activate_on};
-use crate::stack::RootStack;
 use crate::store::Store;
 use crate::store::interrupts::Interrupts;
-use crate::store::pending::{
-    ActivationNumber, PendingActivation, PendingCall, PendingCause, Scope,
-};
-use crate::store::running::{Departure, Ending, Poller, State};
-use ropewalk_abi::builtin::{CATCH, END, GO_ON, Outcome, SUSPEND};
-use ropewalk_abi::{
-    ControlBlock, HostContext, LEFT_CALL_FRAME, LeftCall, Passage, RawVal, StoreContext, TrapCode,
-    ValType,
-};
+use crate::store::pending::{PendingCall, Scope};
+use crate::store::pending_activations::{ActivationNumber, PendingActivation, PendingCause};
+use crate::store::running::{Ending, Poller, ResumedActivation};
+use ropewalk_abi::builtin::{CATCH, CONTINUE, END, Outcome, SUSPEND};
+use ropewalk_abi::{HostContext, LEFT_CALL_FRAME, LeftCall, Passage, RawVal, TrapCode, ValType};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-
-/// The number of idle roots that stay ready beside those in use.
-const READY_ROOTS: usize = 8;
-
-/// The number of spare roots that always keep their memory.
-const WARM_ROOTS: usize = 64;
 
 impl Store {
     /// Makes room on the running stack for the frame of a suspended host call.
@@ -48,12 +38,12 @@ impl Store {
         unsafe { self.make_room(self.context().stack, LEFT_CALL_FRAME) }
     }
 
-    /// Suspends the running call of a host function, and waits for its results.
+    /// Leaves the running call of a host function, which is pending.
     ///
     /// # Safety
     ///
     /// A host function of the store must have been called with the context and `values`.
-    pub unsafe fn wait_for_host(
+    pub unsafe fn leave_host_call(
         &mut self,
         call: PendingCall,
         left: LeftCall,
@@ -65,21 +55,21 @@ impl Store {
             true => unsafe { PendingCause::host(self, context, values) },
             false => PendingCause::Unknown,
         };
-        self.wait(call, cause, left)
+        self.leave_pending(call, cause, left)
     }
 
-    /// Suspends the running host call, which is pending.
-    pub(crate) fn wait(
+    /// Leaves the running call of a host function or builtin, which is pending.
+    pub(crate) fn leave_pending(
         &mut self,
         call: PendingCall,
         cause: PendingCause,
         left: LeftCall,
     ) -> Outcome {
         // The caller of the function does not continue, and its stack is empty.
-        if let Err(error) = self.check_usable() {
+        if let Err(error) = self.running.check_usable() {
             return self.end_with(Ending::Error(error));
         }
-        let room = self.make_room_for_left_call().and_then(|()| self.make_room_to_set_aside());
+        let room = self.make_room_for_left_call().and_then(|()| self.running.pending.make_room());
         if let Err(code) = room {
             return self.end_with(code);
         }
@@ -93,116 +83,37 @@ impl Store {
         Outcome::SUSPEND
     }
 
-    /// Makes room in the lists for one more waiting activation.
-    pub(crate) fn make_room_to_set_aside(&mut self) -> Result<(), TrapCode> {
-        if !self.running.free_numbers.is_empty() {
-            // There was one more waiting before.
-            return Ok(());
-        }
-        let count = self.running.pending.len() + 1;
-        let room = self.running.pending.try_reserve(1);
-        let free = room.and_then(|()| {
-            self.running.free_numbers.try_reserve(count - self.running.free_numbers.len())
-        });
-        free.map_err(|_| TrapCode::OutOfMemory)
-    }
-
-    /// Sets the newest activation aside, which is left next. There must be
-    /// [room](Self::make_room_to_set_aside).
-    pub(crate) fn set_activation_aside(&mut self) -> ActivationNumber {
-        // The later roots are idle.
-        let root = self.running.roots.swap_remove(self.running.depth - 1);
-        let cause = match &mut self.running.departure {
-            Departure::Pending { cause, .. } => std::mem::take(cause),
-            _ => PendingCause::Unknown,
-        };
-        let &StoreContext { stack, base, .. } = self.context();
-        let waiting = PendingActivation { root, stack, base, cause, _caller: None };
-        let number = match self.running.free_numbers.pop() {
-            Some(number) => number,
-            None => {
-                self.running.pending.push(None);
-                self.running.pending.len() - 1
-            }
-        };
-        self.running.pending[number] = Some(waiting);
-        // There are fewer blocks than that.
-        ActivationNumber(number as u32)
-    }
-
     /// The pending call in which an activation was just left. The caller polls it.
     #[inline]
     pub fn take_pending(&mut self, activation: ActivationNumber) -> PendingCall {
-        let mut call = self.take_pending_call();
+        let mut call = self.running.take_pending_call();
         call.belongs_to(activation, self.ending_interrupts());
         call
     }
 
-    /// The interrupts that can end an activation while it waits.
+    /// The interrupts that can end an activation while it is pending.
     fn ending_interrupts(&self) -> Option<Arc<Interrupts>> {
         self.options.interruption.then(|| self.budget.interrupts.clone())
     }
 
     pub(crate) fn restore_pending_activation(
         &mut self,
-        waiting: PendingActivation,
+        activation: PendingActivation,
         mut call: PendingCall,
     ) -> anyhow::Result<PendingCall> {
-        self.make_room_to_set_aside().map_err(Trap::from_code)?;
-        self.running.pending.push(Some(waiting));
-        let number = self.running.pending.len() as u32 - 1;
-        call.belongs_to(ActivationNumber(number), self.ending_interrupts());
+        self.running.pending.make_room().map_err(Trap::from_code)?;
+        let number = self.running.pending.add(activation);
+        call.belongs_to(number, self.ending_interrupts());
         Ok(call)
     }
 
-    /// Makes the root of a waiting activation the one for the next activation.
+    /// Takes out a pending activation, to resume it next.
     fn take_pending_activation(&mut self, number: usize) -> ResumedActivation {
-        let PendingActivation { root, stack, base, .. } =
-            self.running.pending[number].take().expect("it waits");
-        self.running.free_numbers.push(number);
         if self.options.interruption {
             let waker = self.budget.interrupts.take_waker(number);
             self.embedder.drop_value(waker);
         }
-        let block = root.block;
-        self.running.roots.push(root);
-        let last = self.running.roots.len() - 1;
-        if last != self.running.depth {
-            self.running.roots.swap(self.running.depth, last);
-            self.set_spare_roots_aside();
-        }
-        if self.warm_roots() > WARM_ROOTS + self.count_pending() {
-            self.cool_roots();
-        }
-        ResumedActivation { root: block, stack, base }
-    }
-
-    /// Limits the number of idle roots that are ready.
-    fn set_spare_roots_aside(&mut self) {
-        while self.running.roots.len() > self.running.depth + 1 + READY_ROOTS {
-            self.running.spare_roots.extend(self.running.roots.pop());
-        }
-    }
-
-    fn warm_roots(&self) -> usize {
-        self.running.spare_roots.len() - self.running.cold_roots
-    }
-
-    /// Takes the memory of half of the spare roots, when there are more of them than waiting
-    /// activations. The roots that were used last are used next.
-    #[cold]
-    fn cool_roots(&mut self) {
-        let cold = self.running.cold_roots + self.warm_roots() / 2;
-        self.running.spare_roots[self.running.cold_roots..cold]
-            .iter()
-            .for_each(RootStack::give_back);
-        self.running.cold_roots = cold;
-    }
-
-    pub(crate) fn spare_root(&mut self) -> Option<RootStack> {
-        let root = self.running.spare_roots.pop();
-        self.running.cold_roots = self.running.cold_roots.min(self.running.spare_roots.len());
-        root
+        self.running.take_pending(number)
     }
 
     fn finish(&mut self, call: PendingCall) -> Outcome {
@@ -213,13 +124,6 @@ impl Store {
         }
         outcome
     }
-}
-
-/// The state of an activation that is resumed.
-struct ResumedActivation {
-    root: *mut ControlBlock,
-    stack: *mut ControlBlock,
-    base: *mut ControlBlock,
 }
 
 /// Resumes an activation whose pending call is ready. Returns the result of a function that was
@@ -237,14 +141,14 @@ pub unsafe fn resume_activation(
     let number = call.activation();
     // SAFETY: the caller has the store borrowed.
     let inner = unsafe { store.as_mut() };
-    inner.check_usable()?;
-    if inner.running.depth >= inner.options.max_activations {
+    inner.running.check_usable()?;
+    if inner.running.depth() >= inner.options.max_activations {
         // SAFETY: the caller's promise.
         unsafe { give_up(store, number, call.scope()) };
         return Err(Stop::Failed(Trap::from_code(TrapCode::CallStackExhausted).into()));
     }
     let ResumedActivation { root, stack, base } = inner.take_pending_activation(number);
-    if inner.running.state != State::Plain {
+    if !inner.running.is_plain() {
         inner.trace_enter(root);
     }
     // SAFETY: the stack was suspended in a host call, and these are the call's results.
@@ -255,8 +159,8 @@ pub unsafe fn resume_activation(
             let store = Store::from_context(context);
             let outcome = guarded(|| store.finish(call))
                 .unwrap_or_else(|panic| store.end_with(Ending::Panic(panic)));
-            if outcome.ended == GO_ON {
-                if store.running.state != State::Plain {
+            if outcome.ended == CONTINUE {
+                if !store.running.is_plain() {
                     store.trace_host_return();
                 }
                 let reference = (*stack).reference;
@@ -265,7 +169,7 @@ pub unsafe fn resume_activation(
             match outcome.ended {
                 END => Outcome::END,
                 CATCH => stubs::enter_landing(context, outcome.value),
-                GO_ON | SUSPEND => {
+                CONTINUE | SUSPEND => {
                     let Passage { to, signal, reference } = (*context).passage;
                     if store.options.stress.move_stacks {
                         store.move_stack(to);
@@ -278,7 +182,7 @@ pub unsafe fn resume_activation(
     }
 }
 
-/// Cancels a waiting activation: frees its stacks.
+/// Cancels a pending activation: frees its stacks.
 ///
 /// # Safety
 ///
@@ -295,7 +199,7 @@ pub unsafe fn cancel(store: NonNull<Store>, call: PendingCall) {
 unsafe fn give_up(mut store: NonNull<Store>, number: usize, scope: Scope) {
     // SAFETY: the caller has the store borrowed.
     let inner = unsafe { store.as_mut() };
-    if inner.is_poisoned() {
+    if inner.running.is_poisoned() {
         return;
     }
     if let Some(begin) = scope.begin() {

@@ -8,7 +8,7 @@ use super::take::{Running, Writer};
 use crate::arch::stubs;
 use crate::inspect::frames::{Frame, Frames};
 use crate::store::Store;
-use crate::store::pending::{PendingActivation, PendingCause};
+use crate::store::pending_activations::{PendingActivation, PendingCause};
 use anyhow::Result;
 use ropewalk_abi::code::TrampolineKind;
 use ropewalk_abi::module::{Import, Item};
@@ -31,7 +31,7 @@ impl Writer<'_> {
     pub fn calls(&mut self) -> Result<()> {
         let store = self.symbols.store();
         let mut calls = Vec::new();
-        for pending in store.pending_activations() {
+        for pending in store.running.pending.iter() {
             let (host, arguments) = match &pending.cause {
                 PendingCause::Host { context, arguments } => (Some(*context), arguments.as_deref()),
                 PendingCause::Turn | PendingCause::Unknown => (None, None),
@@ -44,7 +44,7 @@ impl Writer<'_> {
                 Running::InHostCall(host) => Some(host),
                 Running::Paused(_) => None,
             };
-            let root = store.running.roots[store.running.depth - 1].block;
+            let root = store.running.roots.newest().expect("an activation runs");
             let &StoreContext { stack, base, extending, .. } = store.context();
             self.image.extending = store.stacks.number_of(extending).unwrap_or(0);
             calls.push(LeftActivation { root, stack, base, host, arguments: None });
@@ -124,7 +124,8 @@ impl Writer<'_> {
         // SAFETY: stacks of activations are alive, and so are the stacks suspended with a root.
         let (stack, innermost) = unsafe { (&*left.stack, &*(*left.root).innermost) };
         // The resumed stack runs, or is suspended with the root. Others may name a former parent.
-        let running = store.with_extender(stack).chain(store.with_extender(innermost));
+        let running =
+            store.running.with_extender(stack).chain(store.running.with_extender(innermost));
         let child = running.into_iter().find(|stack| ptr::eq(stack.parent, left.root));
         let Some(child) = child.filter(|child| child.purpose == Purpose::Continuation) else {
             return Err(SnapshotError::Resumed(match child.map(|child| child.purpose) {
@@ -165,7 +166,7 @@ impl Writer<'_> {
             let info = self.store().options.types.get(trampoline.type_id).info();
             return self.symbols.known_type(info);
         }
-        let found = self.store().function_at(pc - 1).and_then(|(module, _, code)| {
+        let found = self.store().objects.function_at(pc - 1).and_then(|(module, _, code)| {
             let ty = *module.info.functions.get(code.function as usize)?;
             Some(module.type_infos[ty as usize].0)
         });
@@ -174,7 +175,7 @@ impl Writer<'_> {
 
     /// The import by which a host function was called.
     fn import_of(&self, host: &HostContext) -> Result<(usize, usize), SnapshotError> {
-        for (number, instance) in self.symbols.store().instances().iter().enumerate() {
+        for (number, instance) in self.symbols.store().objects.instances().iter().enumerate() {
             let is_host = |import: &Import| match import.item {
                 Item::Func(function) => {
                     instance.host_context_place(function).is_some_and(|place| ptr::eq(place, host))

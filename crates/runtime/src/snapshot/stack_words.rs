@@ -76,7 +76,7 @@ impl FrameShapes {
     ) -> Option<Rc<FrameShape>> {
         let shape = self.0.entry(address).or_insert_with(|| {
             // A call may be the last instruction of its module.
-            if let Some((module, offset)) = store.module_at(address - 1) {
+            if let Some((module, offset)) = store.objects.module_at(address - 1) {
                 let tables = module.code.tables();
                 let site = tables.site_at(offset + 1)?;
                 return Some(Rc::new(FrameShape::of_function(tables, site)));

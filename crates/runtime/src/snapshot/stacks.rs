@@ -166,8 +166,10 @@ impl<'a> Writer<'a> {
         let mut note = |numbers: &mut dyn Iterator<Item = usize>, flag: u8| {
             numbers.for_each(|number| *flags.entry(number).or_default() |= flag);
         };
-        let pending =
-            store.stacks_of_pending_activations().flat_map(|stack| store.with_extender(stack));
+        let pending = store
+            .running
+            .stacks_of_pending_activations()
+            .flat_map(|stack| store.running.with_extender(stack));
         match self.take.running {
             None => note(&mut pending.map(number), IS_ACTIVE),
             Some(_) => note(&mut store.stacks_in_host_calls().map(number), IS_ACTIVE),
@@ -181,7 +183,8 @@ impl<'a> Writer<'a> {
         // SAFETY: the running stack's block is alive.
         let running =
             unsafe { store.context().stack.as_ref() }.filter(|_| self.take.running.is_some());
-        let running = running.into_iter().flat_map(|stack| store.with_extender(stack)).map(number);
+        let running =
+            running.into_iter().flat_map(|stack| store.running.with_extender(stack)).map(number);
         let last = std::mem::replace(&mut self.tracking.flags, flags);
         let ran = std::mem::replace(&mut self.tracking.running, running.collect());
         let flags = &self.tracking.flags;
@@ -225,7 +228,7 @@ impl<'a> Writer<'a> {
         let flags = self.tracking.flags.get(&number).copied().unwrap_or(0);
         let is_active = flags & IS_ACTIVE != 0;
         let is_lost = stack.purpose.has_identity()
-            && (stack.parent == store.no_parent() || flags & ENDS_WITH_CALL != 0)
+            && (stack.parent == store.running.no_parent() || flags & ENDS_WITH_CALL != 0)
             && !is_active;
         Ok(match stack.purpose {
             Purpose::Free if flags & IS_RETIRED != 0 => BlockImage::Retired,
@@ -242,7 +245,7 @@ impl<'a> Writer<'a> {
 
     /// An idle root, with which nothing can be suspended.
     fn idle_root(&self, root: &ControlBlock) -> Result<BlockImage, SnapshotError> {
-        match root.is_idle(self.store().no_parent()) {
+        match root.is_idle(self.store().running.no_parent()) {
             true => Ok(BlockImage::Vacant(root.reference)),
             false => Err(SnapshotError::Unknown("a root", ptr::from_ref(root) as usize)),
         }
@@ -308,7 +311,7 @@ impl<'a> Writer<'a> {
         let store = self.store();
         match block {
             _ if block.is_null() => 0,
-            _ if ptr::eq(block, store.no_parent()) => NO_PARENT,
+            _ if ptr::eq(block, store.running.no_parent()) => NO_PARENT,
             // There are fewer blocks than numbers.
             _ => store.stacks.number_of(block).unwrap_or(0) as u32,
         }

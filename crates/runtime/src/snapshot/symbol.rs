@@ -149,7 +149,7 @@ impl<'a> Symbols<'a> {
     /// The symbols of a store. Some may have numbers already.
     pub fn of(store: &'a Store, trampolines: &dyn Trampolines, named: Vec<Symbol>) -> Symbols<'a> {
         let mut modules: Vec<Arc<LoadedModule>> = Vec::new();
-        for instance in store.instances() {
+        for instance in store.objects.instances() {
             if !modules.iter().any(|module| Arc::ptr_eq(module, instance.module())) {
                 modules.push(instance.module().clone());
             }
@@ -161,7 +161,7 @@ impl<'a> Symbols<'a> {
                 types.entry(info.0).or_insert(TypeName::OfModule(number, index));
             }
         }
-        let tags = store.objects.tags.iter().enumerate();
+        let tags = store.objects.tags().iter().enumerate();
         let tags = tags.map(|(number, tag)| (ptr::from_ref(&**tag) as usize, number)).collect();
         let mut symbols = Symbols {
             store,
@@ -187,7 +187,7 @@ impl<'a> Symbols<'a> {
                 ranges.push((start..start + len, symbol));
             }
         };
-        for (number, instance) in store.instances().iter().enumerate() {
+        for (number, instance) in store.objects.instances().iter().enumerate() {
             let size = instance.module().layout.size();
             add(instance.header().as_ptr() as usize, size, Symbol::Instance(number, 0));
         }
@@ -202,8 +202,8 @@ impl<'a> Symbols<'a> {
                 Symbol::Transfer(0),
             );
         }
-        add(store.no_parent() as usize, size_of::<ControlBlock>(), Symbol::NoParent(0));
-        for (number, memory) in store.memories().iter().enumerate() {
+        add(store.running.no_parent() as usize, size_of::<ControlBlock>(), Symbol::NoParent(0));
+        for (number, memory) in store.objects.memories().iter().enumerate() {
             let (start, len) = memory.reserved();
             add(start, len, Symbol::Memory(number, 0));
         }
@@ -344,16 +344,16 @@ impl Addresses<'_> {
         let (start, offset) = match symbol {
             Symbol::Number(number) => (number as usize, 0),
             Symbol::Instance(number, offset) => {
-                let instance = store.instances().get(number).ok_or_else(damaged)?;
+                let instance = store.objects.instances().get(number).ok_or_else(damaged)?;
                 (instance.header().as_ptr() as usize, offset)
             }
             Symbol::Store(offset) => (store.context_ptr() as usize, offset),
             Symbol::Transfer(offset) => (store.context().transfer as usize, offset),
             Symbol::Block(number, offset) => (self.block(number)? as usize, offset),
-            Symbol::NoParent(offset) => (store.no_parent() as usize, offset),
+            Symbol::NoParent(offset) => (store.running.no_parent() as usize, offset),
             Symbol::NoClauses => (ropewalk_abi::clauses::no_clauses() as usize, 0),
             Symbol::Memory(number, offset) => {
-                (store.memories().get(number).ok_or_else(damaged)?.reserved().0, offset)
+                (store.objects.memories().get(number).ok_or_else(damaged)?.reserved().0, offset)
             }
             Symbol::Table(number, offset) => {
                 let table = store.objects.tables.get(number).ok_or_else(damaged)?;
@@ -382,7 +382,7 @@ impl Addresses<'_> {
     pub fn function(&self, symbol: Symbol) -> Result<*const FuncRef, SnapshotError> {
         let found = || {
             let Symbol::Instance(number, _) = symbol else { return None };
-            let instance = self.store.instances().get(number)?;
+            let instance = self.store.objects.instances().get(number)?;
             let first = instance.func_ref_by_number(0).as_ptr() as usize;
             let distance = self.address(symbol, None).ok()?.checked_sub(first)?;
             let number = u32::try_from(distance / size_of::<FuncRef>()).ok()?;
@@ -414,7 +414,7 @@ impl Addresses<'_> {
     }
 
     pub fn tag(&self, number: usize) -> Result<*const TagDef, SnapshotError> {
-        let tag = self.store.objects.tags.get(number);
+        let tag = self.store.objects.tags().get(number);
         Ok(ptr::from_ref(&**tag.ok_or(SnapshotError::Damaged("a tag is missing"))?))
     }
 

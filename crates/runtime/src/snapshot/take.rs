@@ -20,7 +20,7 @@ use crate::report::backtrace::Backtrace;
 use crate::report::trap::Trap;
 use crate::stack::TopFrame;
 use crate::store::Store;
-use crate::store::pending::PendingCause;
+use crate::store::pending_activations::PendingCause;
 use crate::vm::global::GlobalItem;
 use anyhow::Result;
 use ropewalk_abi::heap::is_object;
@@ -86,7 +86,7 @@ pub fn take(store: &mut Store, take: &Take<'_>) -> Result<Bytes> {
         return Ok(bytes);
     }
     // Garbage is not saved.
-    store.collect(0).map_err(Trap::from_code)?;
+    store.collect_garbage(0).map_err(Trap::from_code)?;
     write(store, take, Tracking::new(store), None)
 }
 
@@ -100,7 +100,7 @@ fn write(
     tracking.is_enabled = take.watch && Tracking::is_possible(store);
     let writer = Writer {
         symbols: Symbols::of(store, take.trampolines, std::mem::take(&mut tracking.symbols)),
-        objects: store.objects(),
+        objects: store.object_addresses(),
         image: Image::default(),
         types: tracking.types.iter().copied().zip(0..).collect(),
         codes: AddressMap::default(),
@@ -120,14 +120,16 @@ fn check(store: &Store, take: &Take<'_>) -> Result<(), SnapshotError> {
     if !store.options.snapshots {
         return Err(SnapshotError::Disabled);
     }
-    if store.is_poisoned() {
+    if store.running.is_poisoned() {
         return Err(SnapshotError::Poisoned);
     }
-    if store.running.depth > usize::from(take.running.is_some()) {
+    if store.running.depth() > usize::from(take.running.is_some()) {
         return Err(SnapshotError::Nested(caller_of_host(store, take)));
     }
     let unsaid = store
-        .pending_activations()
+        .running
+        .pending
+        .iter()
         .filter(|pending| matches!(pending.cause, PendingCause::Unknown));
     match unsaid.count() {
         0 => {}
@@ -168,7 +170,7 @@ fn caller_of_host(store: &Store, take: &Take<'_>) -> Option<String> {
     // SAFETY: the running stack's block is alive.
     let newest = unsafe { store.context().stack.as_ref() };
     let newest = newest.filter(|_| take.running.is_none());
-    let stack = newest.into_iter().chain(store.outer_stacks()).next()?;
+    let stack = newest.into_iter().chain(store.running.outer_stacks()).next()?;
     // SAFETY: the stack is in a call of the host.
     let backtrace = unsafe { Backtrace::capture(store, &TopFrame::in_host_call(stack)) };
     Some(backtrace.frames().first()?.function_name()?.to_string())
@@ -213,7 +215,7 @@ impl<'a> Writer<'a> {
             let name = module.info.name.clone();
             self.image.modules.push(ModuleImage { hash, name, is_engines });
         }
-        for number in 0..store.instances().len() {
+        for number in 0..store.objects.instances().len() {
             let instance = self.instance(number)?;
             self.image.instances.push(instance);
         }
@@ -271,7 +273,7 @@ impl<'a> Writer<'a> {
     fn memories_and_tables(&mut self) -> Result<Vec<Section<'a>>> {
         let store = self.symbols.store();
         let mut sections = Vec::new();
-        for memory in store.memories() {
+        for memory in store.objects.memories() {
             let (number, data) = (FIRST_MEMORY + sections.len(), memory.data());
             let region = Region::of(data.as_ptr_range(), data);
             let parts = |_: &mut Self, parts: &Ranges| Ok(Section::parts(data, parts));
@@ -292,7 +294,7 @@ impl<'a> Writer<'a> {
         let context = store.context();
         (self.image.captures, self.image.newest_mark) =
             (context.captures, store.stacks.newest_mark);
-        self.image.stacks_instance = store.objects.stacks_instance;
+        self.image.stacks_instance = store.objects.stacks_instance();
         self.image.limits = store.stacks.limits.list();
         for (name, named) in &self.take.names {
             let named = self.named(named)?;
@@ -385,7 +387,7 @@ impl<'a> Writer<'a> {
 
     fn instance(&mut self, number: usize) -> Result<InstanceImage> {
         let store = self.symbols.store();
-        let instance = &store.instances()[number];
+        let instance = &store.objects.instances()[number];
         let module = instance.module();
         let place = self.symbols.modules.iter().position(|other| ptr::eq(&**other, &**module));
         let info = &module.info;
@@ -416,7 +418,7 @@ impl<'a> Writer<'a> {
 
     fn import(&self, number: usize, import: usize) -> Result<ImportImage> {
         let store = self.symbols.store();
-        let instance = &store.instances()[number];
+        let instance = &store.objects.instances()[number];
         Ok(match instance.module().info.imports[import].item {
             Item::Func(function) => self.imported_function(number, function)?,
             Item::Table(table) => ImportImage::Table(instance.table(table)),
@@ -424,15 +426,16 @@ impl<'a> Writer<'a> {
             Item::Tag(tag) => ImportImage::Tag(self.symbols.tag(instance.tag(tag).as_ptr())?),
             Item::Global(global) => {
                 let place = instance.global(global).place;
-                if let Some(own) = store.own_globals().position(|own| own.place == place) {
+                if let Some(own) = store.objects.own_globals().position(|own| own.place == place) {
                     return Ok(ImportImage::OwnGlobal(own));
                 }
-                let found = store.instances().iter().enumerate().find_map(|(number, instance)| {
-                    let info = &instance.module().info;
-                    let mut own = info.imported_globals..info.globals.len() as u32;
-                    let index = own.find(|index| instance.global(*index).place == place)?;
-                    Some(ImportImage::Global(number, index))
-                });
+                let found =
+                    store.objects.instances().iter().enumerate().find_map(|(number, instance)| {
+                        let info = &instance.module().info;
+                        let mut own = info.imported_globals..info.globals.len() as u32;
+                        let index = own.find(|index| instance.global(*index).place == place)?;
+                        Some(ImportImage::Global(number, index))
+                    });
                 found.ok_or(SnapshotError::Unknown("a global", 0))?
             }
         })
@@ -444,7 +447,7 @@ impl<'a> Writer<'a> {
         function: u32,
     ) -> Result<ImportImage, SnapshotError> {
         let store = self.symbols.store();
-        let instance = &store.instances()[number];
+        let instance = &store.objects.instances()[number];
         let FuncImport { code, context } = instance.function_import(function);
         if let Some(host) = instance.host_context(function) {
             return Ok(ImportImage::Host(same_host(store, number, &host)));
@@ -452,7 +455,7 @@ impl<'a> Writer<'a> {
         let Some(Symbol::Instance(owner, 0)) = self.symbols.find(context as usize) else {
             return Err(SnapshotError::HostFunction);
         };
-        let found = store.instances()[owner].func_ref_with_code(code);
+        let found = store.objects.instances()[owner].func_ref_with_code(code);
         let found = found.ok_or(SnapshotError::Unknown("a function", code as usize))?;
         Ok(ImportImage::Func(owner, found))
     }
@@ -464,7 +467,7 @@ impl<'a> Writer<'a> {
         let store = self.symbols.store();
         let mut defined = [HashSet::new(), HashSet::new(), HashSet::new()];
         let [memories, tables, tags] = &mut defined;
-        for instance in store.instances() {
+        for instance in store.objects.instances() {
             let info = &instance.module().info;
             memories.extend(&instance.memories[info.imported_memories as usize..]);
             tables.extend(&instance.tables[info.imported_tables as usize..]);
@@ -472,7 +475,7 @@ impl<'a> Writer<'a> {
                 tags.insert(self.symbols.tag(instance.tag(tag).as_ptr())?);
             }
         }
-        for (number, memory) in store.memories().iter().enumerate() {
+        for (number, memory) in store.objects.memories().iter().enumerate() {
             let own = (!memories.contains(&number)).then(|| memory.ty());
             self.image.memories.push(MemoryImage { pages: memory.size(), own });
         }
@@ -485,14 +488,14 @@ impl<'a> Writer<'a> {
             let own = own.transpose()?;
             self.image.tables.push(TableImage { len: table.elements().len(), own });
         }
-        for GlobalItem { place, ty } in store.own_globals() {
+        for GlobalItem { place, ty } in store.objects.own_globals() {
             // SAFETY: the global is of the store.
             let value = unsafe { place.get(store) };
             let global =
                 (self.type_of_value(ty.content)?, ty.mutable, self.value(value, ty.content)?);
             self.image.globals.push(global);
         }
-        for (number, tag) in store.objects.tags.iter().enumerate() {
+        for (number, tag) in store.objects.tags().iter().enumerate() {
             let own = (!tags.contains(&number)).then(|| self.symbols.known_type(tag.ty));
             self.image.tags.push(own.transpose()?);
         }
@@ -513,7 +516,7 @@ impl<'a> Writer<'a> {
 
 /// The same host function as an import of an earlier instance: its instance and number there.
 fn same_host(store: &Store, before: usize, host: &HostContext) -> Option<(usize, usize)> {
-    store.instances()[..before].iter().enumerate().find_map(|(number, instance)| {
+    store.objects.instances()[..before].iter().enumerate().find_map(|(number, instance)| {
         let imports = instance.module().info.imports.iter();
         let same = imports.enumerate().find(|(_, import)| match import.item {
             Item::Func(function) => instance.host_context(function).is_some_and(|other| {

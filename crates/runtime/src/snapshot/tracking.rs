@@ -113,7 +113,7 @@ impl Tracking {
     /// The number of a base, if all changes since it are known.
     pub(super) fn base(&self, store: &Store, base: Base<'_>) -> Option<usize> {
         let lies_there = self.collections == store.heap.collections
-            || self.first_objects.is_empty() && store.objects().is_empty();
+            || self.first_objects.is_empty() && store.object_addresses().is_empty();
         if !lies_there || self.counts != counts(store) || self.frame_space.are_mostly_unused() {
             return None;
         }

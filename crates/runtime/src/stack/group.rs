@@ -1,7 +1,19 @@
 //! Groups: stacks that are suspended together.
 
+use super::Stacks;
 use ropewalk_abi::ControlBlock;
 use std::iter;
+
+impl Stacks {
+    /// The stacks of a continuation that the host holds, innermost first.
+    pub(crate) fn held(&self, reference: u64) -> impl Iterator<Item = &ControlBlock> {
+        // SAFETY: the block of a valid reference and those suspended with it are alive.
+        self.valid(reference)
+            .into_iter()
+            .flat_map(|outermost| unsafe { members(outermost) })
+            .map(|stack| unsafe { &*stack })
+    }
+}
 
 /// The stacks that are suspended up to one, the innermost first.
 ///

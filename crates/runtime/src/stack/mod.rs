@@ -29,7 +29,7 @@ pub(crate) use copy_refusal::CopyRefusal;
 pub(crate) use group::members;
 pub(crate) use growth::round_limit;
 pub(crate) use idle::Park;
-pub use mutation::{Mutation, PutBack};
+pub use mutation::{Injected, InjectedBug};
 pub(crate) use park::{bytes_in_frames, end_of_frames, packed_frames, packed_size, parked_sp};
 pub(crate) use relocate::{Quarantine, move_links, move_root};
 pub(crate) use saved_position::SavedPosition;

@@ -2,7 +2,7 @@
 
 /// A bug: a step that a transition skips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mutation {
+pub enum InjectedBug {
     /// The start of a rout leaves the extender in the base.
     ExtenderStays,
     /// An exception that lands below a rout leaves the extender in the base.
@@ -20,22 +20,22 @@ pub enum Mutation {
 /// The injected bug. Only the tests of the check enable the feature `mutations`; without
 /// it there is no bug.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PutBack(#[cfg(feature = "mutations")] Option<Mutation>);
+pub struct Injected(#[cfg(feature = "mutations")] Option<InjectedBug>);
 
-impl PutBack {
+impl Injected {
     /// Injects a bug.
     #[cfg(feature = "mutations")]
-    pub fn bug(mutation: Mutation) -> PutBack {
-        PutBack(Some(mutation))
+    pub fn bug(bug: InjectedBug) -> Injected {
+        Injected(Some(bug))
     }
 
     #[cfg(feature = "mutations")]
-    pub(crate) fn is(self, mutation: Mutation) -> bool {
-        self.0 == Some(mutation)
+    pub(crate) fn is(self, bug: InjectedBug) -> bool {
+        self.0 == Some(bug)
     }
 
     #[cfg(not(feature = "mutations"))]
-    pub(crate) fn is(self, _: Mutation) -> bool {
+    pub(crate) fn is(self, _: InjectedBug) -> bool {
         false
     }
 }

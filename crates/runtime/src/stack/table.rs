@@ -20,7 +20,7 @@ use super::group::members;
 use super::growth::{Grown, NoRoom};
 use super::idle::Idle;
 use super::mark_lists::MarkLists;
-use super::mutation::{Mutation, PutBack};
+use super::mutation::{Injected, InjectedBug};
 use super::slots::Slots;
 use super::stack_limits::StackLimits;
 use crate::os::mapping::{Map, PAGE};
@@ -65,7 +65,7 @@ pub struct StackOptions {
     /// The generation of new references, for tests of the last generation.
     pub first_generation: u64,
     /// A bug to inject, for tests of the check.
-    pub mutation: PutBack,
+    pub injected: Injected,
 }
 
 impl Default for StackOptions {
@@ -80,7 +80,7 @@ impl Default for StackOptions {
             pool: 16,
             blocks: MAX_BLOCKS,
             first_generation: 0,
-            mutation: PutBack::default(),
+            injected: Injected::default(),
         }
     }
 }
@@ -471,7 +471,7 @@ impl Stacks {
             *old = ControlBlock::BLANK;
         }
         let old = self.number(old);
-        if !self.options.mutation.is(Mutation::MarksStayBehind) {
+        if !self.options.injected.is(InjectedBug::MarksStayBehind) {
             self.marks.hand_over(old, number);
         }
         self.grown.hand_over(old, number);

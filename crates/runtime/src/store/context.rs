@@ -15,14 +15,9 @@ pub(super) fn new(
     no_parent: *mut ControlBlock,
 ) -> StoreContext {
     let &StoreOptions { stress: Stress { move_stacks, check_stacks, .. }, trace, .. } = options;
-    let call_builtin = match move_stacks {
-        false => stubs::call_builtin as *const (),
-        true => stubs::call_builtin_moving as *const (),
-    };
-    let call_host = match (move_stacks, trace) {
-        (_, true) => stubs::call_host_traced as *const (),
-        (true, false) => stubs::call_host_moving as *const (),
-        (false, false) => stubs::call_host as *const (),
+    let call_host = match move_stacks | trace {
+        false => stubs::call_host as *const (),
+        true => stubs::call_host_watched as *const (),
     };
     let (finish, finish_with) = match trace {
         false => (stubs::finish as *const (), stubs::finish_with as *const ()),
@@ -35,7 +30,7 @@ pub(super) fn new(
     StoreContext {
         stack: ptr::null_mut(),
         host_sp: 0,
-        call_builtin: call_builtin.cast(),
+        call_builtin: stubs::call_builtin as *const c_void,
         call_host: call_host.cast(),
         transfer: ptr::null_mut(),
         builtins: entry_points.builtins,

@@ -34,34 +34,50 @@ pub enum OutOfFuel {
 /// Called when the fuel of a store is used up. An error ends the running call.
 pub type FuelHook = Foreign<Box<dyn FnMut(&mut Store) -> anyhow::Result<OutOfFuel> + Send + Sync>>;
 
+impl Fuel {
+    /// The remaining fuel. `portion` is what generated code has left, or less than zero.
+    fn left(&self, portion: i64) -> u64 {
+        u64::try_from(i128::from(portion) + i128::from(self.reserve)).unwrap_or(0)
+    }
+
+    /// Sets the remaining fuel.
+    fn set(&mut self, fuel: u64, portion: &mut i64) {
+        self.reserve = fuel;
+        *portion = 0;
+        self.take_portion(portion);
+    }
+
+    fn take_portion(&mut self, portion: &mut i64) {
+        let most = self.interval.unwrap_or(u64::MAX).min(i64::MAX as u64);
+        let next = self.reserve.min(most);
+        self.reserve -= next;
+        // A negative rest was used already.
+        *portion = portion.saturating_add(next as i64);
+    }
+}
+
 impl Store {
+    fn fuel_and_portion(&mut self) -> (&mut Fuel, &mut i64) {
+        (&mut self.budget.fuel, &mut self.context.get_mut().fuel)
+    }
+
     /// The remaining fuel.
     pub fn fuel(&self) -> u64 {
-        let left = i128::from(self.context().fuel) + i128::from(self.budget.fuel.reserve);
-        u64::try_from(left).unwrap_or(0)
+        self.budget.fuel.left(self.context().fuel)
     }
 
     /// Sets the remaining fuel.
     pub fn set_fuel(&mut self, fuel: u64) {
-        self.budget.fuel.reserve = fuel;
-        self.context_mut().fuel = 0;
-        self.take_portion();
+        let (reserve, portion) = self.fuel_and_portion();
+        reserve.set(fuel, portion);
     }
 
     /// Sets how much fuel an activation uses before it yields, if it can wait.
     pub fn set_fuel_interval(&mut self, interval: Option<u64>) {
-        self.budget.fuel.interval = interval;
+        let (fuel, portion) = self.fuel_and_portion();
+        fuel.interval = interval;
         // Fuel that was used stays used.
-        self.set_fuel(self.fuel());
-    }
-
-    fn take_portion(&mut self) {
-        let most = self.budget.fuel.interval.unwrap_or(u64::MAX).min(i64::MAX as u64);
-        let portion = self.budget.fuel.reserve.min(most);
-        self.budget.fuel.reserve -= portion;
-        // A negative rest was used already.
-        let context = self.context_mut();
-        context.fuel = context.fuel.saturating_add(portion as i64);
+        fuel.set(fuel.left(*portion), portion);
     }
 
     /// Sets the hook for used-up fuel.
@@ -79,7 +95,8 @@ impl Store {
             if self.budget.fuel.reserve == 0 {
                 lets_others_run |= self.ask_for_fuel()?;
             }
-            self.take_portion();
+            let (fuel, portion) = self.fuel_and_portion();
+            fuel.take_portion(portion);
         }
         Ok(lets_others_run)
     }

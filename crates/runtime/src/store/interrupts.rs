@@ -65,7 +65,7 @@ impl LockedState {
     }
 }
 
-/// The header of an instance, whose word `go_on` is set.
+/// The header of an instance, whose word `keep_running` is set.
 #[derive(Debug)]
 struct StopWord(NonNull<InstanceHeader>);
 
@@ -74,10 +74,10 @@ unsafe impl Send for StopWord {}
 
 impl StopWord {
     /// Lets the functions of the instance run, or stops them.
-    fn set(&self, goes_on: bool) {
-        let address = if goes_on { self.0.as_ptr() as usize } else { 0 };
+    fn set(&self, keeps_running: bool) {
+        let address = if keeps_running { self.0.as_ptr() as usize } else { 0 };
         // SAFETY: the instance is alive, and there is no reference to the whole header.
-        let word = unsafe { &(*self.0.as_ptr()).go_on };
+        let word = unsafe { &(*self.0.as_ptr()).keep_running };
         word.store(address, Ordering::Relaxed);
     }
 }
@@ -242,7 +242,7 @@ impl Store {
 
     /// Withdraws an interruption that has ended the outermost activation.
     pub(crate) fn end_interruption(&mut self) {
-        if self.running.depth == 1 && self.budget.interrupts.has(Reason::Interrupted as u32) {
+        if self.running.depth() == 1 && self.budget.interrupts.has(Reason::Interrupted as u32) {
             self.budget.interrupts.forget(Reason::Interrupted);
         }
     }

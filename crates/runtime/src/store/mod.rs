@@ -17,11 +17,14 @@ mod embedder;
 pub(crate) mod entry_points;
 pub mod fuel;
 pub mod interrupts;
-pub(crate) mod objects;
+pub mod objects;
 mod observers;
 mod options;
+pub(crate) mod parking;
 pub mod pending;
+pub mod pending_activations;
 mod references;
+mod roots;
 pub mod running;
 pub(crate) mod slot;
 pub mod snapshots;
@@ -35,7 +38,7 @@ pub use statistics::StackStatistics;
 use crate::code::types::TypeRegistry;
 use crate::embedder::Embedder;
 use crate::heap::Heap;
-use crate::stack::{self, BoundValues, RootStack, Stacks};
+use crate::stack::{BoundValues, Stacks};
 use crate::vm::store_id::StoreId;
 use budget::Budget;
 use debugger_list::DebuggerListEntry;
@@ -58,10 +61,12 @@ pub struct Store {
     id: StoreId,
     pub(crate) options: StoreOptions,
     pub(crate) entry_points: EntryPoints,
-    pub(crate) objects: Objects,
+    /// The instances, memories, tables, globals, tags and host functions.
+    pub objects: Objects,
     pub(crate) heap: Heap,
     pub(crate) stacks: Stacks,
-    pub(crate) running: Running,
+    /// The activations.
+    pub running: Running,
     pub(crate) budget: Budget,
     pub(crate) observers: Observers,
     pub(crate) snapshots: Snapshots,
@@ -97,7 +102,7 @@ impl Store {
             context: UnsafeCell::new(context::new(&options, &entry_points, running.no_parent())),
             id,
             entry_points,
-            objects: Objects::default(),
+            objects: Objects::new(&options),
             heap: Heap::new(options.heap),
             stacks,
             running,
@@ -181,6 +186,15 @@ impl Store {
         unsafe { BoundValues::of(stack, self.context().deliver) }
     }
 
+    /// In a stress mode, moves the running stack, which is in a call of the host.
+    #[inline]
+    pub(crate) fn move_running(&mut self) {
+        if self.options.stress.move_stacks {
+            // SAFETY: the running stack is alive.
+            unsafe { self.move_stack(self.context().stack) };
+        }
+    }
+
     /// Moves a stack to other memory. It must not be running generated code.
     ///
     /// # Safety
@@ -198,36 +212,13 @@ impl Store {
         if unsafe { (*block).is_parked() } {
             return;
         }
-        let Running { roots, quarantine, .. } = &mut self.running;
-        let moved = match roots.iter_mut().find(|root| root.block == block) {
-            Some(root) => stack::move_root(root, quarantine),
+        let moved = match self.running.move_root(block) {
+            Some(moved) => moved,
             // SAFETY: the caller's promise.
             None => self.stacks.relocate(unsafe { &mut *block }),
         };
         moved.expect("there is memory to move to");
     }
-
-    /// Extra work of some modes before the runtime switches from the running stack to another.
-    ///
-    /// # Safety
-    ///
-    /// Both stacks must be alive, and the links between them set.
-    #[cold]
-    pub(crate) unsafe fn watch_switch(&mut self, to: *mut ControlBlock) {
-        self.trace_switch(to, 0, ptr::null());
-        if self.options.stress.move_stacks {
-            // SAFETY: the caller's promise.
-            unsafe { self.move_stack(to) };
-        }
-    }
-}
-
-/// Moves the running stack of a store. Called by the stubs of the stress mode.
-pub(crate) unsafe extern "C" fn move_stack_of(context: *mut StoreContext) {
-    // SAFETY: generated code called the stub, and holds no reference to the store.
-    let store = unsafe { Store::from_context(context) };
-    // SAFETY: the running stack is alive.
-    unsafe { store.move_stack(store.context().stack) };
 }
 
 impl Drop for Store {
@@ -236,14 +227,8 @@ impl Drop for Store {
         self.embedder.drop_value(wakers);
         (self.entry_points.before_drop)(self);
         self.observers.debugger = None;
-        let stacks = &self.stacks;
-        let is_whole = |root: &RootStack| stacks.release_home(root.block);
-        let Running { roots, spare_roots, pending, .. } = &mut self.running;
-        roots.retain(is_whole);
-        spare_roots.retain(is_whole);
-        pending.retain(|pending| pending.as_ref().is_some_and(|pending| is_whole(&pending.root)));
-        let pending = pending.drain(..).flatten().map(|pending| pending.root);
-        let roots = roots.drain(..).chain(spare_roots.drain(..)).chain(pending);
+        let mut roots = self.running.take_roots();
+        roots.retain(|root| self.stacks.release_home(root.block));
         self.options.arena.put(self.stacks.take_table(), roots);
     }
 }

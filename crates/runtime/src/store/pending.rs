@@ -1,12 +1,10 @@
-//! Pending host calls, and the activations that wait for them.
+//! Pending host calls, whose results are not available yet.
 
 use super::Store;
 use super::interrupts::Interrupts;
-use crate::stack::RootStack;
+use super::pending_activations::ActivationNumber;
+use ropewalk_abi::TrapCode;
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::clauses::List;
-use ropewalk_abi::{ControlBlock, HostContext, RawVal, TrapCode};
-use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::sync::Arc;
@@ -131,6 +129,11 @@ impl HostFuture for NeverReady {
 }
 
 /// The state of a pending host call. A finished call is consumed.
+///
+/// There are three states because two decisions depend on them. The caller must be woken exactly if
+/// the future was not polled, since a future wakes nobody before its first poll; waking it for other
+/// futures would keep it busy. And only a ready call can be finished, which a restored one becomes
+/// without a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallState {
     /// The call was left, and its future is not polled yet: the caller must be woken.
@@ -252,27 +255,6 @@ impl PendingCall {
     }
 }
 
-/// The number of an activation that was set aside in a pending host call.
-#[derive(Clone, Copy, Debug)]
-pub struct ActivationNumber(pub(crate) u32);
-
-/// The reason for a pending call, recorded for [snapshots](crate::snapshot).
-#[derive(Debug, Default)]
-pub enum PendingCause {
-    /// Unknown, or a limiter that has not decided. No snapshot can contain it.
-    #[default]
-    Unknown,
-    /// The activation yielded at a safepoint.
-    Turn,
-    /// A host function.
-    Host {
-        /// The context of the function, which lives as long as the store.
-        context: *const HostContext,
-        /// The arguments, unless one is a reference, which could move.
-        arguments: Option<Box<[RawVal]>>,
-    },
-}
-
 /// Where the scope of a pending host function begins, if it has one. Every pending call contains
 /// one, so it is small: there are never more references than it can count.
 #[derive(Clone, Copy, Debug)]
@@ -289,50 +271,6 @@ impl Scope {
 
     pub(crate) fn begin(self) -> Option<usize> {
         (self.0 != Scope::NONE.0).then_some(self.0 as usize)
-    }
-}
-
-/// An activation that was set aside while its host call is pending.
-#[derive(Debug)]
-pub(crate) struct PendingActivation {
-    pub root: RootStack,
-    pub stack: *mut ControlBlock,
-    pub base: *mut ControlBlock,
-    pub cause: PendingCause,
-    /// Keeps alive what the root refers to, in case the caller does not.
-    pub _caller: Option<Arc<CallerPlaces>>,
-}
-
-/// What the root of a restored activation refers to, instead of the original caller's memory. The
-/// activation and its new caller share it, so it stays even if the caller drops it.
-#[derive(Debug)]
-pub struct CallerPlaces {
-    /// The array with the results, if they are not in a register. Its address is on the stack.
-    pub(crate) values: Option<Box<[UnsafeCell<RawVal>]>>,
-    /// The clauses with which the host resumed a continuation.
-    pub(crate) clauses: Option<List<Vec<u64>>>,
-}
-
-// SAFETY: the activation writes there, and the store's owner reads it after the end.
-unsafe impl Send for CallerPlaces {}
-// SAFETY: as above.
-unsafe impl Sync for CallerPlaces {}
-
-impl CallerPlaces {
-    /// The results, if they are not in a register.
-    ///
-    /// # Safety
-    ///
-    /// The activation must have ended.
-    pub unsafe fn values(&self) -> Option<&[RawVal]> {
-        let values = self.values.as_deref()?;
-        // SAFETY: the activation no longer writes there, and a cell has the layout of its contents.
-        Some(unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) })
-    }
-
-    /// The clauses of the host, if it resumed a continuation.
-    pub fn clauses(&self) -> &[u64] {
-        self.clauses.as_ref().map_or(&[], List::clauses)
     }
 }
 

@@ -5,11 +5,12 @@ use crate::heap::{Object, ObjectType, OwnedRoot, Root, read_storage, slot_type, 
 use crate::store::Store;
 use ropewalk_abi::stack::is_stack;
 use ropewalk_abi::{FuncRef, HeapType, RawVal, RefType, StorageType, TypeKind};
+use std::any::Any;
 
 impl Store {
     /// Gives the host a reference until its scope ends, or outside of scopes, for some time.
     pub fn root(&mut self, reference: u64) -> Root {
-        if self.running.depth == 0 && self.heap.roots.open_scopes == 0 {
+        if self.running.depth() == 0 && self.heap.roots.open_scopes == 0 {
             return self.heap.roots.add_unscoped(reference);
         }
         self.heap.roots.add(reference)
@@ -150,6 +151,20 @@ impl Store {
             TypeKind::Array => ObjectType::Array(self.options.types.get(ty.id), object.len()),
             TypeKind::Cont => unreachable!("continuations do not lie in the heap"),
         })
+    }
+
+    /// The host value that a reference refers to.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store.
+    pub unsafe fn extern_value(&self, reference: u64) -> Option<&(dyn Any + Send + Sync)> {
+        // SAFETY: the caller's promise.
+        let object = unsafe { Object::from_reference(reference) }?;
+        match object.ty().kind {
+            TypeKind::Extern => self.heap.externs.get(object.extern_number()),
+            _ => None,
+        }
     }
 
     /// Reads a field, an element, or a value of an exception. Packed integers are zero-extended.

@@ -1,53 +1,52 @@
 //! The activations of a store: running ones, pending ones, and how they end.
+//!
+//! The newest activation runs, or is in a host call. The others are in host calls. Each has a
+//! [root](super::roots), and so has each [pending activation](super::pending_activations).
 
 use super::Store;
 use super::options::StoreOptions;
-use super::pending::{PendingActivation, PendingCall, PendingCause};
+use super::pending::PendingCall;
+use super::pending_activations::{
+    ActivationNumber, PendingActivation, PendingActivations, PendingCause,
+};
+use super::roots::Roots;
 use super::stress::Stress;
 use crate::arch::stubs;
 use crate::heap::OwnedRoot;
 use crate::report::backtrace::Backtrace;
-use crate::stack::TopFrame;
-use crate::stack::{self, Quarantine, RootStack};
-use crate::vm::released::Released;
+use crate::stack::{self, Quarantine, RootStack, TopFrame};
+use crate::vm::dropped_continuations::Released;
 use crate::vm::store_id::StoreId;
 use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{ControlBlock, StoreContext, TrapCode};
 use std::any::Any;
+use std::collections::TryReserveError;
 use std::ffi::c_void;
-use std::mem::MaybeUninit;
-use std::ptr;
+use std::mem::{MaybeUninit, offset_of};
 use std::sync::Arc;
 use std::task::Context;
+use std::{io, ptr};
 
-pub(crate) struct Running {
-    /// A root stack for each activation, outermost first, then some idle ones.
-    pub roots: Vec<RootStack>,
-    /// Idle root stacks beyond those.
-    pub spare_roots: Vec<RootStack>,
-    /// How many spare roots, from the first on, have no memory.
-    pub cold_roots: usize,
+/// The activations of a store.
+pub struct Running {
+    pub(crate) roots: Roots,
+    pub(crate) pending: PendingActivations,
     /// The parent of all root stacks.
     no_parent: Box<ControlBlock>,
-    /// The newest activation, or null.
-    pub newest: *const Activation,
-    pub depth: usize,
-    /// Activations in pending host calls, by number.
-    pub pending: Vec<Option<PendingActivation>>,
-    /// The free numbers among these.
-    pub free_numbers: Vec<usize>,
+    /// The newest activation, or null. It and the outer ones are linked as long as their calls last.
+    newest: *const Activation,
     /// How the newest activation is about to be left.
-    pub departure: Departure,
-    pub state: State,
-    pub extra: ExtraWork,
+    departure: Departure,
+    state: State,
+    pub(crate) extra: ExtraWork,
     /// The memory of roots that have moved.
-    pub quarantine: Quarantine,
+    quarantine: Quarantine,
     /// The word of the last `suspend` that found a clause for every tag.
-    pub suspended_with: u64,
+    pub(crate) suspended_with: u64,
     /// The word of the last `suspend` that the host has handled, or zero.
-    pub last_handled: u64,
+    pub(crate) last_handled: u64,
     /// Continuations whose owners in the host have dropped them.
-    pub released: Arc<Released>,
+    pub(crate) released: Arc<Released>,
 }
 
 /// Whether a store can be used, and whether entering it is recorded.
@@ -83,18 +82,17 @@ pub(crate) struct ExtraWork {
 }
 
 impl Running {
-    pub fn new(options: &StoreOptions, id: StoreId) -> Running {
+    /// Where the newest activation is, for native debuggers.
+    pub(crate) const NEWEST: usize = offset_of!(Running, newest);
+
+    pub(crate) fn new(options: &StoreOptions, id: StoreId) -> Running {
         let &StoreOptions { stress, trace, .. } = options;
         let Stress { move_stacks, check_stacks, park_always, .. } = stress;
         Running {
-            roots: Vec::new(),
-            spare_roots: Vec::new(),
-            cold_roots: 0,
+            roots: Roots::default(),
+            pending: PendingActivations::default(),
             no_parent: stack::without_handlers(),
             newest: ptr::null(),
-            depth: 0,
-            pending: Vec::new(),
-            free_numbers: Vec::new(),
             departure: Departure::None,
             state: if trace { State::Traced } else { State::Plain },
             extra: ExtraWork {
@@ -108,9 +106,230 @@ impl Running {
         }
     }
 
-    pub fn no_parent(&self) -> *mut ControlBlock {
+    pub(crate) fn no_parent(&self) -> *mut ControlBlock {
         ptr::from_ref(&*self.no_parent).cast_mut()
     }
+
+    // ---- activations
+
+    /// The number of nested activations. All but perhaps the newest are in host calls.
+    #[inline]
+    pub fn depth(&self) -> usize {
+        self.roots.depth()
+    }
+
+    /// The poller of the newest activation, if it may wait.
+    #[inline]
+    pub fn poller(&self) -> Poller {
+        // SAFETY: activations are linked as long as their calls last.
+        unsafe { self.newest.as_ref() }.map_or(NO_POLLER, |activation| activation.poller)
+    }
+
+    /// Begins an activation on the next root.
+    #[inline]
+    pub(crate) fn begin(&mut self, activation: *const Activation) {
+        self.newest = activation;
+        self.roots.begin();
+    }
+
+    /// Ends the only activation.
+    #[inline]
+    pub(crate) fn end_outermost(&mut self) {
+        self.newest = ptr::null();
+        self.roots.end_outermost();
+    }
+
+    /// Makes the activation outside of the newest one the newest.
+    #[inline]
+    pub(crate) fn end(&mut self, newest: &Activation) {
+        self.newest = newest.outer;
+        self.roots.end();
+    }
+
+    /// The stacks of the outer activations, innermost first. Each is in a host call.
+    pub(crate) fn outer_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
+        let mut next = self.newest;
+        std::iter::from_fn(move || {
+            // SAFETY: activations are linked as long as their calls last; their stacks live longer.
+            unsafe {
+                let activation = next.as_ref()?;
+                next = activation.outer;
+                activation.outer_stack.as_ref()
+            }
+        })
+    }
+
+    /// Makes outer activations end when their host functions return, by [`leave`](stubs::leave).
+    fn end_outer_activations(&mut self) {
+        static LEAVES: unsafe extern "C" fn() = stubs::leave;
+        for stack in self.outer_stacks().map(ptr::from_ref) {
+            // SAFETY: the block is alive and not referenced, and its stack is never used again.
+            unsafe { (*stack.cast_mut()).sp = (&raw const LEAVES).addr() };
+        }
+    }
+
+    // ---- pending activations
+
+    /// The number of pending activations.
+    pub fn count_pending(&self) -> usize {
+        self.pending.count()
+    }
+
+    pub(crate) fn stacks_of_pending_activations(&self) -> impl Iterator<Item = &ControlBlock> {
+        // SAFETY: the stacks of an activation live as long as it does.
+        self.pending.iter().map(|pending| unsafe { &*pending.stack })
+    }
+
+    /// Sets the newest activation aside, which is left next with these stacks. There must be
+    /// [room](PendingActivations::make_room).
+    #[inline]
+    pub(crate) fn set_aside(
+        &mut self,
+        stack: *mut ControlBlock,
+        base: *mut ControlBlock,
+    ) -> ActivationNumber {
+        let root = self.roots.take_newest();
+        let cause = match &mut self.departure {
+            Departure::Pending { cause, .. } => std::mem::take(cause),
+            _ => PendingCause::Unknown,
+        };
+        self.pending.add(PendingActivation { root, stack, base, cause, _caller: None })
+    }
+
+    /// Makes the root of a pending activation the one for the next activation.
+    #[inline]
+    pub(crate) fn take_pending(&mut self, number: usize) -> ResumedActivation {
+        let PendingActivation { root, stack, base, .. } = self.pending.take(number);
+        let block = root.block;
+        self.roots.add_next(root);
+        self.roots.cool(self.count_pending());
+        ResumedActivation { root: block, stack, base }
+    }
+
+    // ---- roots
+
+    /// The roots of the activations that have not ended.
+    pub(crate) fn roots_in_use(&self) -> impl Iterator<Item = &RootStack> {
+        self.roots.in_use().iter().chain(self.pending.iter().map(|pending| &pending.root))
+    }
+
+    /// Makes room for one more root in every list that can hold it.
+    pub(crate) fn make_room_for_root(&mut self) -> Result<(), TryReserveError> {
+        self.roots.make_room(self.count_pending())
+    }
+
+    /// Moves a root to other memory. Returns `None` if no root has this block.
+    pub(crate) fn move_root(&mut self, block: *mut ControlBlock) -> Option<io::Result<()>> {
+        let root = self.roots.with_block(block)?;
+        Some(stack::move_root(root, &mut self.quarantine))
+    }
+
+    /// Changes the block of a root, if one has the old block.
+    pub(crate) fn replace_block(&mut self, old: *mut ControlBlock, new: *mut ControlBlock) {
+        let mut pending = self.pending.iter_mut().map(|pending| &mut pending.root);
+        let root = self.roots.with_block(old).or_else(|| pending.find(|root| root.block == old));
+        if let Some(root) = root {
+            root.block = new;
+        }
+    }
+
+    /// Takes out all roots, when the store is dropped.
+    pub(super) fn take_roots(&mut self) -> Vec<RootStack> {
+        let mut roots = self.roots.take_all();
+        roots.extend(self.pending.take_all_roots());
+        roots
+    }
+
+    // ---- chains of stacks
+
+    /// A running stack and its parents, then the extender of their base and its parents.
+    pub(crate) fn with_extender<'a>(
+        &'a self,
+        stack: &'a ControlBlock,
+    ) -> impl Iterator<Item = &'a ControlBlock> {
+        std::iter::successors(Some(stack), |stack| {
+            let is_base = ptr::eq(stack.parent, self.no_parent());
+            let next = if is_base { stack.extender } else { stack.parent };
+            // SAFETY: parents and extenders are alive as long as their children run.
+            unsafe { next.as_ref() }
+        })
+    }
+
+    /// A running stack, or the innermost of some suspended ones, and its parents up to the base.
+    pub(crate) fn with_parents<'a>(
+        &'a self,
+        stack: &'a ControlBlock,
+    ) -> impl Iterator<Item = &'a ControlBlock> {
+        std::iter::successors(Some(stack), |stack| {
+            // SAFETY: parents live as long as their children run or are suspended with them.
+            let parent = unsafe { &*stack.parent };
+            (!ptr::eq(parent, self.no_parent())).then_some(parent)
+        })
+    }
+
+    /// Whether a stack runs in an outer activation.
+    pub(crate) fn is_outside(&self, block: *const ControlBlock) -> bool {
+        let mut outer = self.outer_stacks().flat_map(|stack| self.with_parents(stack));
+        outer.any(|stack| ptr::eq(stack, block))
+    }
+
+    /// The base of a running or pending stack.
+    pub(crate) fn base_of(&self, stack: *mut ControlBlock) -> *mut ControlBlock {
+        // SAFETY: such stacks are alive.
+        let stack = unsafe { &*stack };
+        let base = self.with_parents(stack).last().expect("at least the stack itself");
+        ptr::from_ref(base).cast_mut()
+    }
+
+    // ---- how they end
+
+    /// Whether activations need no extra work when they begin: the store is usable and not traced.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.state == State::Plain
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.state == State::Poisoned
+    }
+
+    /// Fails if the store is poisoned.
+    #[inline]
+    pub fn check_usable(&self) -> anyhow::Result<()> {
+        match self.is_poisoned() {
+            false => Ok(()),
+            true => Err(poisoned()),
+        }
+    }
+
+    /// Makes the store unusable after a panic of the engine or a call that ended halfway. Outer
+    /// activations end when their host functions return, whatever these return.
+    pub(crate) fn poison(&mut self) {
+        self.state = State::Poisoned;
+        self.end_outer_activations();
+    }
+
+    /// Whether the newest activation is about to be left in a pending call.
+    #[inline]
+    pub(crate) fn is_left_pending(&self) -> bool {
+        matches!(self.departure, Departure::Pending { .. })
+    }
+
+    /// The pending call in which an activation was just left.
+    #[inline]
+    pub(crate) fn take_pending_call(&mut self) -> PendingCall {
+        match std::mem::take(&mut self.departure) {
+            Departure::Pending { call, .. } => call,
+            _ => unreachable!("it was just left"),
+        }
+    }
+}
+
+/// An activation that was pending and is resumed on the next root.
+pub(crate) struct ResumedActivation {
+    pub root: *mut ControlBlock,
+    pub stack: *mut ControlBlock,
+    pub base: *mut ControlBlock,
 }
 
 #[cold]
@@ -166,7 +385,7 @@ pub struct Polling {
 }
 
 /// The poller of an activation that cannot wait.
-pub const NOBODY: Poller = ptr::null_mut();
+pub const NO_POLLER: Poller = ptr::null_mut();
 
 /// Why WebAssembly did not return.
 #[derive(Debug)]
@@ -205,17 +424,10 @@ impl From<TrapCode> for Ending {
 }
 
 impl Store {
-    /// The poller of the newest activation, if it may wait.
-    #[inline]
-    pub fn poller(&self) -> Poller {
-        // SAFETY: activations are linked as long as their calls last.
-        unsafe { self.running.newest.as_ref() }.map_or(NOBODY, |activation| activation.poller)
-    }
-
     /// The stacks of nested activations, innermost first, then those of pending activations.
     pub(crate) fn stacks_in_host_calls(&self) -> impl Iterator<Item = &ControlBlock> {
-        let pending = self.stacks_of_pending_activations();
-        let pending = pending.flat_map(|stack| self.with_extender(stack));
+        let pending = self.running.stacks_of_pending_activations();
+        let pending = pending.flat_map(|stack| self.running.with_extender(stack));
         self.nested_stacks().map(|(_, stack)| stack).chain(pending)
     }
 
@@ -226,116 +438,16 @@ impl Store {
     ) -> impl Iterator<Item = (Option<&ControlBlock>, &ControlBlock)> {
         // SAFETY: the running stack's block is alive.
         let newest = unsafe { self.context().stack.as_ref() };
-        newest.into_iter().chain(self.outer_stacks()).flat_map(|innermost| {
+        newest.into_iter().chain(self.running.outer_stacks()).flat_map(|innermost| {
             let mut child = None;
-            self.with_extender(innermost).map(move |stack| (child.replace(stack), stack))
+            let stacks = self.running.with_extender(innermost);
+            stacks.map(move |stack| (child.replace(stack), stack))
         })
-    }
-
-    /// A running stack and its parents, then the extender of their base and its parents.
-    pub(crate) fn with_extender<'a>(
-        &'a self,
-        stack: &'a ControlBlock,
-    ) -> impl Iterator<Item = &'a ControlBlock> {
-        std::iter::successors(Some(stack), |stack| {
-            let is_base = ptr::eq(stack.parent, self.no_parent());
-            let next = if is_base { stack.extender } else { stack.parent };
-            // SAFETY: parents and extenders are alive as long as their children run.
-            unsafe { next.as_ref() }
-        })
-    }
-
-    /// A running stack, or the innermost of some suspended ones, and its parents up to the base.
-    pub(crate) fn with_parents<'a>(
-        &'a self,
-        stack: &'a ControlBlock,
-    ) -> impl Iterator<Item = &'a ControlBlock> {
-        std::iter::successors(Some(stack), |stack| {
-            // SAFETY: parents live as long as their children run or are suspended with them.
-            let parent = unsafe { &*stack.parent };
-            (!ptr::eq(parent, self.no_parent())).then_some(parent)
-        })
-    }
-
-    /// The stacks of the outer activations, innermost first. Each is in a host call.
-    pub(crate) fn outer_stacks(&self) -> impl Iterator<Item = &ControlBlock> {
-        let mut next = self.running.newest;
-        std::iter::from_fn(move || {
-            // SAFETY: activations are linked as long as their calls last; their stacks live longer.
-            unsafe {
-                let activation = next.as_ref()?;
-                next = activation.outer;
-                activation.outer_stack.as_ref()
-            }
-        })
-    }
-
-    /// Whether a stack runs in an outer activation.
-    pub(crate) fn is_outside(&self, block: *const ControlBlock) -> bool {
-        let mut outer = self.outer_stacks().flat_map(|stack| self.with_parents(stack));
-        outer.any(|stack| ptr::eq(stack, block))
-    }
-
-    /// Makes outer activations end when their host functions return, by [`leave`](stubs::leave).
-    pub(crate) fn end_outer_activations(&mut self) {
-        static LEAVES: unsafe extern "C" fn() = stubs::leave;
-        for stack in self.outer_stacks().map(ptr::from_ref) {
-            // SAFETY: the block is alive and not referenced, and its stack is never used again.
-            unsafe { (*stack.cast_mut()).sp = (&raw const LEAVES).addr() };
-        }
-    }
-
-    pub(crate) fn stacks_of_pending_activations(&self) -> impl Iterator<Item = &ControlBlock> {
-        // SAFETY: the stacks of an activation live as long as it does.
-        self.running.pending.iter().flatten().map(|pending| unsafe { &*pending.stack })
-    }
-
-    pub(crate) fn pending_activations(&self) -> impl Iterator<Item = &PendingActivation> {
-        self.running.pending.iter().flatten()
-    }
-
-    /// The number of pending activations.
-    pub fn count_pending(&self) -> usize {
-        self.running.pending.len() - self.running.free_numbers.len()
     }
 
     pub(crate) fn base_of_running(&self) -> *mut ControlBlock {
-        debug_assert_eq!(self.context().base, self.base_of(self.context().stack));
+        debug_assert_eq!(self.context().base, self.running.base_of(self.context().stack));
         self.context().base
-    }
-
-    /// The base of a running or waiting stack.
-    pub(crate) fn base_of(&self, stack: *mut ControlBlock) -> *mut ControlBlock {
-        // SAFETY: such stacks are alive.
-        let stack = unsafe { &*stack };
-        let base = self.with_parents(stack).last().expect("at least the stack itself");
-        ptr::from_ref(base).cast_mut()
-    }
-
-    /// Makes the store unusable after a panic of the engine or a call that ended halfway. Outer
-    /// activations end when their host functions return, whatever these return.
-    pub(crate) fn poison(&mut self) {
-        self.running.state = State::Poisoned;
-        self.end_outer_activations();
-    }
-
-    /// The number of nested activations. All but perhaps the newest are in host calls.
-    #[inline]
-    pub fn depth(&self) -> usize {
-        self.running.depth
-    }
-
-    pub(crate) fn is_poisoned(&self) -> bool {
-        self.running.state == State::Poisoned
-    }
-
-    /// Fails if the store is poisoned.
-    #[inline]
-    pub fn check_usable(&self) -> anyhow::Result<()> {
-        match self.is_poisoned() {
-            false => Ok(()),
-            true => Err(poisoned()),
-        }
     }
 
     /// Sets why the newest activation is about to end.
@@ -357,21 +469,6 @@ impl Store {
         }
     }
 
-    /// Whether the newest activation is about to be left in a pending call.
-    #[inline]
-    pub(crate) fn is_left_pending(&self) -> bool {
-        matches!(self.running.departure, Departure::Pending { .. }) && !self.is_poisoned()
-    }
-
-    /// The pending call in which an activation was just left.
-    #[inline]
-    pub(crate) fn take_pending_call(&mut self) -> PendingCall {
-        match std::mem::take(&mut self.running.departure) {
-            Departure::Pending { call, .. } => call,
-            _ => unreachable!("it was just left"),
-        }
-    }
-
     /// Records why the newest activation ends. Returns the outcome that ends it.
     #[cold]
     pub(crate) fn end_with(&mut self, ending: impl Into<Ending>) -> Outcome {
@@ -387,37 +484,15 @@ impl Store {
                 Ending::Cancelled
             }
             // Its host function returned as if nothing were wrong.
-            Departure::None if self.is_poisoned() => Ending::Error(poisoned()),
+            Departure::None if self.running.is_poisoned() => Ending::Error(poisoned()),
             Departure::None => unreachable!("an activation that ends has a reason"),
         }
-    }
-
-    /// The roots of the activations that have not ended.
-    pub(crate) fn roots_in_use(&self) -> impl Iterator<Item = *mut ControlBlock> {
-        let pending = self.running.pending.iter().flatten().map(|pending| &pending.root);
-        self.running.roots[..self.running.depth].iter().chain(pending).map(|root| root.block)
-    }
-
-    pub(crate) fn no_parent(&self) -> *mut ControlBlock {
-        self.running.no_parent()
     }
 
     /// How many stacks belong to continuations that their owners have dropped.
     pub(crate) fn count_released(&self) -> usize {
         let references =
             self.running.released.references.lock().expect("the lock is never poisoned");
-        references.iter().map(|&reference| self.held_stacks(reference).count()).sum()
-    }
-
-    /// The stacks of a continuation that the host holds, innermost first.
-    pub(crate) fn held_stacks(&self, reference: u64) -> impl Iterator<Item = &ControlBlock> {
-        let outermost = self.stacks.valid(reference);
-        // SAFETY: the block of a valid reference and those suspended with it are alive.
-        let innermost = outermost.map(|block| unsafe { &*(*block).innermost });
-        std::iter::successors(innermost, move |stack| {
-            let is_last = outermost.is_some_and(|outermost| ptr::eq(*stack, outermost));
-            // SAFETY: as above.
-            (!is_last).then(|| unsafe { &*stack.parent })
-        })
+        references.iter().map(|&reference| self.stacks.held(reference).count()).sum()
     }
 }

@@ -1,4 +1,8 @@
 //! The snapshot state of a store: the hook, and the record of the last snapshot.
+//!
+//! The record says which pages, objects and stacks have not changed since the last snapshot. It is
+//! there only if snapshots are incremental. Taking another one takes it out first, so if that fails,
+//! the next snapshot is whole.
 
 use super::Store;
 use super::slot::Slot;

@@ -1,6 +1,6 @@
 //! Access to the transfer area, where values travel between stacks.
 
-use crate::stack::{BoundValues, Mutation};
+use crate::stack::{BoundValues, InjectedBug};
 use crate::store::Store;
 use ropewalk_abi::signature::TRANSFER_SLOTS;
 use ropewalk_abi::transfer::{TAGS, ValueClass};
@@ -40,7 +40,7 @@ impl Store {
         let (count, rest) = (bound.count(), bound.rest());
         self.check_transferred(&ty.params()[count..]);
         // With a deliberate bug they come last.
-        let is_last = self.options.stacks.mutation.is(Mutation::BoundValuesLast);
+        let is_last = self.options.stacks.injected.is(InjectedBug::BoundValuesLast);
         let (first_bound, first_given) = if is_last { (rest, 0) } else { (0, count) };
         for slot in (0..rest).rev() {
             let (value, tag) = (self.transferred(slot), *self.tag(slot));

@@ -4,7 +4,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// The kind of a block's items.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     Name,
     Functions,
     Positions,
@@ -15,20 +15,20 @@ pub(super) enum Kind {
     End,
 }
 
-impl Kind {
-    const ALL: [Kind; 8] = [
-        Kind::Name,
-        Kind::Functions,
-        Kind::Positions,
-        Kind::Tags,
-        Kind::Stacks,
-        Kind::Frames,
-        Kind::Events,
-        Kind::End,
+impl BlockKind {
+    const ALL: [BlockKind; 8] = [
+        BlockKind::Name,
+        BlockKind::Functions,
+        BlockKind::Positions,
+        BlockKind::Tags,
+        BlockKind::Stacks,
+        BlockKind::Frames,
+        BlockKind::Events,
+        BlockKind::End,
     ];
 
-    pub(super) fn of(byte: u8) -> Option<Kind> {
-        Kind::ALL.get(usize::from(byte)).copied()
+    pub(super) fn of(byte: u8) -> Option<BlockKind> {
+        BlockKind::ALL.get(usize::from(byte)).copied()
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub(super) fn to_bytes(kind: Kind, payload: &[u8]) -> [u8; HEAD] {
+    pub(super) fn to_bytes(kind: BlockKind, payload: &[u8]) -> [u8; HEAD] {
         let length = u32::try_from(payload.len()).expect("blocks are written before they are long");
         let mut bytes = [0; HEAD];
         bytes[0] = kind as u8;

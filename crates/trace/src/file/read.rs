@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use super::block::{HEAD, Head, Kind};
+use super::block::{BlockKind, HEAD, Head};
 use super::{MAGIC, VERSION};
-use crate::{Event, FramesId, FunctionId, TagId, Trace, What};
+use crate::{Event, EventKind, FramesId, FunctionId, TagId, Trace};
 
 /// The contents of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,7 +71,7 @@ impl Reader<'_> {
         while let Some((head, rest)) = self.bytes[self.at..].split_first_chunk::<HEAD>() {
             let head = Head::from_bytes(head);
             let kind =
-                Kind::of(head.kind).ok_or(self.damaged("the kind of the block is unknown"))?;
+                BlockKind::of(head.kind).ok_or(self.damaged("the kind of the block is unknown"))?;
             let Some(payload) = rest.get(..head.length) else {
                 self.payload(kind, rest, true)?;
                 return Ok(false);
@@ -81,7 +81,7 @@ impl Reader<'_> {
             }
             self.payload(kind, payload, false)?;
             self.at += HEAD + head.length;
-            if kind == Kind::End {
+            if kind == BlockKind::End {
                 return Ok(true);
             }
         }
@@ -89,25 +89,25 @@ impl Reader<'_> {
     }
 
     /// Reads a payload, or the complete items of a truncated one.
-    fn payload(&mut self, kind: Kind, payload: &[u8], is_cut: bool) -> Result<(), BadTrace> {
+    fn payload(&mut self, kind: BlockKind, payload: &[u8], is_cut: bool) -> Result<(), BadTrace> {
         let mut items = Items { rest: payload, is_cut };
-        let known = Known::of(&self.trace);
+        let known = CheckedSizes::of(&self.trace);
         let trace = &mut self.trace;
         let is_read = match kind {
-            Kind::Name => items.each(|name| trace.name = name),
-            Kind::Functions => items.each(|function| trace.functions.push(function)),
-            Kind::Positions => items.each(|position| trace.positions.push(position)),
-            Kind::Tags => items.each(|tag| trace.tags.push(tag)),
-            Kind::Stacks => items.each(|stack| trace.stacks.push(stack)),
-            Kind::Frames => items.each(|frame| trace.frames.push(frame)),
-            Kind::Events => {
+            BlockKind::Name => items.each(|name| trace.name = name),
+            BlockKind::Functions => items.each(|function| trace.functions.push(function)),
+            BlockKind::Positions => items.each(|position| trace.positions.push(position)),
+            BlockKind::Tags => items.each(|tag| trace.tags.push(tag)),
+            BlockKind::Stacks => items.each(|stack| trace.stacks.push(stack)),
+            BlockKind::Frames => items.each(|frame| trace.frames.push(frame)),
+            BlockKind::Events => {
                 let mut time = 0u64;
                 items.each(|(difference, stack, frames, what): (i64, _, _, _)| {
                     time = time.wrapping_add(difference as u64);
                     trace.events.push(Event { time, stack, frames, what });
                 })
             }
-            Kind::End => items.each(|dropped| trace.dropped = dropped),
+            BlockKind::End => items.each(|dropped| trace.dropped = dropped),
         };
         if !is_read {
             return Err(self.damaged("the block does not have the announced items"));
@@ -116,14 +116,16 @@ impl Reader<'_> {
     }
 
     /// Checks the indices in the items of a block. They must refer to earlier items.
-    fn check(&self, kind: Kind, known: Known) -> Result<(), BadTrace> {
+    fn check(&self, kind: BlockKind, known: CheckedSizes) -> Result<(), BadTrace> {
         let trace = &self.trace;
         let mut stacks = trace.stacks[known.stacks..].iter();
         let mut events = trace.events[known.events..].iter();
         let fits = match kind {
-            Kind::Stacks => stacks.all(|stack| trace.has_function(stack.function)),
-            Kind::Frames => (known.frames..trace.frames.len()).all(|id| trace.has_all_of_frame(id)),
-            Kind::Events => events.all(|event| trace.has_all_of(event)),
+            BlockKind::Stacks => stacks.all(|stack| trace.has_function(stack.function)),
+            BlockKind::Frames => {
+                (known.frames..trace.frames.len()).all(|id| trace.has_all_of_frame(id))
+            }
+            BlockKind::Events => events.all(|event| trace.has_all_of(event)),
             _ => true,
         };
         if fits { Ok(()) } else { Err(self.damaged("an index refers to no item of the trace")) }
@@ -135,15 +137,19 @@ impl Reader<'_> {
 }
 
 /// The sizes of the tables before a block, which were checked.
-struct Known {
+struct CheckedSizes {
     stacks: usize,
     frames: usize,
     events: usize,
 }
 
-impl Known {
-    fn of(trace: &Trace) -> Known {
-        Known { stacks: trace.stacks.len(), frames: trace.frames.len(), events: trace.events.len() }
+impl CheckedSizes {
+    fn of(trace: &Trace) -> CheckedSizes {
+        CheckedSizes {
+            stacks: trace.stacks.len(),
+            frames: trace.frames.len(),
+            events: trace.events.len(),
+        }
     }
 }
 
@@ -192,11 +198,11 @@ impl Trace {
     fn has_all_of(&self, event: &Event) -> bool {
         let what = &event.what;
         let (outermost, parent, function) = match *what {
-            What::Suspend { outermost, .. } | What::Switch { outermost, .. } => {
+            EventKind::Suspend { outermost, .. } | EventKind::Switch { outermost, .. } => {
                 (Some(outermost), None, None)
             }
-            What::Clone { outermost, parent, .. } => (Some(outermost), parent, None),
-            What::HostCall { function } => (None, None, Some(function)),
+            EventKind::Clone { outermost, parent, .. } => (Some(outermost), parent, None),
+            EventKind::HostCall { function } => (None, None, Some(function)),
             _ => (None, None, None),
         };
         let stacks = [Some(event.stack), what.target(), what.origin(), outermost, parent];

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::block::{Head, Kind};
+use super::block::{BlockKind, Head};
 use super::{MAGIC, VERSION};
 use crate::{Event, Trace};
 
@@ -14,7 +14,7 @@ const FULL: usize = 64 << 10;
 /// Writes a trace piece by piece.
 ///
 /// ```
-/// use ropewalk_trace::{Design, Event, Stack, StackId, Trace, What, Writer};
+/// use ropewalk_trace::{Design, Event, EventKind, Stack, StackId, Trace, Writer};
 ///
 /// let mut file = Vec::new();
 /// let mut writer = Writer::new(&mut file, "hello.wat")?;
@@ -22,10 +22,10 @@ const FULL: usize = 64 << 10;
 /// // Each part has only its new items. Numbers count from the beginning of the trace.
 /// writer.append(&Trace {
 ///     stacks: vec![Stack { design: Design::Root, function: None }],
-///     events: vec![event(0, What::Enter)],
+///     events: vec![event(0, EventKind::Enter)],
 ///     ..Trace::default()
 /// })?;
-/// writer.append(&Trace { events: vec![event(70, What::Leave)], ..Trace::default() })?;
+/// writer.append(&Trace { events: vec![event(70, EventKind::Leave)], ..Trace::default() })?;
 /// writer.finish(0)?;
 ///
 /// let reading = Trace::read(&file)?;
@@ -46,18 +46,18 @@ impl<W: Write> Writer<W> {
         to.write_all(MAGIC)?;
         to.write_all(&VERSION.to_le_bytes())?;
         let mut writer = Writer { to, payload: Vec::new() };
-        writer.items(Kind::Name, [name])?;
+        writer.items(BlockKind::Name, [name])?;
         Ok(writer)
     }
 
     /// Adds the new items of each table, and the events. Ignores the name and the number of dropped
     /// events.
     pub fn append(&mut self, part: &Trace) -> io::Result<()> {
-        self.items(Kind::Functions, &part.functions)?;
-        self.items(Kind::Positions, &part.positions)?;
-        self.items(Kind::Tags, &part.tags)?;
-        self.items(Kind::Stacks, &part.stacks)?;
-        self.items(Kind::Frames, &part.frames)?;
+        self.items(BlockKind::Functions, &part.functions)?;
+        self.items(BlockKind::Positions, &part.positions)?;
+        self.items(BlockKind::Tags, &part.tags)?;
+        self.items(BlockKind::Stacks, &part.stacks)?;
+        self.items(BlockKind::Frames, &part.frames)?;
         self.events(&part.events)
     }
 
@@ -68,13 +68,13 @@ impl<W: Write> Writer<W> {
 
     /// Ends the file with the number of dropped events.
     pub fn finish(mut self, dropped: u64) -> io::Result<()> {
-        self.items(Kind::End, [dropped])?;
+        self.items(BlockKind::End, [dropped])?;
         self.to.flush()
     }
 
     fn items<T: Serialize>(
         &mut self,
-        kind: Kind,
+        kind: BlockKind,
         items: impl IntoIterator<Item = T>,
     ) -> io::Result<()> {
         for item in items {
@@ -90,9 +90,9 @@ impl<W: Write> Writer<W> {
         for Event { time, stack, frames, what } in events {
             let difference = time.wrapping_sub(previous) as i64;
             self.item(&(difference, stack, frames, what))?;
-            previous = if self.end_block(Kind::Events, FULL)? { 0 } else { *time };
+            previous = if self.end_block(BlockKind::Events, FULL)? { 0 } else { *time };
         }
-        self.end_block(Kind::Events, 1)?;
+        self.end_block(BlockKind::Events, 1)?;
         Ok(())
     }
 
@@ -103,7 +103,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes the block if it has at least `at_least` bytes, and returns whether it did.
-    fn end_block(&mut self, kind: Kind, at_least: usize) -> io::Result<bool> {
+    fn end_block(&mut self, kind: BlockKind, at_least: usize) -> io::Result<bool> {
         if self.payload.len() < at_least {
             return Ok(false);
         }

@@ -44,7 +44,7 @@ impl Recorder {
         FramesId(self.trace.frames.len() as u32 - 1)
     }
 
-    pub fn event(&mut self, after: u64, stack: StackId, frames: Option<FramesId>, what: What) {
+    pub fn event(&mut self, after: u64, stack: StackId, frames: Option<FramesId>, what: EventKind) {
         self.time += after;
         self.trace.events.push(Event { time: self.time, stack, frames, what });
     }
@@ -66,12 +66,12 @@ pub fn generators(generators: u32, events: usize) -> Trace {
         .zip(&bodies)
         .map(|(i, body)| recorder.frame(Some(at[i as usize]), *body, 20 + i))
         .collect();
-    recorder.event(0, root, None, What::Enter);
+    recorder.event(0, root, None, EventKind::Enter);
     let mut stacks = Vec::new();
     for index in 0..generators as usize {
         let design = Design::ALL[1 + index % 5];
         let created = recorder.stack(design, bodies[index % bodies.len()]);
-        recorder.event(90, root, Some(in_main), What::Create { created });
+        recorder.event(90, root, Some(in_main), EventKind::Create { created });
         stacks.push(created);
     }
     let mut random = 12345u64;
@@ -80,19 +80,29 @@ pub fn generators(generators: u32, events: usize) -> Trace {
         let which = (random >> 33) as usize % stacks.len();
         let (target, body) = (stacks[which], which % bodies.len());
         let values = (random >> 50).to_string();
-        recorder.event(120 + (random >> 54), root, Some(in_main), What::Resume { target, values });
+        recorder.event(
+            120 + (random >> 54),
+            root,
+            Some(in_main),
+            EventKind::Resume { target, values },
+        );
         if which == 1 {
-            recorder.event(40, target, Some(deep[body]), What::HostCall { function: host });
-            recorder.event(400, target, Some(deep[body]), What::HostReturn);
+            recorder.event(40, target, Some(deep[body]), EventKind::HostCall { function: host });
+            recorder.event(400, target, Some(deep[body]), EventKind::HostReturn);
         }
         let tag = Some(tags[which % 2]);
         let (after, values) = (200 + (random >> 53), (random >> 58).to_string());
-        let suspend = What::Suspend { to: root, outermost: target, tag, values };
+        let suspend = EventKind::Suspend { to: root, outermost: target, tag, values };
         recorder.event(after, target, Some(deep[body]), suspend);
     }
-    recorder.event(500, root, Some(in_main), What::Collect { nanoseconds: 400, stacks_freed: 1 });
-    recorder.event(10, stacks[0], None, What::Drop);
-    recorder.event(300, root, Some(in_main), What::Leave);
+    recorder.event(
+        500,
+        root,
+        Some(in_main),
+        EventKind::Collect { nanoseconds: 400, stacks_freed: 1 },
+    );
+    recorder.event(10, stacks[0], None, EventKind::Drop);
+    recorder.event(300, root, Some(in_main), EventKind::Leave);
     recorder.trace
 }
 
@@ -111,38 +121,42 @@ pub fn everything() -> Trace {
         .map(|(function, line)| Some(recorder.frame(None, function, line)));
     let values = || "1 2".to_owned();
     let mut event = |stack, frames, what| recorder.event(100, stack, frames, what);
-    event(root, None, What::Enter);
-    event(root, in_main, What::Create { created: first });
-    event(root, in_main, What::Resume { target: first, values: values() });
-    event(first, in_outer, What::Grow { bytes: 65536 });
-    event(first, in_outer, What::Create { created: second });
-    event(first, in_outer, What::Resume { target: second, values: String::new() });
-    event(second, in_inner, What::HostCall { function: log });
-    event(second, in_inner, What::HostReturn);
-    event(second, in_inner, What::Suspend { to: root, outermost: first, tag, values: values() });
-    event(second, in_inner, What::Park);
-    event(second, in_inner, What::Unpark);
-    event(root, in_main, What::Resume { target: second, values: values() });
-    event(second, in_inner, What::Create { created: third });
+    event(root, None, EventKind::Enter);
+    event(root, in_main, EventKind::Create { created: first });
+    event(root, in_main, EventKind::Resume { target: first, values: values() });
+    event(first, in_outer, EventKind::Grow { bytes: 65536 });
+    event(first, in_outer, EventKind::Create { created: second });
+    event(first, in_outer, EventKind::Resume { target: second, values: String::new() });
+    event(second, in_inner, EventKind::HostCall { function: log });
+    event(second, in_inner, EventKind::HostReturn);
     event(
         second,
         in_inner,
-        What::Switch { target: third, outermost: second, tag, values: values() },
+        EventKind::Suspend { to: root, outermost: first, tag, values: values() },
+    );
+    event(second, in_inner, EventKind::Park);
+    event(second, in_inner, EventKind::Unpark);
+    event(root, in_main, EventKind::Resume { target: second, values: values() });
+    event(second, in_inner, EventKind::Create { created: third });
+    event(
+        second,
+        in_inner,
+        EventKind::Switch { target: third, outermost: second, tag, values: values() },
     );
     event(
         third,
         in_peer,
-        What::Switch { target: second, outermost: third, tag: None, values: String::new() },
+        EventKind::Switch { target: second, outermost: third, tag: None, values: String::new() },
     );
-    event(second, in_inner, What::Throw { to: Some(first), tag });
-    event(first, in_outer, What::Return { to: root, values: "7".into() });
-    event(root, in_main, What::Collect { nanoseconds: 90, stacks_freed: 1 });
-    event(third, None, What::Drop);
-    event(root, in_main, What::Trap { message: "wasm trap: unreachable".into() });
-    event(root, None, What::Enter);
-    event(root, in_main, What::Throw { to: None, tag });
-    event(root, None, What::Enter);
-    event(root, None, What::Leave);
+    event(second, in_inner, EventKind::Throw { to: Some(first), tag });
+    event(first, in_outer, EventKind::Return { to: root, values: "7".into() });
+    event(root, in_main, EventKind::Collect { nanoseconds: 90, stacks_freed: 1 });
+    event(third, None, EventKind::Drop);
+    event(root, in_main, EventKind::Trap { message: "wasm trap: unreachable".into() });
+    event(root, None, EventKind::Enter);
+    event(root, in_main, EventKind::Throw { to: None, tag });
+    event(root, None, EventKind::Enter);
+    event(root, None, EventKind::Leave);
     recorder.trace.dropped = 3;
     recorder.trace
 }
@@ -166,22 +180,26 @@ pub fn copies() -> Trace {
         .map(|(function, line)| Some(recorder.frame(None, function, line)));
     let values = String::new;
     let mut event = |stack, frames, what| recorder.event(100, stack, frames, what);
-    event(root, None, What::Enter);
-    event(root, in_main, What::Create { created: first });
-    event(root, in_main, What::Resume { target: first, values: values() });
-    event(first, in_outer, What::Create { created: second });
-    event(first, in_outer, What::Resume { target: second, values: values() });
-    event(second, in_inner, What::Suspend { to: root, outermost: first, tag, values: values() });
+    event(root, None, EventKind::Enter);
+    event(root, in_main, EventKind::Create { created: first });
+    event(root, in_main, EventKind::Resume { target: first, values: values() });
+    event(first, in_outer, EventKind::Create { created: second });
+    event(first, in_outer, EventKind::Resume { target: second, values: values() });
+    event(
+        second,
+        in_inner,
+        EventKind::Suspend { to: root, outermost: first, tag, values: values() },
+    );
     let outermost = outer_copy;
-    let copy = |created, origin, parent| What::Clone { created, origin, parent, outermost };
+    let copy = |created, origin, parent| EventKind::Clone { created, origin, parent, outermost };
     event(root, in_main, copy(outer_copy, first, None));
     event(root, in_main, copy(inner_copy, second, Some(outer_copy)));
-    event(root, in_main, What::Resume { target: inner_copy, values: values() });
-    let suspend = What::Suspend { to: root, outermost: outer_copy, tag, values: values() };
+    event(root, in_main, EventKind::Resume { target: inner_copy, values: values() });
+    let suspend = EventKind::Suspend { to: root, outermost: outer_copy, tag, values: values() };
     event(inner_copy, in_inner, suspend);
-    event(root, in_main, What::Create { created: unused });
+    event(root, in_main, EventKind::Create { created: unused });
     let (created, outermost) = (unused_copy, unused_copy);
-    event(root, in_main, What::Clone { created, origin: unused, parent: None, outermost });
-    event(root, None, What::Leave);
+    event(root, in_main, EventKind::Clone { created, origin: unused, parent: None, outermost });
+    event(root, None, EventKind::Leave);
     recorder.trace
 }

@@ -1,7 +1,7 @@
 //! Still pictures, which are the same for the same events.
 
 use crate::common;
-use ropewalk_trace::{Trace, What};
+use ropewalk_trace::{EventKind, Trace};
 
 #[test]
 fn times_and_events_of_the_engine_do_not_matter() {
@@ -10,8 +10,10 @@ fn times_and_events_of_the_engine_do_not_matter() {
     for event in &mut other.events {
         event.time = event.time * 7 + 3;
     }
-    other.events.retain(|event| !matches!(event.what, What::Collect { .. } | What::Grow { .. }));
-    other.events.retain(|event| !matches!(event.what, What::Park | What::Unpark));
+    other
+        .events
+        .retain(|event| !matches!(event.what, EventKind::Collect { .. } | EventKind::Grow { .. }));
+    other.events.retain(|event| !matches!(event.what, EventKind::Park | EventKind::Unpark));
     assert_eq!(other.svg(), trace.svg());
 }
 

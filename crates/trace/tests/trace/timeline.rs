@@ -49,7 +49,7 @@ fn a_call_from_the_host_inside_of_another_goes_back_to_it() {
     let mut recorder = common::Recorder::new("nested");
     let main = recorder.function("main");
     let [outer, inner] = [0; 2].map(|_| recorder.stack(ropewalk_trace::Design::Root, main));
-    use ropewalk_trace::What::*;
+    use ropewalk_trace::EventKind::*;
     recorder.event(0, outer, None, Enter);
     recorder.event(1, outer, None, HostCall { function: main });
     recorder.event(1, inner, None, Enter);
@@ -67,7 +67,7 @@ fn a_stack_is_named_after_its_outermost_frame() {
     recorder.trace.stacks[0].function = None;
     let outer = recorder.frame(None, main, 1);
     let inner = recorder.frame(Some(outer), helper, 2);
-    use ropewalk_trace::What::*;
+    use ropewalk_trace::EventKind::*;
     recorder.event(0, root, None, Enter);
     recorder.event(1, root, Some(inner), Grow { bytes: 1 });
     recorder.event(1, root, None, Leave);
@@ -90,7 +90,7 @@ fn a_stack_is_not_named_after_calls_that_are_left_out() {
     let left_out = recorder.frame(None, ropewalk_trace::FunctionId(2), 0);
     let deep = recorder.frame(Some(left_out), helper, 2);
     let shallow = recorder.frame(None, main, 1);
-    use ropewalk_trace::What::*;
+    use ropewalk_trace::EventKind::*;
     recorder.event(0, root, None, Enter);
     recorder.event(1, root, Some(deep), Grow { bytes: 1 });
     let name = |trace: &Trace| Timeline::of(trace).stack_name(trace, root);

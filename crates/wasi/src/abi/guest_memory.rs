@@ -30,7 +30,7 @@ pub(crate) struct GuestMemory<'a> {
 }
 
 /// A location for a result, within bounds.
-pub(crate) struct Place<T> {
+pub(crate) struct GuestPlace<T> {
     at: usize,
     _ty: PhantomData<T>,
 }
@@ -105,17 +105,17 @@ impl<'a> GuestMemory<'a> {
     }
 
     /// The location of a result at an address.
-    pub(crate) fn place<T: Number>(&self, at: i32) -> Result<Place<T>> {
+    pub(crate) fn place<T: Number>(&self, at: i32) -> Result<GuestPlace<T>> {
         let at = self.range(at, T::SIZE)?.start;
-        Ok(Place { at, _ty: PhantomData })
+        Ok(GuestPlace { at, _ty: PhantomData })
     }
 
-    pub(crate) fn put<T: Number>(&mut self, place: Place<T>, value: T) {
+    pub(crate) fn put<T: Number>(&mut self, place: GuestPlace<T>, value: T) {
         value.encode(self.get_mut(place.at..place.at + T::SIZE));
     }
 
     /// Stores a count of bytes or elements in memory.
-    pub(crate) fn put_count(&mut self, place: Place<u32>, count: usize) {
+    pub(crate) fn put_count(&mut self, place: GuestPlace<u32>, count: usize) {
         self.put(place, u32::try_from(count).expect("a count within memory"));
     }
 

@@ -5,7 +5,7 @@ use crate::context::clock::{Clock, Clocks, MonotonicClock, WallClock};
 use crate::context::permissions::{DirPerms, FilePerms, directory_rights, file_perms_rights};
 use crate::context::stream::{Socket, Stream};
 use crate::context::{Progress, Random, WasiCtx};
-use crate::files::descriptor::{Descriptor, Kind};
+use crate::files::descriptor::{Descriptor, DescriptorKind};
 use crate::files::descriptor_table::DescriptorTable;
 use crate::files::directory::Directory;
 use crate::files::origin::{Origin, Preopen, Role};
@@ -204,7 +204,7 @@ impl WasiCtxBuilder {
         }
         let directory = Directory::new(dir, Some(guest_path.as_ref().to_owned()));
         self.directories.push(Descriptor {
-            kind: Kind::Directory(directory),
+            kind: DescriptorKind::Directory(directory),
             base,
             inheriting,
             flags: FdFlags::empty(),
@@ -386,7 +386,7 @@ impl WasiCtxBuilder {
         for (number, directory) in (0..).zip(order) {
             let directory = self.directories.get_mut(directory).filter(|_| self.saveable);
             let Some(descriptor) = directory else { continue };
-            let Kind::Directory(directory) = &descriptor.kind else { continue };
+            let DescriptorKind::Directory(directory) = &descriptor.kind else { continue };
             let name = directory.preopened_as.clone().unwrap_or_default();
             let preopen = Preopen { number, name, dir: directory.dir.clone() };
             descriptor.origin = Some(Box::new(Origin::Preopened(Arc::new(preopen))));

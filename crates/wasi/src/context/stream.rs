@@ -1,7 +1,7 @@
 //! Standard streams and sockets, as a builder accepts them.
 
 use crate::abi::{FdFlags, Rights};
-use crate::files::descriptor::{Descriptor, Kind, file_rights, filetype_of};
+use crate::files::descriptor::{Descriptor, DescriptorKind, file_rights, filetype_of};
 use crate::files::pipe::{MemoryInputPipe, MemoryOutputPipe};
 use crate::wait::Source;
 use std::fs::File;
@@ -42,12 +42,12 @@ pub struct Stream(Descriptor);
 
 impl Stream {
     pub(crate) fn null() -> Stream {
-        Stream(Descriptor::stream(Kind::Null, Rights::STREAM))
+        Stream(Descriptor::stream(DescriptorKind::Null, Rights::STREAM))
     }
 
     pub(crate) fn inherited(source: Source) -> Stream {
         let rights = file_rights(&source, filetype_of(&source));
-        Stream(Descriptor::stream(Kind::Stdio(source), rights))
+        Stream(Descriptor::stream(DescriptorKind::Stdio(source), rights))
     }
 
     /// The descriptor of a standard input.
@@ -71,13 +71,13 @@ impl Stream {
 
 impl From<MemoryInputPipe> for Stream {
     fn from(pipe: MemoryInputPipe) -> Stream {
-        Stream(Descriptor::stream(Kind::Input(pipe), Rights::STREAM))
+        Stream(Descriptor::stream(DescriptorKind::Input(pipe), Rights::STREAM))
     }
 }
 
 impl From<MemoryOutputPipe> for Stream {
     fn from(pipe: MemoryOutputPipe) -> Stream {
-        Stream(Descriptor::stream(Kind::Output(pipe), Rights::STREAM))
+        Stream(Descriptor::stream(DescriptorKind::Output(pipe), Rights::STREAM))
     }
 }
 
@@ -85,7 +85,7 @@ impl From<OwnedFd> for Stream {
     fn from(fd: OwnedFd) -> Stream {
         let filetype = filetype_of(&fd);
         let rights = file_rights(&fd, filetype);
-        Stream(Descriptor::stream(Kind::File { fd: Arc::new(fd), filetype }, rights))
+        Stream(Descriptor::stream(DescriptorKind::File { fd: Arc::new(fd), filetype }, rights))
     }
 }
 
@@ -143,8 +143,8 @@ impl Socket {
     pub(crate) fn nonblocking(fd: OwnedFd, listens: bool, flags: FdFlags) -> Descriptor {
         let fd = Arc::new(fd);
         let (kind, base, inheriting) = match listens {
-            true => (Kind::Listener(fd), Rights::LISTENER, Rights::SOCKET),
-            false => (Kind::Socket(fd), Rights::SOCKET, Rights::empty()),
+            true => (DescriptorKind::Listener(fd), Rights::LISTENER, Rights::SOCKET),
+            false => (DescriptorKind::Socket(fd), Rights::SOCKET, Rights::empty()),
         };
         Descriptor { kind, base, inheriting, flags, origin: None }
     }

@@ -24,7 +24,7 @@ const CURRENT_POSITION: u64 = u64::MAX;
 
 /// An open file, directory, stream or socket, with the rights of the program.
 pub(crate) struct Descriptor {
-    pub(crate) kind: Kind,
+    pub(crate) kind: DescriptorKind,
     pub(crate) base: Rights,
     /// The rights that files opened through this directory can have.
     pub(crate) inheriting: Rights,
@@ -34,7 +34,7 @@ pub(crate) struct Descriptor {
 }
 
 /// The object behind a descriptor.
-pub(crate) enum Kind {
+pub(crate) enum DescriptorKind {
     /// An empty input or a discarded output.
     Null,
     Input(MemoryInputPipe),
@@ -55,7 +55,7 @@ pub(crate) enum Kind {
 
 impl Descriptor {
     /// A standard stream.
-    pub(crate) fn stream(kind: Kind, base: Rights) -> Descriptor {
+    pub(crate) fn stream(kind: DescriptorKind, base: Rights) -> Descriptor {
         let (inheriting, flags) = (Rights::empty(), FdFlags::empty());
         Descriptor { kind, base, inheriting, flags, origin: None }
     }
@@ -78,7 +78,9 @@ impl Descriptor {
 
     /// The directory, with these rights.
     pub(crate) fn directory(&self, rights: Rights) -> Result<&Directory> {
-        let Kind::Directory(directory) = &self.kind else { return Err(Errno::NOTDIR.into()) };
+        let DescriptorKind::Directory(directory) = &self.kind else {
+            return Err(Errno::NOTDIR.into());
+        };
         self.require(rights)?;
         Ok(directory)
     }
@@ -91,31 +93,36 @@ impl Descriptor {
     /// The host's descriptor; none for streams in memory.
     pub(crate) fn host(&self) -> Option<BorrowedFd<'_>> {
         match &self.kind {
-            Kind::Null | Kind::Input(_) | Kind::Output(_) => None,
-            Kind::Stdio(source) => Some(source.as_fd()),
-            Kind::File { fd, .. } | Kind::Socket(fd) | Kind::Listener(fd) => Some(fd.as_fd()),
-            Kind::Directory(directory) => Some(directory.dir.as_fd()),
+            DescriptorKind::Null | DescriptorKind::Input(_) | DescriptorKind::Output(_) => None,
+            DescriptorKind::Stdio(source) => Some(source.as_fd()),
+            DescriptorKind::File { fd, .. }
+            | DescriptorKind::Socket(fd)
+            | DescriptorKind::Listener(fd) => Some(fd.as_fd()),
+            DescriptorKind::Directory(directory) => Some(directory.dir.as_fd()),
         }
     }
 
     /// The source to wait for; none if the descriptor is always ready.
     pub(crate) fn source(&self) -> Option<Source> {
         match &self.kind {
-            Kind::Null | Kind::Input(_) | Kind::Output(_) | Kind::Directory(_) => None,
-            Kind::File { .. } if self.is_file() => None,
-            Kind::Stdio(source) => Some(source.clone()),
-            Kind::File { fd, .. } | Kind::Socket(fd) | Kind::Listener(fd) => {
-                Some(Source::Owned(fd.clone()))
-            }
+            DescriptorKind::Null
+            | DescriptorKind::Input(_)
+            | DescriptorKind::Output(_)
+            | DescriptorKind::Directory(_) => None,
+            DescriptorKind::File { .. } if self.is_file() => None,
+            DescriptorKind::Stdio(source) => Some(source.clone()),
+            DescriptorKind::File { fd, .. }
+            | DescriptorKind::Socket(fd)
+            | DescriptorKind::Listener(fd) => Some(Source::Owned(fd.clone())),
         }
     }
 
     /// The file or standard stream of the host, with these rights.
     pub(crate) fn file(&self, rights: Rights) -> Result<BorrowedFd<'_>> {
         let file = match &self.kind {
-            Kind::Directory(_) => return Err(Errno::BADF.into()),
-            Kind::File { fd, .. } => fd.as_fd(),
-            Kind::Stdio(source) => source.as_fd(),
+            DescriptorKind::Directory(_) => return Err(Errno::BADF.into()),
+            DescriptorKind::File { fd, .. } => fd.as_fd(),
+            DescriptorKind::Stdio(source) => source.as_fd(),
             _ => return Err(Errno::SPIPE.into()),
         };
         self.require(rights)?;
@@ -126,7 +133,7 @@ impl Descriptor {
     /// since the program must not reach what others wrote to it.
     pub(crate) fn positioned(&self, rights: Rights) -> Result<BorrowedFd<'_>> {
         let file = self.file(Rights::empty())?;
-        let is_output = matches!(self.kind, Kind::Stdio(Source::Stdout | Source::Stderr));
+        let is_output = matches!(self.kind, DescriptorKind::Stdio(Source::Stdout | Source::Stderr));
         if is_output || !has_position(file, self.filetype()) {
             return Err(Errno::SPIPE.into());
         }
@@ -136,7 +143,7 @@ impl Descriptor {
 
     /// The socket, with these rights.
     pub(crate) fn socket(&self, rights: Rights) -> Result<&Arc<OwnedFd>> {
-        let (Kind::Socket(fd) | Kind::Listener(fd)) = &self.kind else {
+        let (DescriptorKind::Socket(fd) | DescriptorKind::Listener(fd)) = &self.kind else {
             return Err(Errno::NOTSOCK.into());
         };
         self.require(rights)?;
@@ -145,11 +152,13 @@ impl Descriptor {
 
     pub(crate) fn filetype(&self) -> FileType {
         match &self.kind {
-            Kind::Null | Kind::Input(_) | Kind::Output(_) => FileType::Unknown,
-            Kind::Stdio(source) => filetype_of(source),
-            Kind::File { filetype, .. } => *filetype,
-            Kind::Directory(_) => FileType::Directory,
-            Kind::Socket(_) | Kind::Listener(_) => FileType::SocketStream,
+            DescriptorKind::Null | DescriptorKind::Input(_) | DescriptorKind::Output(_) => {
+                FileType::Unknown
+            }
+            DescriptorKind::Stdio(source) => filetype_of(source),
+            DescriptorKind::File { filetype, .. } => *filetype,
+            DescriptorKind::Directory(_) => FileType::Directory,
+            DescriptorKind::Socket(_) | DescriptorKind::Listener(_) => FileType::SocketStream,
         }
     }
 
@@ -162,7 +171,7 @@ impl Descriptor {
             None => Filestat::only_type(filetype),
         };
         match &self.kind {
-            Kind::Stdio(_) if filetype != FileType::RegularFile => {
+            DescriptorKind::Stdio(_) if filetype != FileType::RegularFile => {
                 let Filestat { dev, ino, nlink, .. } = stat;
                 Ok(Filestat { dev, ino, nlink, ..Filestat::only_type(filetype) })
             }
@@ -178,12 +187,14 @@ impl Descriptor {
     /// Reads available bytes. Waits for some unless the descriptor is nonblocking.
     pub(crate) fn read(&self, buffers: &mut [IoSliceMut<'_>]) -> Result<usize> {
         match &self.kind {
-            Kind::Null => Ok(0),
-            Kind::Output(_) | Kind::Directory(_) => Err(Errno::BADF.into()),
-            Kind::Input(pipe) => Ok(buffers.iter_mut().map(|buffer| pipe.read(buffer)).sum()),
-            Kind::Socket(_) => self.receive(buffers, RecvFlags::empty()),
-            Kind::Listener(_) => Err(Errno::NOTCONN.into()),
-            Kind::File { .. } | Kind::Stdio(_) => {
+            DescriptorKind::Null => Ok(0),
+            DescriptorKind::Output(_) | DescriptorKind::Directory(_) => Err(Errno::BADF.into()),
+            DescriptorKind::Input(pipe) => {
+                Ok(buffers.iter_mut().map(|buffer| pipe.read(buffer)).sum())
+            }
+            DescriptorKind::Socket(_) => self.receive(buffers, RecvFlags::empty()),
+            DescriptorKind::Listener(_) => Err(Errno::NOTCONN.into()),
+            DescriptorKind::File { .. } | DescriptorKind::Stdio(_) => {
                 let file = self.file(Rights::empty())?;
                 self.ready(Interest::Read)?;
                 let read = retry_on_intr(|| rustix::io::readv(file, buffers));
@@ -196,12 +207,14 @@ impl Descriptor {
     /// descriptor is nonblocking. Only a call that is not asynchronous blocks the thread.
     pub(crate) fn write(&self, buffers: &[IoSlice<'_>], is_async: bool) -> Result<usize> {
         match &self.kind {
-            Kind::Null => Ok(buffers.iter().map(|buffer| buffer.len()).sum()),
-            Kind::Input(_) | Kind::Directory(_) => Err(Errno::BADF.into()),
-            Kind::Output(pipe) => Ok(pipe.write(buffers).ok_or(Errno::PIPE)?),
-            Kind::Socket(_) => self.send(buffers),
-            Kind::Listener(_) => Err(Errno::NOTCONN.into()),
-            Kind::File { .. } | Kind::Stdio(_) => self.write_file(buffers, is_async),
+            DescriptorKind::Null => Ok(buffers.iter().map(|buffer| buffer.len()).sum()),
+            DescriptorKind::Input(_) | DescriptorKind::Directory(_) => Err(Errno::BADF.into()),
+            DescriptorKind::Output(pipe) => Ok(pipe.write(buffers).ok_or(Errno::PIPE)?),
+            DescriptorKind::Socket(_) => self.send(buffers),
+            DescriptorKind::Listener(_) => Err(Errno::NOTCONN.into()),
+            DescriptorKind::File { .. } | DescriptorKind::Stdio(_) => {
+                self.write_file(buffers, is_async)
+            }
         }
     }
 

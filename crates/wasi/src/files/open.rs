@@ -3,7 +3,7 @@
 use crate::abi::errno::Errno;
 use crate::abi::{FdFlags, FileType, OFlags, Rights};
 use crate::failure::{Failure, Result};
-use crate::files::descriptor::{Descriptor, Kind, file_rights, filetype_of};
+use crate::files::descriptor::{Descriptor, DescriptorKind, file_rights, filetype_of};
 use crate::files::directory::Directory;
 use crate::wait::Wait;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
@@ -76,7 +76,7 @@ impl OpenRequest {
         if filetype == FileType::Directory {
             let directory = Directory::new(Dir::from_std_file(file), None);
             return Descriptor {
-                kind: Kind::Directory(directory),
+                kind: DescriptorKind::Directory(directory),
                 base: parent.inheriting.intersection(Rights::DIRECTORY),
                 inheriting: parent.inheriting,
                 flags: self.fdflags,
@@ -90,7 +90,7 @@ impl OpenRequest {
         let fd = Arc::new(OwnedFd::from(file));
         let base = self.granted(parent).intersection(file_rights(&fd, filetype));
         Descriptor {
-            kind: Kind::File { fd, filetype },
+            kind: DescriptorKind::File { fd, filetype },
             base,
             inheriting: Rights::empty(),
             flags: self.fdflags,

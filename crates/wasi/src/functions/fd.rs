@@ -5,7 +5,7 @@ use crate::abi::{FdFlags, Fdstat, Filestat, FstFlags, Rights, Version, dirent, f
 use crate::call::Call;
 use crate::exit::BrokenPipe;
 use crate::failure::{Failure, Result};
-use crate::files::descriptor::Kind;
+use crate::files::descriptor::DescriptorKind;
 use crate::files::file_times::FileTimes;
 use crate::functions::chunks::transfer;
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
@@ -70,7 +70,7 @@ pub fn fd_fdstat_get(call: &mut Call<'_>, fd: i32, stat: i32) -> Result {
 pub fn fd_fdstat_set_flags(call: &mut Call<'_>, fd: i32, bits: i32) -> Result {
     let new: FdFlags = flags(bits as u32)?;
     let descriptor = call.ctx.table.get_mut(fd)?;
-    if let Kind::Directory(_) = descriptor.kind {
+    if let DescriptorKind::Directory(_) = descriptor.kind {
         return Err(Errno::BADF.into());
     }
     descriptor.require(Rights::FD_FDSTAT_SET_FLAGS)?;
@@ -166,7 +166,8 @@ pub fn fd_write(call: &mut Call<'_>, fd: i32, vectors: i32, count: i32, size: i3
         descriptor.require(Rights::FD_WRITE)?;
         let written = descriptor.write(&guest.slices(buffers), ctx.progress.is_async);
         written.map_err(|failure| {
-            let ends = ctx.end_on_broken_pipe && matches!(descriptor.kind, Kind::Stdio(_));
+            let ends =
+                ctx.end_on_broken_pipe && matches!(descriptor.kind, DescriptorKind::Stdio(_));
             match failure {
                 Failure::Errno(Errno::PIPE) if ends => Failure::End(BrokenPipe.into()),
                 failure => failure,
@@ -271,7 +272,7 @@ pub fn fd_readdir(
     let (buffer, place) = (guest.buffer(buffer, len)?, guest.place(used)?);
     let descriptor = ctx.table.get_mut(fd)?;
     descriptor.directory(Rights::FD_READDIR)?;
-    let Kind::Directory(directory) = &mut descriptor.kind else {
+    let DescriptorKind::Directory(directory) = &mut descriptor.kind else {
         return Err(Errno::NOTDIR.into());
     };
     let cookie = cookie as u64;

@@ -6,7 +6,7 @@ use crate::abi::{Rights, Version};
 use crate::call::Call;
 use crate::context::{StartTime, WasiCtx};
 use crate::failure::{Failure, Result};
-use crate::files::descriptor::{Descriptor, Kind};
+use crate::files::descriptor::{Descriptor, DescriptorKind};
 use crate::wait::{Interest, Readiness, Source, Wait, readiness};
 use std::time::{Duration, Instant};
 
@@ -114,8 +114,8 @@ impl Subscription {
 fn bytes_in(descriptor: &Descriptor, interest: Interest) -> u64 {
     match (&descriptor.kind, interest) {
         (_, Interest::Write) => 1,
-        (Kind::Input(pipe), _) => pipe.unread() as u64,
-        (Kind::File { fd, .. }, _) => {
+        (DescriptorKind::Input(pipe), _) => pipe.unread() as u64,
+        (DescriptorKind::File { fd, .. }, _) => {
             let size = descriptor.filestat().map_or(0, |stat| stat.size);
             size.saturating_sub(rustix::fs::tell(fd).unwrap_or(0))
         }

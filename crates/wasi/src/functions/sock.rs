@@ -5,7 +5,7 @@ use crate::abi::{FdFlags, RiFlags, Rights, SdFlags, flags};
 use crate::call::Call;
 use crate::context::stream::Socket;
 use crate::failure::{Failure, Result};
-use crate::files::descriptor::Kind;
+use crate::files::descriptor::DescriptorKind;
 use crate::functions::chunks::part;
 use crate::wait::{Interest, Source, Wait};
 use rustix::net::{RecvFlags, Shutdown, SocketFlags, accept_with};
@@ -17,8 +17,8 @@ pub fn sock_accept(call: &mut Call<'_>, fd: i32, bits: i32, accepted: i32) -> Re
     }
     let descriptor = call.ctx.table.get(fd)?;
     let socket = match &descriptor.kind {
-        Kind::Listener(socket) => socket,
-        Kind::Socket(_) => return Err(Errno::INVAL.into()),
+        DescriptorKind::Listener(socket) => socket,
+        DescriptorKind::Socket(_) => return Err(Errno::INVAL.into()),
         _ => return Err(Errno::NOTSOCK.into()),
     };
     descriptor.require(Rights::SOCK_ACCEPT)?;

@@ -4,7 +4,7 @@ use crate::abi::{FdFlags, FileType, OFlags, Rights};
 use crate::context::WasiCtx;
 use crate::context::builder::WasiCtxBuilder;
 use crate::context::clock::ContinuedClock;
-use crate::files::descriptor::{Descriptor, Kind, filetype_of};
+use crate::files::descriptor::{Descriptor, DescriptorKind, filetype_of};
 use crate::files::descriptor_table::DescriptorTable;
 use crate::files::directory::Entry;
 use crate::files::open::OpenRequest;
@@ -169,7 +169,7 @@ impl WasiCtxBuilder {
         };
         let reopening = Reopening { fd: saved.fd, place, name: state.describe(place), expected };
         let descriptor = reopening.open(parent, saved)?;
-        if let (SavedObject::File { offset, .. }, Kind::File { fd, .. }) =
+        if let (SavedObject::File { offset, .. }, DescriptorKind::File { fd, .. }) =
             (&saved.object, &descriptor.kind)
         {
             rustix::fs::seek(fd, SeekFrom::Start(*offset))
@@ -243,7 +243,7 @@ impl SavedDescriptor {
             }
             SavedObject::Stream(_) | SavedObject::File { .. } => None,
         };
-        if let Kind::Directory(directory) = &mut descriptor.kind {
+        if let DescriptorKind::Directory(directory) = &mut descriptor.kind {
             directory.listing = listing.cloned();
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::abi::{FileType, Rights};
 use crate::context::WasiCtx;
-use crate::files::descriptor::{Descriptor, Kind};
+use crate::files::descriptor::{Descriptor, DescriptorKind};
 use crate::files::origin::{MAX_PATH, Origin, Preopen};
 use crate::recording::Recording;
 use crate::saved::state::{DisplayPath, SavedDescriptor, SavedObject, SavedPath, WasiState};
@@ -120,11 +120,11 @@ impl WasiCtx {
 /// The saved form of a descriptor.
 fn saved_object(descriptor: &Descriptor) -> Result<SavedObject, Unsaveable> {
     match &descriptor.kind {
-        Kind::Socket(_) | Kind::Listener(_) => return Err(Unsaveable::Socket),
-        Kind::Input(pipe) if pipe.unread() > 0 => {
+        DescriptorKind::Socket(_) | DescriptorKind::Listener(_) => return Err(Unsaveable::Socket),
+        DescriptorKind::Input(pipe) if pipe.unread() > 0 => {
             return Err(Unsaveable::UnreadInput(pipe.unread()));
         }
-        Kind::Output(pipe) if pipe.unseen() > 0 => {
+        DescriptorKind::Output(pipe) if pipe.unseen() > 0 => {
             return Err(Unsaveable::UnseenOutput(pipe.unseen()));
         }
         _ => {}
@@ -159,8 +159,8 @@ fn check_path(
 ) -> Result<Option<u64>, Unsaveable> {
     let host = |error: io::Error| Unsaveable::Host { place: named.to_string(), error };
     let offset = match &descriptor.kind {
-        Kind::Directory(_) => None,
-        Kind::File { fd, filetype: FileType::RegularFile } => {
+        DescriptorKind::Directory(_) => None,
+        DescriptorKind::File { fd, filetype: FileType::RegularFile } => {
             Some(rustix::fs::tell(fd).map_err(|error| host(error.into()))?)
         }
         _ => return Err(Unsaveable::NoFile(named.to_string())),

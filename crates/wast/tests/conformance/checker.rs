@@ -3,7 +3,7 @@
 
 use crate::runner;
 use ropewalk::stress::LAST_GENERATION;
-use ropewalk::{Config, Mutation};
+use ropewalk::{Config, InjectedBug};
 use ropewalk_wast::Report;
 
 /// The prefix of every finding.
@@ -14,11 +14,11 @@ fn run(config: &Config, script: &str) -> Report {
 }
 
 /// Runs a script with a bug that only the check finds.
-fn check(mut config: Config, mutation: Mutation, script: &str, found: &str) {
+fn check(mut config: Config, bug: InjectedBug, script: &str, found: &str) {
     let checked = run(config.clone().stress(|stress| stress.check_stacks = true), script);
     assert!(checked.failures.is_empty(), "without the bug: {checked}");
     // SAFETY: the scripts here end before the bug corrupts memory.
-    unsafe { config.mutation(mutation) };
+    unsafe { config.inject_bug(bug) };
     let unnoticed = run(&config, script);
     assert!(unnoticed.failures.is_empty(), "without the check: {unnoticed}");
     let report = run(config.stress(|stress| stress.check_stacks = true), script).to_string();
@@ -48,7 +48,7 @@ fn an_extender_that_stays_in_the_base_is_found() {
            (assert_return (invoke "go"))"#
     );
     let found = "is suspended, and being extended";
-    check(Config::new(), Mutation::ExtenderStays, &script, found);
+    check(Config::new(), InjectedBug::ExtenderStays, &script, found);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn an_extender_that_survives_a_landing_is_found() {
            (assert_return (invoke "go") (i32.const 1))"#
     );
     let found = "a stack continued while it was being extended";
-    check(Config::new(), Mutation::LandingKeepsExtender, &script, found);
+    check(Config::new(), InjectedBug::LandingKeepsExtender, &script, found);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn marks_that_come_back_are_found() {
           (import "ropewalk:first-class" "leave_to" (func $leave_to (param i32)))
           (func (export "go") (call $leave_to (i32.const 3))))
         (assert_return (invoke "go"))"#;
-    check(Config::new(), Mutation::MarksComeBack, script, "has 0 of 3 marks");
+    check(Config::new(), InjectedBug::MarksComeBack, script, "has 0 of 3 marks");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn marks_that_stay_behind_when_a_stack_gets_another_block_are_found() {
         (assert_return (invoke "go" (i32.const 10)))"#;
     let mut config = Config::new();
     config.stress(|stress| stress.first_generation = LAST_GENERATION - 3);
-    check(config, Mutation::MarksStayBehind, script, "has 0 of 1 marks");
+    check(config, InjectedBug::MarksStayBehind, script, "has 0 of 1 marks");
 }
 
 /// Zeroes are the same in every type, so only a type test notices the wrong type.
@@ -151,5 +151,5 @@ fn values_that_are_received_as_another_type_are_found() {
             (resume $ch)))
         (assert_return (invoke "go") (i64.const 0))"#;
     let found = "value of another type in the transfer area";
-    check(Config::new(), Mutation::BoundValuesLast, script, found);
+    check(Config::new(), InjectedBug::BoundValuesLast, script, found);
 }

@@ -13,7 +13,7 @@ use ropewalk_abi::{StorageType, TrapCode, ValType};
 pub(super) const UNMAPPED: u32 = NULL_PAGE as u32;
 
 /// The place of a field or an element.
-pub(super) struct Place {
+pub(super) struct HeapAccess {
     pub base: Value,
     pub offset: i32,
     pub storage: StorageType,
@@ -56,7 +56,7 @@ impl HeapRegion {
 
 impl Translator<'_> {
     /// Loads a value. A packed one is sign-extended if `signed`.
-    pub(super) fn load_place(&mut self, at: &Place, signed: bool) -> Value {
+    pub(super) fn load_place(&mut self, at: &HeapAccess, signed: bool) -> Value {
         let flags = self.heap_flags(HeapRegion::of(at.storage), at.null);
         let (base, offset) = (at.base, at.offset);
         let ins = self.ins();
@@ -71,7 +71,7 @@ impl Translator<'_> {
         }
     }
 
-    pub(super) fn store_place(&mut self, at: &Place, value: Value) {
+    pub(super) fn store_place(&mut self, at: &HeapAccess, value: Value) {
         let flags = self.heap_flags(HeapRegion::of(at.storage), at.null);
         let (base, offset) = (at.base, at.offset);
         let ins = self.ins();

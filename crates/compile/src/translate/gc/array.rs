@@ -1,6 +1,6 @@
 //! Arrays: allocation, and access to single elements.
 
-use super::access::{HeapRegion, Place};
+use super::access::{HeapAccess, HeapRegion};
 use crate::emit::trap;
 use crate::translate::Translator;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -59,7 +59,7 @@ impl Translator<'_> {
         let storage = self.element_storage(ty);
         let offsets = (ARRAY_ELEMENTS..).step_by(storage.size() as usize);
         for (&value, offset) in values.iter().zip(offsets) {
-            let at = Place { base: array, offset: offset as i32, storage, null: None };
+            let at = HeapAccess { base: array, offset: offset as i32, storage, null: None };
             self.store_place(&at, value);
         }
     }
@@ -117,7 +117,7 @@ impl Translator<'_> {
     }
 
     /// The place of the element at an index. Traps beyond the end, and for null.
-    fn element(&mut self, array: Value, ty: u32, index: Value) -> Place {
+    fn element(&mut self, array: Value, ty: u32, index: Value) -> HeapAccess {
         let len = self.length(array);
         let outside = self.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
         self.ins().trapnz(outside, trap(TrapCode::ArrayOutOfBounds));
@@ -126,7 +126,7 @@ impl Translator<'_> {
         let shift = storage.size().trailing_zeros();
         let distance = self.ins().ishl_imm_u(index, i64::from(shift));
         let base = self.ins().iadd(array, distance);
-        Place { base, offset: ARRAY_ELEMENTS as i32, storage, null: None }
+        HeapAccess { base, offset: ARRAY_ELEMENTS as i32, storage, null: None }
     }
 
     pub(super) fn element_storage(&self, ty: u32) -> StorageType {

@@ -1,6 +1,6 @@
 //! Structs.
 
-use super::access::{Place, UNMAPPED};
+use super::access::{HeapAccess, UNMAPPED};
 use crate::emit::trap;
 use crate::translate::Translator;
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -22,7 +22,7 @@ impl<'a> Translator<'a> {
     fn new_struct(&mut self, ty: u32, values: &[Value]) {
         let object = self.allocate(ty, self.env.objects[ty as usize].size);
         for (field, &value) in (0..).zip(values) {
-            let at = Place { null: None, ..self.field(object, ty, field) };
+            let at = HeapAccess { null: None, ..self.field(object, ty, field) };
             self.store_place(&at, value);
         }
         self.push_object(object, ty);
@@ -42,19 +42,19 @@ impl<'a> Translator<'a> {
     }
 
     /// The place of a field, with a check for null if the offset is too large for a fault.
-    fn checked_field(&mut self, reference: Value, ty: u32, field: u32) -> Place {
+    fn checked_field(&mut self, reference: Value, ty: u32, field: u32) -> HeapAccess {
         let at = self.field(reference, ty, field);
         if at.offset.cast_unsigned() < UNMAPPED {
             return at;
         }
         self.ins().trapz(reference, trap(TrapCode::NullStructReference));
-        Place { null: None, ..at }
+        HeapAccess { null: None, ..at }
     }
 
-    fn field(&self, base: Value, ty: u32, field: u32) -> Place {
+    fn field(&self, base: Value, ty: u32, field: u32) -> HeapAccess {
         let offset = self.env.objects[ty as usize].offsets[field as usize] as i32;
         let storage = self.fields(ty)[field as usize].storage;
-        Place { base, offset, storage, null: Some(TrapCode::NullStructReference) }
+        HeapAccess { base, offset, storage, null: Some(TrapCode::NullStructReference) }
     }
 
     fn fields(&self, ty: u32) -> &'a [FieldType] {

@@ -1,7 +1,24 @@
 //! The same program in each design: `sum` adds squares from a generator, then calls the host while
 //! the generator is suspended.
 
-use ropewalk::StackKind;
+use super::{call_back, engines, number, with_host};
+use ropewalk::{Caller, Result, StackKind};
+
+/// An activation suspends a stack, another one resumes it, and an inner one does both. The module
+/// exports `keep`, `add`, and `run`, which calls the host.
+pub fn another_activation_can_resume(module: &str) {
+    for engine in engines() {
+        let (mut store, instance) =
+            with_host(&engine, module, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
+                call_back(&mut caller, "add", x)
+            });
+        number(&mut store, instance, "keep", &[0]).unwrap();
+        assert_eq!(number(&mut store, instance, "add", &[1]).unwrap(), 1);
+        // An inner activation resumes it, then an outer one.
+        assert_eq!(number(&mut store, instance, "run", &[2]).unwrap(), 3);
+        assert_eq!(number(&mut store, instance, "add", &[3]).unwrap(), 6);
+    }
+}
 
 /// A design, and the program.
 pub const DESIGNS: [(StackKind, &str); 5] = [
@@ -79,9 +96,9 @@ const FIBER: &str = r#"(module $m
   (import "host" "f" (func $look))
   (tag $next) (tag $yield (param i32))
   (func $squares (param $me fiberref) (local $i i32)
-    (loop $go-on
+    (loop $again
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
-      (fiber.dismount $yield (on $next $go-on)
+      (fiber.dismount $yield (on $next $again)
         (i32.mul (local.get $i) (local.get $i)) (local.get $me))
       (unreachable)))
   (func $sum (export "sum") (param $count i32) (result i32)
@@ -105,14 +122,14 @@ const FIRST_CLASS: &str = r#"(module $m
       (try (stack.start) catch $next $first) (unreachable))
     (call $squares))
   (func $squares (param $consumer stackref) (local $i i32)
-    (loop $go-on
+    (loop $again
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (block $next (result stackref)
         (try
           (stack.switch $yield (i32.mul (local.get $i) (local.get $i)) (local.get_clear $consumer))
           catch $next $next)
         (unreachable))
-      (local.set_cleared $consumer) (br $go-on)))
+      (local.set_cleared $consumer) (br $again)))
   (func $sum (export "sum") (param $count i32) (result i32)
     (local $generator stackref) (local $sum i32)
     (local.set_cleared $generator (stack.extend $generator (call $new-stack)))

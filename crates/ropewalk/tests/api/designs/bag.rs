@@ -105,17 +105,7 @@ fn a_switch_does_not_cross_a_host_frame() {
 
 #[test]
 fn another_activation_can_resume_a_suspended_stack() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                call_back(&mut caller, "add", x)
-            });
-        number(&mut store, instance, "keep", &[0]).unwrap();
-        assert_eq!(number(&mut store, instance, "add", &[1]).unwrap(), 1);
-        // An inner activation resumes it, then an outer one.
-        assert_eq!(number(&mut store, instance, "run", &[2]).unwrap(), 3);
-        assert_eq!(number(&mut store, instance, "add", &[3]).unwrap(), 6);
-    }
+    designs::another_activation_can_resume(CALLS);
 }
 
 #[test]

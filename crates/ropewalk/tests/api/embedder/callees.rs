@@ -1,6 +1,6 @@
 //! The places where the engine calls the embedder, each with code that leads there.
 
-use super::deeds::{Doer, WhenDropped, WhenPrinted};
+use super::acts::{Actor, WhenDropped, WhenPrinted};
 use super::program::Program;
 use crate::common::{block_on, poll_once};
 use ropewalk::*;
@@ -18,13 +18,13 @@ pub const CALLEES: &[Callee] = &[
         let _ = p.call("act", 1);
     }),
     ("the message of an error", |p| {
-        p.deed.start();
+        p.actor.start();
         let _ = p.func::<(), ()>("fail").call(&mut p.store, ());
     }),
     ("results of the embedder's own type", |p| {
-        let deed = p.deed.clone();
-        let func = Func::wrap(&mut p.store, move || Results(deed.clone()));
-        p.deed.start();
+        let actor = p.actor.clone();
+        let func = Func::wrap(&mut p.store, move || Results(actor.clone()));
+        p.actor.start();
         let _ = func.call(&mut p.store, &[], &mut [Val::I32(0)]);
     }),
     ("a future that is ready at once", |p| waits(p, "wait", When::First, true)),
@@ -46,75 +46,75 @@ pub const CALLEES: &[Callee] = &[
     ("the rest of a function that waits", |p| waits(p, "later", When::Second, true)),
     ("the rest of a function that is dropped", |p| waits(p, "later", When::Dropped, false)),
     ("what uses the store of an accessor", |p| {
-        let deed = p.deed.clone();
+        let actor = p.actor.clone();
         block_on(p.store.run_concurrent(async |accessor| {
-            deed.start();
-            accessor.with(|_| deed.act());
+            actor.start();
+            accessor.with(|_| actor.act());
         }));
     }),
     ("a waker at a time slice", |p| {
         p.store.set_time_slice(Some(Duration::from_micros(200))).unwrap();
-        let waker = Waker::from(Arc::new(WhenWoken(p.deed.clone())));
+        let waker = Waker::from(Arc::new(WhenWoken(p.actor.clone())));
         let spin = p.func::<i32, i64>("spin");
         let mut future = Box::pin(spin.call_async(&mut p.store, 1_000_000_000));
-        p.deed.start();
+        p.actor.start();
         while future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
-            if p.deed.count() > 0 {
+            if p.actor.count() > 0 {
                 break;
             }
         }
     }),
     ("a waker when a call is interrupted", |p| {
-        let waker = Waker::from(Arc::new(WhenWoken(p.deed.clone())));
+        let waker = Waker::from(Arc::new(WhenWoken(p.actor.clone())));
         let handle = p.store.interrupt_handle().unwrap();
         let wait = p.func::<i32, i32>("wait");
         let mut future = Box::pin(wait.call_async(&mut p.store, When::Dropped as i32));
         assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        p.deed.start();
+        p.actor.start();
         handle.interrupt();
-        p.deed.stop();
+        p.actor.stop();
         assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
     }),
     ("a waker at a deadline", |p| {
-        let waker = Waker::from(Arc::new(WhenWoken(p.deed.clone())));
+        let waker = Waker::from(Arc::new(WhenWoken(p.actor.clone())));
         p.store.set_timeout(Duration::from_millis(1)).unwrap();
         let wait = p.func::<i32, i32>("wait");
         let mut future = Box::pin(wait.call_async(&mut p.store, When::Dropped as i32));
-        p.deed.start();
+        p.actor.start();
         while future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
             std::thread::sleep(Duration::from_millis(1));
         }
         let begun = Instant::now();
-        while p.deed.count() == 0 && begun.elapsed() < Duration::from_secs(10) {
+        while p.actor.count() == 0 && begun.elapsed() < Duration::from_secs(10) {
             // The call may have ended before it waited.
             waker.wake_by_ref();
         }
-        p.deed.stop();
+        p.actor.stop();
     }),
     ("a waker that is dropped with its call", |p| {
-        let waker = Waker::from(Arc::new(WakerWhenDropped(WhenDropped(p.deed.clone()))));
+        let waker = Waker::from(Arc::new(WakerWhenDropped(WhenDropped(p.actor.clone()))));
         let wait = p.func::<i32, i32>("wait");
         let mut future = Box::pin(wait.call_async(&mut p.store, When::Dropped as i32));
         assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         drop(waker);
-        p.deed.start();
+        p.actor.start();
         drop(future);
         p.store.gc();
     }),
     ("a waker that is replaced", |p| {
-        let waker = Waker::from(Arc::new(WakerWhenDropped(WhenDropped(p.deed.clone()))));
+        let waker = Waker::from(Arc::new(WakerWhenDropped(WhenDropped(p.actor.clone()))));
         let wait = p.func::<i32, i32>("wait");
         let mut future = Box::pin(wait.call_async(&mut p.store, When::Dropped as i32));
         assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         drop(waker);
-        p.deed.start();
+        p.actor.start();
         let _ = poll_once(future.as_mut());
-        p.deed.stop();
+        p.actor.stop();
     }),
     ("a waker of a call that waits for its turn", |p| {
-        let waker = Waker::from(Arc::new(WhenWoken(p.deed.clone())));
+        let waker = Waker::from(Arc::new(WhenWoken(p.actor.clone())));
         let wait = p.func::<i32, i32>("wait concurrently");
-        let deed = p.deed.clone();
+        let actor = p.actor.clone();
         block_on(p.store.run_concurrent(async |accessor| {
             accessor.set_limit(1);
             let mut first = Box::pin(wait.call_concurrent(accessor, When::Dropped as i32));
@@ -122,9 +122,9 @@ pub const CALLEES: &[Callee] = &[
             let mut context = Context::from_waker(&waker);
             assert!(first.as_mut().poll(&mut context).is_pending());
             assert!(second.as_mut().poll(&mut context).is_pending());
-            deed.start();
+            actor.start();
             drop(first);
-            deed.stop();
+            actor.stop();
         }));
     }),
     ("a limiter of memories", |p| limited(p, "memory", |p| drop(p.call("grow memory", 1)))),
@@ -201,23 +201,23 @@ pub const CALLEES: &[Callee] = &[
     ("a limiter that waits", |p| decides(p, When::Second)),
     ("the question to a limiter that is dropped", |p| decides(p, When::Dropped)),
     ("who is asked for fuel", |p| {
-        let deed = p.deed.clone();
+        let actor = p.actor.clone();
         let ask = move |_: StoreContextMut<'_, ()>| {
-            deed.act();
+            actor.act();
             Ok(OutOfFuel::Continue(1_000_000))
         };
         p.store.on_out_of_fuel(ask).unwrap();
         p.store.set_fuel(100).unwrap();
-        p.deed.start();
+        p.actor.start();
         let _ = p.func::<i32, i64>("spin").call(&mut p.store, 1000);
     }),
     ("who was asked for fuel and is dropped", |p| {
-        let dropped = WhenDropped(p.deed.clone());
-        let store_deed = p.deed.clone();
+        let dropped = WhenDropped(p.actor.clone());
+        let store_actor = p.actor.clone();
         let ask = move |store: StoreContextMut<'_, ()>| {
             // The value is dropped when the next one replaces it.
             let _ = (&dropped, store);
-            store_deed.start();
+            store_actor.start();
             Ok(OutOfFuel::Continue(1_000_000))
         };
         p.store.on_out_of_fuel(ask).unwrap();
@@ -226,25 +226,25 @@ pub const CALLEES: &[Callee] = &[
         p.store.on_out_of_fuel(|_| Ok(OutOfFuel::Trap)).unwrap();
     }),
     ("who takes snapshots", |p| {
-        let deed = p.deed.clone();
+        let actor = p.actor.clone();
         let taken = move |_: StoreContextMut<'_, ()>, snapshot: Result<Snapshot>| {
-            deed.act();
+            actor.act();
             snapshot.map(drop)
         };
         let handle = p.store.on_snapshot_request(SnapshotOptions::new(), taken).unwrap();
         handle.request();
-        p.deed.start();
+        p.actor.start();
         let _ = p.func::<i32, i64>("spin").call(&mut p.store, 1000);
     }),
     ("who writes values of the host", |p| {
         keep_value(p, 7);
-        let deed = p.deed.clone();
+        let actor = p.actor.clone();
         let mut options = SnapshotOptions::new();
         options.write_host_values(move |_| {
-            deed.act();
+            actor.act();
             Ok(vec![])
         });
-        p.deed.start();
+        p.actor.start();
         let _ = p.store.snapshot(&options);
     }),
     ("who reads values of the host", |p| {
@@ -252,33 +252,33 @@ pub const CALLEES: &[Callee] = &[
         let mut options = SnapshotOptions::new();
         options.write_host_values(|_| Ok(vec![]));
         let snapshot = p.store.snapshot(&options).unwrap();
-        let deed = p.deed.clone();
+        let actor = p.actor.clone();
         let mut restoring = Restoring::new(p.module.engine(), [p.module.clone()]);
         restoring.functions(&p.linker).unwrap().read_host_values(move |_| {
-            deed.act();
+            actor.act();
             Ok(Box::new(()))
         });
-        p.deed.start();
+        p.actor.start();
         let _ = snapshot.restore_by(&restoring, ());
     }),
     ("who hears of events", |p| {
-        let deed = p.deed.clone();
-        p.store.on_stack_event(move |_| deed.act()).unwrap();
-        p.deed.start();
+        let actor = p.actor.clone();
+        p.store.on_stack_event(move |_| actor.act()).unwrap();
+        p.actor.start();
         let _ = p.call("suspended", 3);
     }),
     ("who is called at an event", |p| {
-        let deed = p.deed.clone();
-        p.store.at_stack_event(3, move |_| deed.act()).unwrap();
-        p.deed.start();
+        let actor = p.actor.clone();
+        p.store.at_stack_event(3, move |_| actor.act()).unwrap();
+        p.actor.start();
         let _ = p.call("suspended", 3);
     }),
     ("a writer of traces", |p| {
-        p.store.stream_trace(Writes(p.deed.clone()), "program", WhenBehind::Wait).unwrap();
-        p.deed.start();
+        p.store.stream_trace(Writes(p.actor.clone()), "program", WhenBehind::Wait).unwrap();
+        p.actor.start();
         let _ = p.call("suspended", 3);
         let _ = p.store.finish_trace();
-        p.deed.stop();
+        p.actor.stop();
     }),
     ("a value that WebAssembly collects", |p| {
         drop_value(p, |p| drop(p.func::<i32, i32>("objects").call(&mut p.store, 2_000)))
@@ -286,7 +286,7 @@ pub const CALLEES: &[Callee] = &[
     ("a value that the host collects", |p| drop_value(p, |p| p.store.gc())),
     ("a value that a new one collects", |p| {
         drop_value(p, |p| {
-            while p.deed.count() == 0 {
+            while p.actor.count() == 0 {
                 let mut scope = RootScope::new(&mut p.store);
                 ExternRef::new(&mut scope, [0u64; 16]).unwrap();
                 drop(scope);
@@ -295,39 +295,39 @@ pub const CALLEES: &[Callee] = &[
         })
     }),
     ("data of a store that is dropped", |p| {
-        let store = Store::new(p.module.engine(), WhenDropped(p.deed.clone()));
-        p.deed.start();
+        let store = Store::new(p.module.engine(), WhenDropped(p.actor.clone()));
+        p.actor.start();
         drop(store);
     }),
     ("a value of a store that is dropped", |p| {
         let mut store = Store::new(p.module.engine(), ());
-        ExternRef::new(&mut store, WhenDropped(p.deed.clone())).unwrap();
-        p.deed.start();
+        ExternRef::new(&mut store, WhenDropped(p.actor.clone())).unwrap();
+        p.actor.start();
         drop(store);
     }),
     ("a host function that is dropped", |p| {
         let mut store = Store::new(p.module.engine(), ());
-        let dropped = WhenDropped(p.deed.clone());
+        let dropped = WhenDropped(p.actor.clone());
         Func::wrap(&mut store, move || {
             let _ = &dropped;
         });
-        p.deed.start();
+        p.actor.start();
         drop(store);
     }),
     ("a limiter that is dropped", |p| {
         p.store.limiter(Limits {
-            deed: p.deed.clone(),
+            actor: p.actor.clone(),
             at: "",
-            _dropped: Some(WhenDropped(p.deed.clone())),
+            _dropped: Some(WhenDropped(p.actor.clone())),
         });
-        p.deed.start();
+        p.actor.start();
         p.store.limiter(StoreLimits::default());
     }),
 ];
 
 /// Defines the imports of the program.
-pub fn define(linker: &mut Linker<()>, deed: &Doer) -> Result<()> {
-    let does = deed.clone();
+pub fn define(linker: &mut Linker<()>, actor: &Actor) -> Result<()> {
+    let does = actor.clone();
     linker.func_wrap("host", "act", move |n: i32| {
         if n == 1 {
             does.start();
@@ -335,19 +335,19 @@ pub fn define(linker: &mut Linker<()>, deed: &Doer) -> Result<()> {
         does.act();
         n
     })?;
-    let does = deed.clone();
+    let does = actor.clone();
     linker.func_wrap("host", "fail", move || Err::<(), _>(WhenPrinted(does.clone())))?;
-    let does = deed.clone();
+    let does = actor.clone();
     linker.func_wrap_async("host", "wait", move |_: Caller<'_, ()>, (when,): (i32,)| {
         Box::new(Waits::new(when, &does))
     })?;
-    let does = deed.clone();
+    let does = actor.clone();
     linker.func_wrap_concurrent(
         "host",
         "wait concurrently",
         move |_: &Accessor<()>, (when,): (i32,)| Box::pin(Waits::new(when, &does)),
     )?;
-    let does = deed.clone();
+    let does = actor.clone();
     linker.func_wrap("host", "later", move |caller: Caller<'_, ()>, when: i32| {
         let does = does.clone();
         Err::<i32, _>(caller.later(move |_| Box::pin(Waits::new(when, &does))))
@@ -367,12 +367,12 @@ enum When {
 struct Waits {
     when: i32,
     polls: i32,
-    deed: Doer,
+    actor: Actor,
 }
 
 impl Waits {
-    fn new(when: i32, deed: &Doer) -> Waits {
-        Waits { when, polls: 0, deed: deed.clone() }
+    fn new(when: i32, actor: &Actor) -> Waits {
+        Waits { when, polls: 0, actor: actor.clone() }
     }
 }
 
@@ -383,7 +383,7 @@ impl Future for Waits {
         let now = self.polls == self.when;
         self.polls += 1;
         if now {
-            self.deed.act();
+            self.actor.act();
             return Poll::Ready(1);
         }
         if self.when != When::Dropped as i32 {
@@ -396,7 +396,7 @@ impl Future for Waits {
 impl Drop for Waits {
     fn drop(&mut self) {
         if self.when == When::Dropped as i32 {
-            self.deed.act();
+            self.actor.act();
         }
     }
 }
@@ -404,7 +404,7 @@ impl Drop for Waits {
 /// Calls a function that waits, alone or as one of many.
 fn waits(p: &mut Program, name: &str, when: When, alone: bool) {
     let func = p.func::<i32, i32>(name);
-    p.deed.start();
+    p.actor.start();
     if alone {
         let mut call = Box::pin(func.call_async(&mut p.store, when as i32));
         return finish(call.as_mut(), when);
@@ -425,7 +425,7 @@ fn finish<R>(mut call: Pin<&mut impl Future<Output = R>>, when: When) {
     }
 }
 
-struct Results(Doer);
+struct Results(Actor);
 
 impl WasmRet for Results {
     type Values = i32;
@@ -436,7 +436,7 @@ impl WasmRet for Results {
     }
 }
 
-struct WhenWoken(Doer);
+struct WhenWoken(Actor);
 
 impl Wake for WhenWoken {
     fn wake(self: Arc<Self>) {
@@ -450,7 +450,7 @@ impl Wake for WakerWhenDropped {
     fn wake(self: Arc<Self>) {}
 }
 
-struct Writes(Doer);
+struct Writes(Actor);
 
 impl Write for Writes {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -474,15 +474,15 @@ fn keep_value(p: &mut Program, value: i32) {
 fn drop_value(p: &mut Program, collects: fn(&mut Program)) {
     {
         let mut scope = RootScope::new(&mut p.store);
-        ExternRef::new(&mut scope, WhenDropped(p.deed.clone())).unwrap();
+        ExternRef::new(&mut scope, WhenDropped(p.actor.clone())).unwrap();
     }
-    p.deed.start();
+    p.actor.start();
     collects(p);
 }
 
 /// A limiter that acts at one kind of question.
 struct Limits {
-    deed: Doer,
+    actor: Actor,
     at: &'static str,
     _dropped: Option<WhenDropped>,
 }
@@ -490,15 +490,15 @@ struct Limits {
 impl Limits {
     fn allows(&self, what: &str) -> bool {
         if self.at == what {
-            self.deed.act();
+            self.actor.act();
         }
         true
     }
 }
 
 fn limited(p: &mut Program, at: &'static str, asks: impl FnOnce(&mut Program)) {
-    p.store.limiter(Limits { deed: p.deed.clone(), at, _dropped: None });
-    p.deed.start();
+    p.store.limiter(Limits { actor: p.actor.clone(), at, _dropped: None });
+    p.actor.start();
     asks(p);
 }
 
@@ -543,13 +543,13 @@ impl ResourceLimiter for Limits {
 
 /// A limiter that returns futures.
 struct Decides {
-    deed: Doer,
+    actor: Actor,
     when: When,
 }
 
 impl Decides {
     fn answer(&self) -> Answer<'_, Result<bool>> {
-        let waits = Waits::new(self.when as i32, &self.deed);
+        let waits = Waits::new(self.when as i32, &self.actor);
         Box::pin(async move { Ok(waits.await == 1) })
     }
 }
@@ -565,8 +565,8 @@ impl ResourceLimiterAsync for Decides {
 }
 
 fn decides(p: &mut Program, when: When) {
-    p.store.limiter_async(Decides { deed: p.deed.clone(), when });
-    p.deed.start();
+    p.store.limiter_async(Decides { actor: p.actor.clone(), when });
+    p.actor.start();
     let grow = p.func::<i32, i32>("grow memory");
     let mut call = Box::pin(grow.call_async(&mut p.store, 1));
     finish(call.as_mut(), when);

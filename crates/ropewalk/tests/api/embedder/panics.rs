@@ -1,7 +1,7 @@
 //! Panics of callees that continue in the code that created or stopped something.
 
+use super::acts::PANIC;
 use super::config;
-use super::deeds::PANIC;
 use crate::common::*;
 use ropewalk::*;
 use std::any::Any;

@@ -1,6 +1,6 @@
 //! A program that uses all parts of a store, and a store that runs it.
 
-use super::deeds::{Deed, Doer};
+use super::acts::{Act, Actor};
 use anyhow::ensure;
 use ropewalk::*;
 use std::time::Duration;
@@ -89,25 +89,25 @@ pub fn module(config: &Config) -> Module {
     Module::new(&Engine::new(config).unwrap(), TEXT).unwrap()
 }
 
-/// The program in a store, and the deed of its callees.
+/// The program in a store, and the actor of its callees.
 pub struct Program {
     pub module: Module,
     pub linker: Linker<()>,
     pub store: Store<()>,
     pub instance: Instance,
-    pub deed: Doer,
+    pub actor: Actor,
 }
 
 impl Program {
-    pub fn new(module: &Module, deed: Deed) -> Program {
+    pub fn new(module: &Module, act: Act) -> Program {
         let engine = module.engine();
         let mut store = Store::new(engine, ());
         store.set_fuel(u64::MAX / 2).unwrap();
-        let deed = Doer::new(module, deed, store.interrupt_handle().unwrap());
+        let actor = Actor::new(module, act, store.interrupt_handle().unwrap());
         let mut linker = Linker::new(engine);
-        super::callees::define(&mut linker, &deed).unwrap();
+        super::callees::define(&mut linker, &actor).unwrap();
         let instance = linker.instantiate(&mut store, module).unwrap();
-        Program { module: module.clone(), linker, store, instance, deed }
+        Program { module: module.clone(), linker, store, instance, actor }
     }
 
     pub fn func<P: WasmParams, R: WasmResults>(&mut self, name: &str) -> TypedFunc<P, R> {

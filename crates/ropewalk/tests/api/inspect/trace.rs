@@ -2,7 +2,7 @@
 
 use crate::common::designs::DESIGNS;
 use crate::common::*;
-use ropewalk::traces::{Design, Event, FramesId, StackId, Trace, What};
+use ropewalk::traces::{Design, Event, EventKind, FramesId, StackId, Trace};
 use ropewalk::*;
 use std::sync::{Arc, Mutex};
 
@@ -37,37 +37,43 @@ fn words(trace: &Trace) -> Vec<String> {
     };
     let is_shown = |event: &&Event| {
         let what = &event.what;
-        !matches!(what, What::Park | What::Unpark | What::Grow { .. } | What::Collect { .. })
+        !matches!(
+            what,
+            EventKind::Park
+                | EventKind::Unpark
+                | EventKind::Grow { .. }
+                | EventKind::Collect { .. }
+        )
     };
     let word = |event: &Event| {
         let stack = name(event.stack);
         let what = match &event.what {
-            What::Enter => "enter".to_string(),
-            What::Leave => "leave".to_string(),
-            What::Create { created } => format!("create {}", name(*created)),
-            What::Clone { created, origin, parent, outermost } => {
+            EventKind::Enter => "enter".to_string(),
+            EventKind::Leave => "leave".to_string(),
+            EventKind::Create { created } => format!("create {}", name(*created)),
+            EventKind::Clone { created, origin, parent, outermost } => {
                 let parent = parent.map_or("nothing".to_string(), &mut name);
                 let (outermost, origin) = (name(*outermost), name(*origin));
                 format!("clone {origin} as {} on {parent} up to {outermost}", name(*created))
             }
-            What::Resume { target, values } => format!("resume {} ({values})", name(*target)),
-            What::Suspend { to, outermost, tag: t, values } => {
+            EventKind::Resume { target, values } => format!("resume {} ({values})", name(*target)),
+            EventKind::Suspend { to, outermost, tag: t, values } => {
                 format!("suspend {} to {}{} ({values})", name(*outermost), name(*to), tag(*t))
             }
-            What::Switch { target, outermost, tag: t, values } => {
+            EventKind::Switch { target, outermost, tag: t, values } => {
                 format!("switch {} to {}{} ({values})", name(*outermost), name(*target), tag(*t))
             }
-            What::Return { to, values } => format!("return to {} ({values})", name(*to)),
-            What::Throw { to, tag: t } => {
+            EventKind::Return { to, values } => format!("return to {} ({values})", name(*to)),
+            EventKind::Throw { to, tag: t } => {
                 format!("throw to {}{}", to.map_or("host".to_string(), &mut name), tag(*t))
             }
-            What::Trap { message } => format!("trap: {message}"),
-            What::Drop => "drop".to_string(),
-            What::HostCall { function } => {
+            EventKind::Trap { message } => format!("trap: {message}"),
+            EventKind::Drop => "drop".to_string(),
+            EventKind::HostCall { function } => {
                 let function = &trace.functions[function.index()];
                 format!("call {} {}", function.module, function.name)
             }
-            What::HostReturn => "host returns".to_string(),
+            EventKind::HostReturn => "host returns".to_string(),
             _ => unreachable!("not shown"),
         };
         format!("{stack}: {what}")
@@ -130,12 +136,12 @@ fn events_have_frames_positions_and_times_in_order() {
     for mode in MODES {
         let (_, program) = DESIGNS[0];
         let trace = trace_of_sum(&traced(mode), program, 3);
-        let of = |wanted: fn(&What) -> bool| {
+        let of = |wanted: fn(&EventKind) -> bool| {
             trace.events.iter().find(|event| wanted(&event.what)).expect("it has happened")
         };
-        let resume = of(|what| matches!(what, What::Resume { .. }));
+        let resume = of(|what| matches!(what, EventKind::Resume { .. }));
         assert_eq!(functions(&trace, resume.frames), ["sum"]);
-        let suspend = of(|what| matches!(what, What::Suspend { .. }));
+        let suspend = of(|what| matches!(what, EventKind::Suspend { .. }));
         assert_eq!(functions(&trace, suspend.frames), ["squares"]);
         let frame = trace.frames(suspend.frames).next().unwrap();
         let position = &trace.positions[frame.position.unwrap().index()];
@@ -181,7 +187,8 @@ fn omitted_frames_of_a_deep_stack_are_marked() {
     store.take_trace().unwrap();
     call(&mut store, instance, "run", &[]).unwrap();
     let trace = store.take_trace().unwrap();
-    let calls = trace.events.iter().filter(|event| matches!(event.what, What::HostCall { .. }));
+    let calls =
+        trace.events.iter().filter(|event| matches!(event.what, EventKind::HostCall { .. }));
     let calls: Vec<_> = calls.map(|event| functions(&trace, event.frames)).collect();
     let [deep, shallow] = &calls[..] else { panic!("two calls: {calls:?}") };
     assert_eq!(deep.last(), Some(&"(calls left out)"));
@@ -291,7 +298,7 @@ fn a_trap_is_recorded_with_its_position_and_the_stacks_that_end() {
                 words(&trace)[3..],
                 [format!("B: trap: {message}"), "B: drop".to_string(), "A: leave".to_string()]
             );
-            let is_trap = |event: &&Event| matches!(event.what, What::Trap { .. });
+            let is_trap = |event: &&Event| matches!(event.what, EventKind::Trap { .. });
             let trap = trace.events.iter().find(is_trap).unwrap();
             assert_eq!(functions(&trace, trap.frames), [function], "{}", mode.name);
         }
@@ -337,7 +344,7 @@ fn collections_growth_and_parking_are_recorded() {
         (block $on (result (ref $c))
           (resume $c (on $y $on) (cont.new $c (ref.func $body))) (return))
         (global.set $kept))
-      (func (export "go_on") (resume $c (global.get $kept)))
+      (func (export "continue") (resume $c (global.get $kept)))
       (func $recurse (param i32)
         (if (local.get 0) (then (call $recurse (i32.sub (local.get 0) (i32.const 1)))
           (drop (i32.const 1)))))
@@ -349,16 +356,17 @@ fn collections_growth_and_parking_are_recorded() {
     }
     store.gc();
     store.park_idle();
-    call(&mut store, instance, "go_on", &[]).unwrap();
+    call(&mut store, instance, "continue", &[]).unwrap();
     call(&mut store, instance, "grow", &[]).unwrap();
     let trace = store.take_trace().unwrap();
-    let count =
-        |wanted: fn(&What) -> bool| trace.events.iter().filter(|event| wanted(&event.what)).count();
-    assert_eq!(count(|what| matches!(what, What::Collect { stacks_freed: 1, .. })), 1);
-    assert_eq!(count(|what| matches!(what, What::Drop)), 1);
-    assert_eq!(count(|what| matches!(what, What::Park)), 1);
-    assert_eq!(count(|what| matches!(what, What::Unpark)), 1);
-    assert!(count(|what| matches!(what, What::Grow { bytes } if *bytes > 112 << 10)) > 0);
+    let count = |wanted: fn(&EventKind) -> bool| {
+        trace.events.iter().filter(|event| wanted(&event.what)).count()
+    };
+    assert_eq!(count(|what| matches!(what, EventKind::Collect { stacks_freed: 1, .. })), 1);
+    assert_eq!(count(|what| matches!(what, EventKind::Drop)), 1);
+    assert_eq!(count(|what| matches!(what, EventKind::Park)), 1);
+    assert_eq!(count(|what| matches!(what, EventKind::Unpark)), 1);
+    assert!(count(|what| matches!(what, EventKind::Grow { bytes } if *bytes > 112 << 10)) > 0);
 }
 
 #[test]
@@ -441,7 +449,7 @@ fn the_oldest_events_are_dropped_and_counted() {
     number(&mut store, instance, "sum", &[100]).unwrap();
     let trace = store.take_trace().unwrap();
     assert_eq!((trace.events.len(), trace.dropped), (10, 205 - 10));
-    assert_eq!(trace.events.last().unwrap().what, What::Leave);
+    assert_eq!(trace.events.last().unwrap().what, EventKind::Leave);
     assert_eq!(store.take_trace().unwrap().dropped, 0);
     store.set_trace_limit(0).unwrap();
     number(&mut store, instance, "sum", &[1]).unwrap();
@@ -459,12 +467,12 @@ fn a_stack_keeps_its_number_and_no_other_gets_it() {
             number(&mut store, instance, "sum", &[3]).unwrap();
             let trace = store.take_trace().unwrap();
             for event in &trace.events {
-                if let What::Create { created: stack } = event.what {
+                if let EventKind::Create { created: stack } = event.what {
                     assert_eq!(trace.stacks[stack.index()].design, Design::Task);
                     created.push(stack);
                 }
             }
-            let dropped = trace.events.iter().rfind(|event| event.what == What::Drop);
+            let dropped = trace.events.iter().rfind(|event| event.what == EventKind::Drop);
             assert_eq!(dropped.map(|event| event.stack), created.last().copied());
         }
         assert_eq!(created.len(), 5);
@@ -484,7 +492,7 @@ fn a_listener_hears_of_each_event_and_its_panic_continues_in_the_caller() {
     assert_eq!(*heard.lock().unwrap(), store.take_trace().unwrap().events);
     store
         .on_stack_event(|event| {
-            if let What::Suspend { .. } = event.what {
+            if let EventKind::Suspend { .. } = event.what {
                 panic!("the listener panics");
             }
         })
@@ -606,8 +614,10 @@ fn a_streamed_trace_equals_a_kept_one() {
         for (kept, streamed) in kept.events.iter_mut().zip(&streamed.events) {
             kept.time = streamed.time;
             // Host functions have other indices there.
-            if let (What::HostCall { function }, What::HostCall { function: streamed_function }) =
-                (&mut kept.what, &streamed.what)
+            if let (
+                EventKind::HostCall { function },
+                EventKind::HostCall { function: streamed_function },
+            ) = (&mut kept.what, &streamed.what)
             {
                 assert_eq!(streamed.stack, kept.stack);
                 *function = *streamed_function;
@@ -622,7 +632,7 @@ fn a_streamed_trace_equals_a_kept_one() {
         assert_eq!(stacks(&kept), stacks(&streamed), "{kind:?}");
         assert_eq!(kept.tags, streamed.tags, "{kind:?}");
         let call = |event: &Event| match event.what {
-            What::HostCall { function } => Some(function),
+            EventKind::HostCall { function } => Some(function),
             _ => None,
         };
         let function = streamed.events.iter().find_map(call).expect("it calls the host");
@@ -681,10 +691,10 @@ fn a_stream_ends_with_its_store_and_continues_after_a_trap() {
 /// The design and the function of the stack that runs after an event, if one does.
 fn running_after(trace: &Trace, event: &Event) -> Option<(Design, Option<String>)> {
     let stack = match &event.what {
-        What::Resume { target, .. } | What::Switch { target, .. } => *target,
-        What::Suspend { to, .. } | What::Return { to, .. } => *to,
+        EventKind::Resume { target, .. } | EventKind::Switch { target, .. } => *target,
+        EventKind::Suspend { to, .. } | EventKind::Return { to, .. } => *to,
         // A call that begins has no stack yet.
-        What::Enter | What::Leave => return None,
+        EventKind::Enter | EventKind::Leave => return None,
         _ => event.stack,
     };
     let traces::Stack { design, function } = trace.stacks[stack.index()];
@@ -727,7 +737,11 @@ fn all_stacks_can_be_seen_at_every_event() {
                 let running: Vec<&StackInfo> = stacks.iter().filter(runs).collect();
                 let what = format!("{kind:?}, {}, event {}: {event:?}\n{stacks}", mode.name, i + 1);
                 // The engine's own actions are reported at the next other event.
-                if let What::Drop | What::Grow { .. } | What::Park | What::Unpark = event.what {
+                if let EventKind::Drop
+                | EventKind::Grow { .. }
+                | EventKind::Park
+                | EventKind::Unpark = event.what
+                {
                     continue;
                 }
                 let Some((design, function)) = running_after(&trace, event) else {

@@ -80,7 +80,7 @@ fn every_instruction_costs_one_unit() {
           (resume $k (on $t 0) (cont.new $k (ref.func $suspends)))
           (return))
         (resume $k))";
-    for mode in [DEFAULT, NOT_OPTIMISED, SINGLE_PASS, MOVE, COLLECT, CHECK, STOP] {
+    for mode in [DEFAULT, NOT_OPTIMIZED, SINGLE_PASS, MOVE, COLLECT, CHECK, STOP] {
         let (mut store, instance) = instantiate_in(&counting(mode), text);
         for (name, _) in instance.exports(&mut store).unwrap() {
             let found = cost(&mut store, |store| drop(call(store, instance, &name, &[])));
@@ -135,7 +135,7 @@ const MOVING: &str = "
 
 #[test]
 fn instructions_that_move_much_are_paid_before_they_run() {
-    for mode in [DEFAULT, NOT_OPTIMISED, SINGLE_PASS, COLLECT_AND_MOVE, CHECK, SNAPSHOTS, STOP] {
+    for mode in [DEFAULT, NOT_OPTIMIZED, SINGLE_PASS, COLLECT_AND_MOVE, CHECK, SNAPSHOTS, STOP] {
         let engine = counting(mode);
         let mut after = "";
         for line in MOVING.lines().filter(|line| !line.is_empty()) {
@@ -232,7 +232,7 @@ fn invalid_modules_are_refused_before_they_are_counted() {
 fn a_program_costs_the_same_in_every_mode() {
     for (name, export, text, steps) in PROGRAMS {
         let mut costs = Vec::new();
-        for mode in [DEFAULT, NOT_OPTIMISED, SINGLE_PASS, COLLECT_AND_MOVE, CHECK, STOP] {
+        for mode in [DEFAULT, NOT_OPTIMIZED, SINGLE_PASS, COLLECT_AND_MOVE, CHECK, STOP] {
             let (mut store, instance) = instantiate_in(&counting(mode), text);
             let func = instance.get_typed_func::<i64, i64>(&mut store, export).unwrap();
             let mut result = 0;
@@ -311,7 +311,7 @@ fn a_host_function_sees_the_fuel_and_can_add_some() {
 fn an_interval_yields_at_the_same_places() {
     for (name, export, text, steps) in PROGRAMS {
         let mut all = Vec::new();
-        for mode in [DEFAULT, NOT_OPTIMISED, COLLECT_AND_MOVE] {
+        for mode in [DEFAULT, NOT_OPTIMIZED, COLLECT_AND_MOVE] {
             let (mut store, instance) = instantiate_in(&counting(mode), text);
             let func = instance.get_typed_func::<i64, i64>(&mut store, export).unwrap();
             let mut expected = 0;
@@ -351,7 +351,7 @@ fn an_interval_ends_with_the_fuel() {
 #[test]
 fn a_call_that_gets_more_fuel_continues() {
     for (name, export, text, steps) in PROGRAMS {
-        for mode in [DEFAULT, NOT_OPTIMISED, COLLECT_AND_MOVE, STOP] {
+        for mode in [DEFAULT, NOT_OPTIMIZED, COLLECT_AND_MOVE, STOP] {
             let (mut store, instance) = instantiate_in(&counting(mode), text);
             let func = instance.get_typed_func::<i64, i64>(&mut store, export).unwrap();
             let mut expected = 0;

@@ -528,7 +528,7 @@ fn every_register_is_as_before() {
     let (mut store, instance) = instantiate(&text);
     let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();
     let expected = run.call(&mut store, 20).unwrap();
-    for mode in [DEFAULT, MOVE, SINGLE_PASS, NOT_OPTIMISED] {
+    for mode in [DEFAULT, MOVE, SINGLE_PASS, NOT_OPTIMIZED] {
         let engine = Engine::new(mode.config().stress(|stress| stress.stop_always = true)).unwrap();
         let (mut store, instance) = instantiate_in(&engine, &text);
         let run = instance.get_typed_func::<i64, i64>(&mut store, "run").unwrap();

@@ -12,17 +12,17 @@ use std::time::Duration;
 /// Longer than a file takes to be settled.
 const SETTLED: Duration = Duration::from_millis(3_200);
 
-struct Place {
+struct CacheFolder {
     folder: PathBuf,
     engine: Engine,
 }
 
-impl Place {
+impl CacheFolder {
     /// A folder of a test's own, with a cache.
-    fn new(name: &str) -> Place {
+    fn new(name: &str) -> CacheFolder {
         let folder = folder(name);
-        let engine = Place::engine(&folder);
-        Place { folder, engine }
+        let engine = CacheFolder::engine(&folder);
+        CacheFolder { folder, engine }
     }
 
     fn engine(folder: &Path) -> Engine {
@@ -81,7 +81,7 @@ fn module(number: i32) -> Vec<u8> {
 
 #[test]
 fn a_settled_file_is_read_once() {
-    let place = Place::new("seen-once");
+    let place = CacheFolder::new("seen-once");
     let path = place.file("a.wasm");
     fs::write(&path, module(1_001)).unwrap();
     assert_eq!(place.run(&path), 1_001);
@@ -95,11 +95,12 @@ fn a_settled_file_is_read_once() {
         assert!(matches!(place.find(&path), (..10_000, Some(1_001))));
     }
     // Another engine with the same settings, and one with others.
-    let again = Place { folder: place.folder.clone(), engine: Place::engine(&place.folder) };
+    let again =
+        CacheFolder { folder: place.folder.clone(), engine: CacheFolder::engine(&place.folder) };
     assert!(matches!(again.find(&path), (..10_000, Some(1_001))));
     let cache = Cache::open(place.folder.join("cache")).unwrap();
     let engine = Engine::new(Config::new().cache(cache).opt_level(OptLevel::None)).unwrap();
-    let other = Place { folder: place.folder.clone(), engine };
+    let other = CacheFolder { folder: place.folder.clone(), engine };
     assert!(matches!(other.find(&path), (400_000.., None)));
     // A damaged or missing note is written again.
     let bytes = fs::read(note).unwrap();
@@ -121,7 +122,7 @@ fn a_settled_file_is_read_once() {
 
 #[test]
 fn a_changed_file_is_read_though_its_length_and_its_time_are_the_same() {
-    let place = Place::new("seen-changed");
+    let place = CacheFolder::new("seen-changed");
     let (path, other) = (place.file("a.wasm"), place.file("b.wasm"));
     fs::write(&path, module(2_001)).unwrap();
     fs::write(&other, module(2_003)).unwrap();
@@ -150,7 +151,7 @@ fn a_changed_file_is_read_though_its_length_and_its_time_are_the_same() {
 
 #[test]
 fn the_cache_works_without_notes_that_cannot_be_written() {
-    let place = Place::new("seen-nowhere");
+    let place = CacheFolder::new("seen-nowhere");
     let path = place.file("a.wasm");
     fs::write(&path, module(3_001)).unwrap();
     // No folder can be made there.
@@ -163,14 +164,14 @@ fn the_cache_works_without_notes_that_cannot_be_written() {
 
 #[test]
 fn many_use_the_notes_at_once() {
-    let place = Place::new("seen-by-many");
+    let place = CacheFolder::new("seen-by-many");
     let path = place.file("a.wasm");
     fs::write(&path, module(4_001)).unwrap();
     std::thread::sleep(SETTLED);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                let engine = Place::engine(&place.folder);
+                let engine = CacheFolder::engine(&place.folder);
                 for _ in 0..20 {
                     assert_eq!(run(&Module::from_file(&engine, &path).unwrap()), 4_001);
                     place.notes().iter().for_each(|note| drop(fs::remove_file(note)));
@@ -182,7 +183,7 @@ fn many_use_the_notes_at_once() {
 
 #[test]
 fn a_small_file_has_no_note() {
-    let place = Place::new("seen-small");
+    let place = CacheFolder::new("seen-small");
     let path = place.file("a.wat");
     fs::write(&path, "(func (export \"f\") (result i32) (i32.const 5))").unwrap();
     std::thread::sleep(SETTLED);
@@ -194,7 +195,7 @@ fn a_small_file_has_no_note() {
 
 #[test]
 fn a_pipe_is_read_once() {
-    let place = Place::new("piped");
+    let place = CacheFolder::new("piped");
     let pipe = place.file("pipe.wasm");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     assert!(Module::from_cache(&place.engine, &pipe).is_none(), "reading does not wait");

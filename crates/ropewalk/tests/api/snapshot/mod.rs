@@ -1,10 +1,10 @@
 //! Snapshots: stores that are saved and restored with all their contents, in every design.
 
 mod calls;
-mod held;
 mod incremental;
 mod made_up;
-mod named;
+mod named_continuations;
+mod named_handles;
 mod objects;
 mod pending;
 mod refusals;

@@ -189,8 +189,8 @@ fn fibers_survive_new_and_dismounted() {
           (func $run (param $s (ref null $s)) (param $by i32) (param $this fiberref) (local $i i32)
             (loop $more
               (local.set $i (i32.add (local.get $i) (i32.add (local.get $by) (struct.get $s 0 (local.get $s)))))
-              (block $go-on
-                (fiber.dismount $yield (on $next $go-on) (local.get $i) (local.get $this))
+              (block $again
+                (fiber.dismount $yield (on $next $again) (local.get $i) (local.get $this))
                 (unreachable))
               (br $more)))
           (func (export "begin")

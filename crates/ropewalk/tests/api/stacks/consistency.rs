@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 fn panicking() -> (Store<()>, Instance) {
     let mut config = Config::new();
     // SAFETY: a poisoned store does not run again.
-    unsafe { config.mutation(Mutation::EndingPanics) };
+    unsafe { config.inject_bug(InjectedBug::EndingPanics) };
     let engine = Engine::new(&config).unwrap();
     let text = r#"(module
              (import "host" "inner" (func $inner))

@@ -156,17 +156,9 @@ macro_rules! addresses {
 }
 
 fn all_stubs() -> Vec<(usize, Rule)> {
-    let called_host = addresses![
-        call_builtin,
-        call_builtin_moving,
-        call_host,
-        call_host_moving,
-        call_host_traced,
-        pause,
-        finish_with_traced
-    ];
-    let host_words = [(false, false), (true, false), (false, true)];
-    let host_words = host_words.map(|(moving, traced)| stubs::host_words(moving, traced) as usize);
+    let called_host =
+        addresses![call_builtin, call_host, call_host_watched, pause, finish_with_traced];
+    let host_words = [false, true].map(|is_watched| stubs::host_words(is_watched) as usize);
     // A stack can continue at the first instruction of the last two. For a return address,
     // debuggers look up the rule of the byte before it.
     let begun = addresses![

@@ -3,7 +3,7 @@
 mod walk;
 
 use crate::heap::write_storage;
-use crate::stack::{Mutation, SavedPosition};
+use crate::stack::{InjectedBug, SavedPosition};
 use crate::store::Store;
 use crate::store::running::Ending;
 use ropewalk_abi::builtin::Outcome;
@@ -129,7 +129,7 @@ impl Store {
     pub(crate) fn drop_stack(&mut self, reference: u64) {
         let Ok(block) = self.consume(reference, KIND) else { return };
         // SAFETY: a valid reference named the base of suspended stacks.
-        unsafe { self.release_chain((*block).innermost, self.no_parent()) };
+        unsafe { self.release_chain((*block).innermost, self.running.no_parent()) };
     }
 
     /// Makes a new reference to a suspended stack. The old one becomes stale.
@@ -179,12 +179,12 @@ impl Store {
         }
         // SAFETY: as above.
         unsafe {
-            if !self.options.stacks.mutation.is(Mutation::ExtenderStays) {
+            if !self.options.stacks.injected.is(InjectedBug::ExtenderStays) {
                 (*base).extender = ptr::null_mut();
             }
             (*base).group(running);
         }
-        debug_assert_eq!(self.context().extending, self.base_of(extender));
+        debug_assert_eq!(self.context().extending, self.running.base_of(extender));
         let context = self.context_mut();
         context.found = base;
         context.base = context.extending;

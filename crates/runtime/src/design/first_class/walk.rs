@@ -6,7 +6,7 @@
 //! An unfinished walk has a mark of its own on the stack where it began.
 
 use crate::heap::Object;
-use crate::stack::Mutation;
+use crate::stack::InjectedBug;
 use crate::stack::walk_mark::{EnteredStack, Mark, MarkKind, Walk};
 use crate::store::Store;
 use ropewalk_abi::builtin::{WALK_ASKS, WALK_FLAGS, WALK_IS_DIRECT};
@@ -48,7 +48,7 @@ impl Store {
         let left = left.try_into().unwrap_or(u16::MAX);
         // SAFETY: as above.
         let block = unsafe { &mut *running };
-        block.marks = match self.options.stacks.mutation.is(Mutation::MarksComeBack) {
+        block.marks = match self.options.stacks.injected.is(InjectedBug::MarksComeBack) {
             true => left,
             false => block.marks.min(left),
         };
@@ -232,7 +232,7 @@ impl Store {
         list: &mut Vec<*mut ControlBlock>,
     ) -> Result<(), TryReserveError> {
         // SAFETY: walks only meet stacks that are alive.
-        for stack in self.with_parents(unsafe { &*stack }) {
+        for stack in self.running.with_parents(unsafe { &*stack }) {
             list.try_reserve(1)?;
             list.push(ptr::from_ref(stack).cast_mut());
         }
@@ -251,7 +251,7 @@ impl Store {
     fn outside_of(&mut self, stack: *mut ControlBlock) -> Result<WalkPosition, TrapCode> {
         // SAFETY: walks only meet stacks that are alive.
         let parent = unsafe { (*stack).parent };
-        if parent == self.no_parent() {
+        if parent == self.running.no_parent() {
             return Err(TrapCode::NoAnswer);
         }
         Ok(self.newest_mark(parent))

@@ -25,7 +25,7 @@ use crate::code::perf_map;
 use crate::code::{CodeMemory, LoadedModule};
 use crate::store::Store;
 use crate::store::debugger_list::{self, Node};
-use crate::store::running::Activation;
+use crate::store::running::{Activation, Running};
 use object::Symbol;
 use registration::Registration;
 use ropewalk_abi::code::FunctionCode;
@@ -73,7 +73,7 @@ fn records() -> StoreRecords {
         first: (&raw const debugger_list::FIRST) as usize,
         node_context: offset_of!(Node, context),
         node_next: offset_of!(Node, next),
-        newest: offset_of!(Store, running.newest),
+        newest: offset_of!(Store, running) + Running::NEWEST,
         outer: offset_of!(Activation, outer),
         outer_stack: offset_of!(Activation, outer_stack),
         outer_sp: offset_of!(Activation, outer_sp),

@@ -78,7 +78,7 @@ impl Store {
         if matches!(raw.kind, EventKind::Return | EventKind::Throw) && !has_ended {
             let mut stacks = self.list_stacks()?;
             // SAFETY: running stacks and their parents are alive.
-            let chain = self.with_parents(unsafe { &*stack });
+            let chain = self.running.with_parents(unsafe { &*stack });
             let ended = chain.take_while(|stack| !ptr::eq(*stack, to));
             let ended: Vec<_> = ended.filter_map(|stack| self.stacks.number_of(stack)).collect();
             stacks.end(ended, self.stacks.number_of(to));
@@ -87,7 +87,7 @@ impl Store {
         // SAFETY: the stack is about to run with its parents.
         unsafe { self.unpark_running(to) }.map_err(Trap::from_code)?;
         // SAFETY: the stack is about to run, and its parents are alive.
-        let new_base = self.with_parents(unsafe { &*to }).last();
+        let new_base = self.running.with_parents(unsafe { &*to }).last();
         let new_base = new_base.map_or(to, |base| ptr::from_ref(base).cast_mut());
         let context = self.context_mut();
         (context.stack, context.base) = (to, new_base);

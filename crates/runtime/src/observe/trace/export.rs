@@ -1,15 +1,15 @@
 //! Making a [`Trace`] from recorded events: numbers get names and places.
 
 use super::Recorder;
-use super::event::{EventKind, NONE, RawEvent};
+use super::event::{EventKind as RawKind, NONE, RawEvent};
 use crate::code::LoadedModule;
 use crate::store::Store;
 use ropewalk_abi::module::Item;
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{FuncImport, FuncRef};
 use ropewalk_trace::{
-    Design, Event, Frame, FramesId, Function, FunctionId, LEFT_OUT, Position, PositionId, Stack,
-    StackId, Tag, TagId, Trace, What,
+    Design, Event, EventKind, Frame, FramesId, Function, FunctionId, LEFT_OUT, Position,
+    PositionId, Stack, StackId, Tag, TagId, Trace,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Recorder {
                 let caller = node.caller.map(FramesId);
                 return Frame { caller, function: known.names.left_out(), position: None };
             }
-            let module = store.module_at(node.code).map(|(module, _)| module.clone());
+            let module = store.objects.module_at(node.code).map(|(module, _)| module.clone());
             let module = module.expect("modules stay as long as their store");
             Frame {
                 caller: node.caller.map(FramesId),
@@ -65,7 +65,7 @@ impl Recorder {
     pub(super) fn event(&self, raw: &RawEvent) -> Event {
         // Host functions are numbered first.
         let host_functions: Vec<FunctionId> = match raw.kind {
-            EventKind::HostCall => (0..=raw.other).map(FunctionId).collect(),
+            RawKind::HostCall => (0..=raw.other).map(FunctionId).collect(),
             _ => Vec::new(),
         };
         event(raw, &host_functions, &self.messages)
@@ -78,30 +78,30 @@ pub(super) fn event(raw: &RawEvent, host_functions: &[FunctionId], messages: &[S
     let outermost = StackId(raw.outermost);
     let tag = (raw.tag != NONE).then_some(TagId(raw.tag));
     let what = match raw.kind {
-        EventKind::Enter => What::Enter,
-        EventKind::Leave => What::Leave,
-        EventKind::Create => What::Create { created: other },
-        EventKind::Clone => What::Clone {
+        RawKind::Enter => EventKind::Enter,
+        RawKind::Leave => EventKind::Leave,
+        RawKind::Create => EventKind::Create { created: other },
+        RawKind::Clone => EventKind::Clone {
             created: other,
             origin: StackId(raw.values[0] as u32),
             parent: (raw.values[1] != u64::from(NONE)).then_some(StackId(raw.values[1] as u32)),
             outermost,
         },
-        EventKind::Resume => What::Resume { target: other, values: raw.text() },
-        EventKind::Suspend => What::Suspend { to: other, outermost, tag, values: raw.text() },
-        EventKind::Switch => What::Switch { target: other, outermost, tag, values: raw.text() },
-        EventKind::Return => What::Return { to: other, values: raw.text() },
-        EventKind::Throw => What::Throw { to: (raw.other != NONE).then_some(other), tag },
-        EventKind::Trap => What::Trap { message: messages[raw.other as usize].clone() },
-        EventKind::Drop => What::Drop,
-        EventKind::Collect => {
-            What::Collect { nanoseconds: raw.values[0], stacks_freed: raw.values[1] }
+        RawKind::Resume => EventKind::Resume { target: other, values: raw.text() },
+        RawKind::Suspend => EventKind::Suspend { to: other, outermost, tag, values: raw.text() },
+        RawKind::Switch => EventKind::Switch { target: other, outermost, tag, values: raw.text() },
+        RawKind::Return => EventKind::Return { to: other, values: raw.text() },
+        RawKind::Throw => EventKind::Throw { to: (raw.other != NONE).then_some(other), tag },
+        RawKind::Trap => EventKind::Trap { message: messages[raw.other as usize].clone() },
+        RawKind::Drop => EventKind::Drop,
+        RawKind::Collect => {
+            EventKind::Collect { nanoseconds: raw.values[0], stacks_freed: raw.values[1] }
         }
-        EventKind::Grow => What::Grow { bytes: raw.values[0] },
-        EventKind::Park => What::Park,
-        EventKind::Unpark => What::Unpark,
-        EventKind::HostCall => What::HostCall { function: host_functions[raw.other as usize] },
-        EventKind::HostReturn => What::HostReturn,
+        RawKind::Grow => EventKind::Grow { bytes: raw.values[0] },
+        RawKind::Park => EventKind::Park,
+        RawKind::Unpark => EventKind::Unpark,
+        RawKind::HostCall => EventKind::HostCall { function: host_functions[raw.other as usize] },
+        RawKind::HostReturn => EventKind::HostReturn,
     };
     let frames = (raw.frames != NONE).then_some(FramesId(raw.frames));
     Event { time: raw.time, stack: StackId(raw.stack), frames, what }
@@ -228,7 +228,7 @@ fn position(module: &LoadedModule, offset: u32) -> Position {
 /// The import names of host functions, by their contexts.
 fn imported_names(store: &Store) -> HashMap<usize, Function> {
     let mut names = HashMap::new();
-    for instance in store.instances() {
+    for instance in store.objects.instances() {
         for import in &instance.module().info.imports {
             let Item::Func(index) = import.item else { continue };
             let FuncImport { context, .. } = instance.function_import(index);

@@ -44,7 +44,7 @@ impl Store {
 
     /// Takes the events since the last call, if events are recorded.
     pub fn take_trace(&mut self) -> Option<super::Trace> {
-        self.record_what_was_noted()?;
+        self.record_pending_notes()?;
         let mut recorder = self.observers.recorder.take::<Recorder>()?;
         let trace = recorder.take(self);
         self.observers.recorder.set(Some(recorder));
@@ -52,7 +52,7 @@ impl Store {
     }
 
     /// Records the notes of the table of stacks. None if events are not recorded.
-    pub(super) fn record_what_was_noted(&mut self) -> Option<()> {
+    pub(super) fn record_pending_notes(&mut self) -> Option<()> {
         self.record(|_, _| None)
     }
 
@@ -425,7 +425,7 @@ impl Recorder {
             }
             let is_last = |stack: &*mut ControlBlock| {
                 let parent = (**stack).parent;
-                parent.is_null() || parent == store.no_parent() || running.contains(&parent)
+                parent.is_null() || parent == store.running.no_parent() || running.contains(&parent)
             };
             let outermost = chain(store, from).find(is_last).unwrap_or(from);
             let outermost_id = self.id_of(store, outermost);
@@ -454,7 +454,7 @@ unsafe fn chain(
     store: &Store,
     stack: *mut ControlBlock,
 ) -> impl Iterator<Item = *mut ControlBlock> {
-    let no_parent = store.no_parent();
+    let no_parent = store.running.no_parent();
     std::iter::successors(Some(stack), move |stack| {
         // SAFETY: the caller's promise.
         let parent = unsafe { (**stack).parent };
@@ -494,10 +494,7 @@ pub(crate) unsafe extern "C" fn host_called(
 ) {
     // SAFETY: generated code holds no reference to the store.
     let store = unsafe { Store::from_context(context) };
-    if store.options.stress.move_stacks {
-        // SAFETY: the running stack is alive.
-        unsafe { store.move_stack(store.context().stack) };
-    }
+    store.move_running();
     store.trace_host_call(function);
 }
 

@@ -212,7 +212,7 @@ impl Store {
 
     /// Ends the stream; returns how many events were dropped. None without a stream.
     pub fn finish_trace(&mut self) -> Option<io::Result<u64>> {
-        self.record_what_was_noted()?;
+        self.record_pending_notes()?;
         let mut recorder = self.observers.recorder.take::<Recorder>()?;
         recorder.hand_over(self);
         let stream = recorder.stream.take();

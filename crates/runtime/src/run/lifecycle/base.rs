@@ -1,6 +1,6 @@
 //! Bases: the outermost stacks, which have no parent.
 
-use crate::stack::Mutation;
+use crate::stack::InjectedBug;
 use crate::store::Store;
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::ptr;
@@ -22,9 +22,7 @@ impl Store {
     /// Fails if a root is not that of the newest activation. Control cannot switch to another root,
     /// because host frames are in between.
     pub(crate) fn check_root(&self, root: *mut ControlBlock) -> Result<(), TrapCode> {
-        let newest =
-            self.running.depth.checked_sub(1).map(|number| self.running.roots[number].block);
-        match newest == Some(root) {
+        match self.running.roots.newest() == Some(root) {
             true => Ok(()),
             false => Err(TrapCode::AcrossHostFrame),
         }
@@ -34,14 +32,14 @@ impl Store {
     /// for its start anymore. Its extender stays suspended forever, because nothing names it.
     pub(crate) fn abandon_extension(&mut self) {
         let base = self.base_of_running();
-        if self.options.stacks.mutation.is(Mutation::LandingKeepsExtender) {
+        if self.options.stacks.injected.is(InjectedBug::LandingKeepsExtender) {
             return;
         }
         // SAFETY: running stacks and those that wait for them are alive.
         unsafe {
             let extender = std::mem::replace(&mut (*base).extender, ptr::null_mut());
             if !extender.is_null() {
-                (*self.base_of(extender)).group(extender);
+                (*self.running.base_of(extender)).group(extender);
             }
         }
     }

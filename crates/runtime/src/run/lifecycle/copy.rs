@@ -306,7 +306,7 @@ impl Store {
             if self.fit_copies(groups).is_ok() {
                 return Ok(());
             }
-            self.collect(0)?;
+            self.collect_garbage(0)?;
             self.make_free(count)?;
             self.fit_copies(groups).map_err(|reason| self.stacks.refuse(reason))
         }

@@ -21,7 +21,7 @@ impl Store {
             // This takes less time than a collection, which visits possibly millions of stacks.
             self.park_if_out_of_slots();
             if self.stacks.should_collect() {
-                self.collect(0)?;
+                self.collect_garbage(0)?;
             }
         }
         let mut missing = self.count_missing(count);
@@ -91,11 +91,7 @@ impl Store {
     ) -> Result<*mut ControlBlock, TrapCode> {
         // SAFETY: the caller's promise.
         let new = unsafe { self.stacks.renew(block) }?;
-        let waiting = self.running.pending.iter_mut().flatten().map(|waiting| &mut waiting.root);
-        let mut roots = self.running.roots.iter_mut().chain(waiting);
-        if let Some(root) = roots.find(|root| root.block == block) {
-            root.block = new;
-        }
+        self.running.replace_block(block, new);
         if self.context().root == block {
             self.context_mut().root = new;
         }
@@ -108,7 +104,7 @@ impl Store {
         // SAFETY: there is a free stack, and the list ends in null.
         unsafe { self.stacks.make_block_spare(&mut (*first).next_free) };
         if self.stacks.is_table_full() {
-            self.collect(0)?;
+            self.collect_garbage(0)?;
         }
         let mut free = self.context().free_stacks;
         let renewed = self.stacks.renew_free(&mut free);

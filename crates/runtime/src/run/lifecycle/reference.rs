@@ -54,7 +54,7 @@ impl Store {
         for i in followed.clone() {
             self.heap.roots.add(self.transferred(i).u64());
         }
-        let collected = self.collect(needed);
+        let collected = self.collect_garbage(needed);
         for (i, number) in followed.zip(height + 1..) {
             let value = self.heap.roots.at(number);
             self.transfer(i, RawVal::from_u64(value));

@@ -1,7 +1,7 @@
 //! Frees stacks: after a trap or an exception, and when their owners give them up.
 
 use super::owned::OwnedList;
-use crate::stack::Mutation;
+use crate::stack::{InjectedBug, Park};
 use crate::store::Store;
 use ropewalk_abi::ControlBlock;
 use ropewalk_abi::stack::{NEXT_GENERATION, Purpose, StackKind, block_number};
@@ -37,7 +37,7 @@ impl Store {
 
     /// Frees first-class stacks whose owner is gone, the stacks that those own, and so on.
     pub(crate) fn free_owned(&mut self, mut owned: OwnedList) {
-        let no_parent = self.no_parent();
+        let no_parent = self.running.no_parent();
         while let Some(reference) = owned.pop() {
             let Ok(block) = self.consume(reference, StackKind::FirstClass) else { continue };
             // SAFETY: a valid reference named the base of suspended stacks.
@@ -110,15 +110,15 @@ impl Store {
     /// the middle of an instruction, where ownership is unknown. Then a
     /// [collection](Self::collect_lost) finds these stacks.
     pub(crate) fn end_abruptly(&mut self, by_exception: bool) {
-        let mutation = self.options.stacks.mutation;
-        assert!(!mutation.is(Mutation::EndingPanics), "an injected bug");
-        let no_parent = self.no_parent();
-        let root = self.running.roots[self.running.depth - 1].block;
+        let injected = self.options.stacks.injected;
+        assert!(!injected.is(InjectedBug::EndingPanics), "an injected bug");
+        let no_parent = self.running.no_parent();
+        let root = self.running.roots.newest().expect("an activation ends");
         let running = self.context().stack;
         // SAFETY: running stacks are alive. So are an extender and its parents, and the stacks
         // suspended with a root.
         unsafe {
-            let extender = (*self.base_of(running)).extender;
+            let extender = (*self.running.base_of(running)).extender;
             let mut owned = OwnedList::default();
             let mut free = |innermost| {
                 let owned = by_exception.then_some(&mut owned);
@@ -143,21 +143,21 @@ impl Store {
     /// to them anymore.
     #[cold]
     pub(crate) fn collect_lost(&mut self) {
-        if self.objects.has_stackrefs && self.stacks.has_first_class() {
+        if self.objects.has_stackrefs() && self.stacks.has_first_class() {
             // Without memory for a collection, the next one frees them.
-            let _ = self.collect(0);
+            let _ = self.collect_garbage(0);
         }
     }
 
     /// Invalidates references to the root of the newest activation.
     fn use_up_root(&mut self) {
-        let number = self.running.depth - 1;
+        let root = self.running.roots.newest().expect("an activation ends");
         // SAFETY: blocks of roots are alive.
-        let root = unsafe { &mut *self.running.roots[number].block };
+        let root = unsafe { &mut *root };
         match root.reference.checked_add(NEXT_GENERATION) {
             Some(next) => root.reference = next,
             None => {
-                let root = self.running.roots.remove(number);
+                let root = self.running.roots.take_newest();
                 self.stacks.retire_root(&root);
             }
         }
@@ -181,10 +181,22 @@ impl Store {
         all.into_iter().for_each(|reference| self.free_held(reference));
     }
 
+    /// Parks all suspended and new stacks, and gives their memory back. Returns how many were
+    /// parked.
+    pub fn park_idle(&mut self) -> usize {
+        self.free_released();
+        if self.running.is_poisoned() {
+            return 0;
+        }
+        let parked = self.park_stacks(Park::All);
+        self.stacks.trim(self.context().free_stacks, 0);
+        parked
+    }
+
     /// Frees a continuation that the host owns.
     pub fn free_held(&mut self, reference: u64) {
         let Some(block) = self.stacks.valid(reference) else { return };
-        if self.is_poisoned() || !self.stacks.host_owned.remove(block_number(reference)) {
+        if self.running.is_poisoned() || !self.stacks.host_owned.remove(block_number(reference)) {
             return;
         }
         // The host was the only owner, so the next computation on the stack can use the reference.

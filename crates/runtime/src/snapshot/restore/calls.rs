@@ -2,9 +2,8 @@
 
 use super::super::image::{CallImage, CallTo, ImportName};
 use super::{Reader, RestoredCall, RestoredRoot, ResumedByHost, damaged, type_number};
-use crate::store::pending::{
-    AnyHostFuture, CallerPlaces, NeverReady, PendingActivation, PendingCall, PendingCause, Scope,
-};
+use crate::store::pending::{AnyHostFuture, NeverReady, PendingCall, Scope};
+use crate::store::pending_activations::{CallerPlaces, PendingActivation, PendingCause};
 use anyhow::Result;
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::module::Item;
@@ -67,7 +66,7 @@ impl Reader<'_> {
     /// The host function that is an import of an instance.
     fn awaited(&self, instance: usize, import: usize) -> Result<Awaited> {
         let missing = || damaged("a call waits for an import that is missing");
-        let instance = self.store.instances().get(instance).ok_or_else(missing)?;
+        let instance = self.store.objects.instances().get(instance).ok_or_else(missing)?;
         let import = instance.module().info.imports.get(import).ok_or_else(missing)?;
         let Item::Func(function) = import.item else { return Err(missing().into()) };
         let context = instance.host_context_place(function).ok_or_else(missing)?;

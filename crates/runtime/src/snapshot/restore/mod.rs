@@ -19,7 +19,8 @@ use crate::code::LoadedModule;
 use crate::heap::Object;
 use crate::stack::RootStack;
 use crate::store::Store;
-use crate::store::pending::{CallerPlaces, PendingCall};
+use crate::store::pending::PendingCall;
+use crate::store::pending_activations::CallerPlaces;
 use crate::vm::import::ImportValue;
 use anyhow::{Context as _, Result};
 use ropewalk_abi::heap::{ARRAY_ELEMENTS, EXCEPTION_TAG};
@@ -230,7 +231,7 @@ impl Reader<'_> {
             self.make_before(instance, &module)?;
             let imports = self.imports(instance, &module, &resolved)?;
             let index = self.store.instantiate_blank(&module, &imports)?;
-            let made = &self.store.instances()[index];
+            let made = &self.store.objects.instances()[index];
             if index != number
                 || made.memories != instance.memories
                 || made.tables != instance.tables
@@ -252,7 +253,7 @@ impl Reader<'_> {
         for (index, image) in self.image.memories.iter().enumerate().take(there) {
             let missing = image.pages.checked_sub(self.store.objects.memories[index].size());
             missing
-                .and_then(|missing| self.store.grow_memory_in_total(index, missing))
+                .and_then(|missing| self.store.objects.grow_memory(index, missing))
                 .with_context(|| format!("cannot restore a memory of {} pages", image.pages))?;
         }
         let there = self.store.objects.tables.len();
@@ -260,7 +261,7 @@ impl Reader<'_> {
             let len = image.len;
             let missing = len.checked_sub(self.store.objects.tables[index].elements().len());
             missing
-                .and_then(|missing| self.store.grow_table_in_total(index, missing as u64, 0))
+                .and_then(|missing| self.store.objects.grow_table(index, missing as u64, 0))
                 .with_context(|| format!("cannot restore a table of {len} elements"))?;
         }
         Ok(())
@@ -297,14 +298,14 @@ impl Reader<'_> {
             };
             self.store.add_table(TableType { element, table64, minimum, maximum }, 0)?;
         }
-        while let Some(Some(name)) = self.image.tags.get(self.store.objects.tags.len()) {
+        while let Some(Some(name)) = self.image.tags.get(self.store.objects.tags().len()) {
             let ty = self.addresses().type_info(*name)?;
-            self.store.add_tag(ty);
+            self.store.objects.add_tag(ty);
         }
-        let made = self.store.own_globals().count();
+        let made = self.store.objects.own_globals().count();
         for (ty, mutable, _) in self.image.globals.get(made..).unwrap_or_default().to_vec() {
             let content = self.type_of_value(ty)?;
-            self.store.add_global(GlobalType { content, mutable }, RawVal::ZERO);
+            self.store.objects.add_global(GlobalType { content, mutable }, RawVal::ZERO);
         }
         Ok(())
     }
@@ -355,7 +356,7 @@ impl Reader<'_> {
                 (number < objects.memories.len()).then_some(ImportValue::Memory(number))
             }
             ImportImage::Tag(number) => {
-                objects.tags.get(number).map(|tag| ImportValue::Tag(NonNull::from(&**tag)))
+                objects.tags().get(number).map(|tag| ImportValue::Tag(NonNull::from(&**tag)))
             }
             ImportImage::Global(owner, index) => objects
                 .instances
@@ -363,7 +364,7 @@ impl Reader<'_> {
                 .filter(|owner| (index as usize) < owner.module().info.globals.len())
                 .map(|owner| ImportValue::Global(owner.global(index))),
             ImportImage::OwnGlobal(number) => {
-                self.store.own_globals().nth(number).map(ImportValue::Global)
+                self.store.objects.own_globals().nth(number).map(ImportValue::Global)
             }
             ImportImage::Host(_) => None,
         };
@@ -430,7 +431,7 @@ impl Reader<'_> {
             return Err(damaged("a memory or table is missing").into());
         }
         for number in 0..self.image.memories.len() {
-            let memory = self.store.memory_mut(number);
+            let memory = self.store.objects.memory_mut(number);
             let section = FIRST_MEMORY + number;
             if section >= bytes.count() || bytes.len(section) as usize != memory.data().len() {
                 return Err(damaged("a memory has another size").into());
@@ -445,13 +446,13 @@ impl Reader<'_> {
             };
             let words = words.iter().map(|word| self.reference(u64::from_le_bytes(*word)));
             let words = words.collect::<Result<Vec<_>>>()?;
-            let elements = self.store.table_mut(number).elements_mut();
+            let elements = self.store.objects.table_mut(number).elements_mut();
             if words.len() != elements.len() {
                 return Err(damaged("a table has another size").into());
             }
             elements.copy_from_slice(&words);
         }
-        let globals: Vec<_> = self.store.own_globals().collect();
+        let globals: Vec<_> = self.store.objects.own_globals().collect();
         for (global, (ty, _, value)) in globals.into_iter().zip(self.image.globals.clone()) {
             let value = self.value(value, self.type_of_value(ty)?)?;
             // SAFETY: the global is of the store, and the value of its type.
@@ -465,7 +466,7 @@ impl Reader<'_> {
     }
 
     fn instance_contents(&mut self, number: usize, image: InstanceImage) -> Result<()> {
-        let info = &self.store.instances()[number].module().info;
+        let info = &self.store.objects.instances()[number].module().info;
         let imported = info.imported_globals;
         if image.globals.len() != info.globals.len() - imported as usize
             || image.elements.len() != info.elements.len()
@@ -473,7 +474,7 @@ impl Reader<'_> {
             return Err(damaged("an instance has other contents than its module").into());
         }
         for (index, value) in (imported..).zip(image.globals) {
-            let item = self.store.instances()[number].global(index);
+            let item = self.store.objects.instances()[number].global(index);
             let value = self.value(value, item.ty.content)?;
             // SAFETY: the global is of the store, and the value of its type.
             unsafe { item.place.set(self.store, value) };
@@ -490,7 +491,7 @@ impl Reader<'_> {
     // ---- the end
 
     fn finish(&mut self) -> Result<RestoredStore> {
-        self.store.objects.stacks_instance = self.image.stacks_instance;
+        self.store.objects.set_stacks_instance(self.image.stacks_instance);
         self.store.context_mut().extending = self.block(self.image.extending)?;
         let mut calls = Vec::new();
         for call in std::mem::take(&mut self.image.calls) {
@@ -505,7 +506,7 @@ impl Reader<'_> {
 
     fn named(&mut self, named: Named) -> Result<Handle> {
         Ok(match named {
-            Named::Instance(number) if number < self.store.instances().len() => {
+            Named::Instance(number) if number < self.store.objects.instances().len() => {
                 Handle::Instance(number)
             }
             Named::Instance(_) => return Err(damaged("an instance is missing").into()),

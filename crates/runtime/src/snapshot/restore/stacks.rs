@@ -41,7 +41,7 @@ impl Reader<'_> {
                 BlockImage::Retired => self.store.stacks.retired.push(number),
                 BlockImage::Lost { purpose, reference } => {
                     let block = self.blank(*purpose, *reference, number);
-                    let parent = self.store.no_parent();
+                    let parent = self.store.running.no_parent();
                     let block = ControlBlock { parent, ..block };
                     let ground = self.store.context().ground as u64;
                     self.pack(number, block, &ground.to_le_bytes(), 0)?;
@@ -166,7 +166,7 @@ impl Reader<'_> {
     pub(super) fn block(&self, number: usize) -> Result<*mut ControlBlock> {
         match number {
             0 => Ok(std::ptr::null_mut()),
-            _ if number == NO_PARENT as usize => Ok(self.store.no_parent()),
+            _ if number == NO_PARENT as usize => Ok(self.store.running.no_parent()),
             number => Ok(self.addresses().block(number)?),
         }
     }

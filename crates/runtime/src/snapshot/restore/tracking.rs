@@ -62,7 +62,7 @@ impl Reader<'_> {
 
     /// The sections other than those of stacks, and the memory that they are made of.
     fn regions(&self) -> Vec<(usize, Option<Region>)> {
-        let memories = self.store.memories().iter().map(|memory| {
+        let memories = self.store.objects.memories().iter().map(|memory| {
             let data = memory.data();
             Some(Region::of(data.as_ptr_range(), data))
         });

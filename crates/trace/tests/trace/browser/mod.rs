@@ -256,12 +256,12 @@ fn a_chain_of_ten_thousand_stacks_can_be_looked_at() {
     let body = recorder.function("body");
     let frames = Some(recorder.frame(None, body, 3));
     let mut stack = recorder.stack(ropewalk_trace::Design::Root, body);
-    recorder.event(0, stack, None, ropewalk_trace::What::Enter);
+    recorder.event(0, stack, None, ropewalk_trace::EventKind::Enter);
     for _ in 0..10_000 {
         let target = recorder.stack(ropewalk_trace::Design::Continuation, body);
-        let what = ropewalk_trace::What::Create { created: target };
+        let what = ropewalk_trace::EventKind::Create { created: target };
         recorder.event(9, stack, frames, what);
-        let what = ropewalk_trace::What::Resume { target, values: String::new() };
+        let what = ropewalk_trace::EventKind::Resume { target, values: String::new() };
         recorder.event(9, stack, frames, what);
         stack = target;
     }

@@ -1,8 +1,9 @@
 //! Stubs that call the host from WebAssembly.
 //!
 //! Each calls on the host's stack, and then returns to the running stack, wherever its memory is
-//! by then. The variants for stress modes and traces first call the runtime with the arguments
-//! saved.
+//! by then. The variants for traces and moving stacks first call the runtime with the arguments
+//! saved. Generated code cannot call the runtime there: a function that is called by reference may
+//! be one of the host, and in other calls the values already lie below the host's stack pointer.
 
 use super::enter::depart;
 use crate::arch::calls::RuntimeCalls;
@@ -66,22 +67,15 @@ macro_rules! saving_words {
     };
 }
 
-/// Moves the running stack of the store in `r10`.
-macro_rules! move_stack {
-    () => {
-        concat!("mov rdi, r10\n", call_runtime!("move_stack"))
-    };
-}
-
-/// Traces the call of the host function in `rdi`.
-macro_rules! trace_call {
+/// Watches the call of the host function in `rdi`.
+macro_rules! watch_call {
     () => {
         concat!("mov rsi, rdi\n", "mov rdi, r10\n", call_runtime!("host_called"))
     };
 }
 
-/// Traces the end of a call. The outcome is in `rax` and `rdx`.
-macro_rules! trace_return {
+/// Watches the end of a call. The outcome is in `rax` and `rdx`.
+macro_rules! watch_return {
     () => {
         saving!(
             ["rax" "rdx"]
@@ -104,21 +98,6 @@ call_stub! {
 }
 
 call_stub! {
-    /// As [`call_builtin`], but first moves the running stack to other memory.
-    call_builtin_moving,
-    to_host_stack: "mov rsp, [r10 + {host_sp}]",
-    call: [
-        saving!(
-            ["rdi" "rsi" "rdx" "rcx" "r8" "r9"]
-            concat!("sub rsp, 8\n", move_stack!(), "add rsp, 8\n")
-        ),
-        "sub rsp, 8",
-        "call r9",
-    ],
-    after: ["mov rax, rdx"],
-}
-
-call_stub! {
     /// Calls the host function in `rdx` with its context in `rdi` and its values in `rsi`, which
     /// are right below the host's stack pointer.
     call_host,
@@ -128,23 +107,14 @@ call_stub! {
 }
 
 call_stub! {
-    /// As [`call_host`], but first moves the running stack to other memory.
-    call_host_moving,
-    to_host_stack: "mov rsp, rsi",
-    call: [saving!(["rdi" "rsi" "rdx"] move_stack!()), "sub rsp, 8", "call rdx"],
-    after: [],
-}
-
-call_stub! {
-    /// As [`call_host`], but traces the call and its end. In a stress mode this also moves the
-    /// running stack.
-    call_host_traced,
+    /// As [`call_host`], but the runtime watches the call and its end.
+    call_host_watched,
     to_host_stack: "mov rsp, rsi",
     call: [
-        saving!(["rdi" "rsi" "rdx"] trace_call!()),
+        saving!(["rdi" "rsi" "rdx"] watch_call!()),
         "sub rsp, 8",
         "call rdx",
-        trace_return!(),
+        watch_return!(),
     ],
     after: [],
 }
@@ -173,24 +143,14 @@ unsafe extern "C" fn call_words() {
 }
 
 call_stub! {
-    /// As [`call_words`], but first moves the running stack to other memory.
-    call_words_moving,
-    to_host_stack: "mov rsp, [r10 + {host_sp}]",
-    call: [saving_words!(move_stack!()), "sub rsp, 8", "call [rdi + {host_function}]"],
-    after: ["mov rax, rdx", "movq xmm0, rdx"];
-    host_function = const offset_of!(HostContext, function)
-}
-
-call_stub! {
-    /// As [`call_words`], but traces the call and its end. In a stress mode this also moves the
-    /// running stack.
-    call_words_traced,
+    /// As [`call_words`], but the runtime watches the call and its end.
+    call_words_watched,
     to_host_stack: "mov rsp, [r10 + {host_sp}]",
     call: [
-        saving_words!(trace_call!()),
+        saving_words!(watch_call!()),
         "sub rsp, 8",
         "call [rdi + {host_function}]",
-        trace_return!(),
+        watch_return!(),
     ],
     after: ["mov rax, rdx", "movq xmm0, rdx"];
     host_function = const offset_of!(HostContext, function)
@@ -198,10 +158,9 @@ call_stub! {
 
 /// The code of host functions whose arguments and results are [in
 /// registers](ropewalk_abi::signature::in_registers).
-pub fn host_words(move_stacks: bool, trace: bool) -> *const c_void {
-    match (move_stacks, trace) {
-        (_, true) => call_words_traced as *const c_void,
-        (true, false) => call_words_moving as *const c_void,
-        (false, false) => call_words as *const c_void,
+pub fn host_words(is_watched: bool) -> *const c_void {
+    match is_watched {
+        true => call_words_watched as *const c_void,
+        false => call_words as *const c_void,
     }
 }

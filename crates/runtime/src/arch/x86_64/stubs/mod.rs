@@ -10,9 +10,7 @@ mod pause;
 mod stack_ends;
 
 pub use call_host::host_words;
-pub(crate) use call_host::{
-    call_builtin, call_builtin_moving, call_host, call_host_moving, call_host_traced,
-};
+pub(crate) use call_host::{call_builtin, call_host, call_host_watched};
 pub(crate) use deliver::{deliver, deliver_checked};
 pub(crate) use enter::{
     begin_words, begin_words_for_float, come_back, continue_call, end_restored,

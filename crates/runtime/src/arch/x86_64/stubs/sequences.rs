@@ -6,7 +6,7 @@
 /// | --- | --- |
 /// | `host_sp`, `stack`, `transfer`, `calls`, ... | [`StoreContext`](ropewalk_abi::StoreContext) |
 /// | `sp`, `fp`, `high`, `parent`, ... | [`ControlBlock`](ropewalk_abi::ControlBlock) |
-/// | `paused`, `move_stack`, ... | [`RuntimeCalls`](crate::arch::calls::RuntimeCalls) |
+/// | `paused`, `host_called`, ... | [`RuntimeCalls`](crate::arch::calls::RuntimeCalls) |
 ///
 /// Other operands follow a semicolon.
 macro_rules! stub {
@@ -17,7 +17,7 @@ macro_rules! stub {
             "/* {host_sp} {stack} {transfer} {calls} {saved_word} {free_stacks} {landing} */",
             "/* {to} {signal} {reference} {array} {results} */",
             "/* {sp} {fp} {high} {parent} {next_free} {purpose} {function} {entry} */",
-            "/* {paused} {make_room} {unpark_running} {deliver_checked} {move_stack} */",
+            "/* {paused} {make_room} {unpark_running} {deliver_checked} */",
             "/* {host_called} {host_returned} {finished} */",
             host_sp = const offset_of!(StoreContext, host_sp),
             stack = const offset_of!(StoreContext, stack),
@@ -43,7 +43,6 @@ macro_rules! stub {
             make_room = const offset_of!(RuntimeCalls, make_room),
             unpark_running = const offset_of!(RuntimeCalls, unpark_running),
             deliver_checked = const offset_of!(RuntimeCalls, deliver_checked),
-            move_stack = const offset_of!(RuntimeCalls, move_stack),
             host_called = const offset_of!(RuntimeCalls, host_called),
             host_returned = const offset_of!(RuntimeCalls, host_returned),
             finished = const offset_of!(RuntimeCalls, finished),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 /// What the embedder's code does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum Act {
     /// Nothing.
     Returns,
     Panics,
@@ -23,14 +23,14 @@ pub enum Deed {
     UsesTheStack,
 }
 
-pub const DEEDS: [Deed; 7] = [
-    Deed::Returns,
-    Deed::Panics,
-    Deed::PanicsWithABomb,
-    Deed::EntersAnotherStore,
-    Deed::EntersAnotherStoreOnAnotherThread,
-    Deed::Interrupts,
-    Deed::UsesTheStack,
+pub const ACTS: [Act; 7] = [
+    Act::Returns,
+    Act::Panics,
+    Act::PanicsWithABomb,
+    Act::EntersAnotherStore,
+    Act::EntersAnotherStoreOnAnotherThread,
+    Act::Interrupts,
+    Act::UsesTheStack,
 ];
 
 /// The message of the panic.
@@ -46,12 +46,12 @@ impl Drop for Bomb {
     }
 }
 
-/// Does its deed each time it is called, until it is stopped.
+/// Does its act each time it is called, until it is stopped.
 #[derive(Clone)]
-pub struct Doer(Arc<State>);
+pub struct Actor(Arc<State>);
 
 struct State {
-    deed: Deed,
+    act: Act,
     is_armed: AtomicBool,
     count: AtomicUsize,
     interrupts: InterruptHandle,
@@ -65,7 +65,7 @@ struct Other {
     fault: TypedFunc<(), i32>,
 }
 
-impl fmt::Debug for Doer {
+impl fmt::Debug for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("something of the embedder's")
     }
@@ -91,10 +91,10 @@ impl Other {
     }
 }
 
-impl Doer {
-    pub fn new(module: &Module, deed: Deed, interrupts: InterruptHandle) -> Doer {
-        Doer(Arc::new(State {
-            deed,
+impl Actor {
+    pub fn new(module: &Module, act: Act, interrupts: InterruptHandle) -> Actor {
+        Actor(Arc::new(State {
+            act,
             is_armed: AtomicBool::new(false),
             count: AtomicUsize::new(0),
             interrupts,
@@ -102,38 +102,38 @@ impl Doer {
         }))
     }
 
-    /// Starts doing the deed.
+    /// Starts doing the act.
     pub fn start(&self) {
         self.0.is_armed.store(true, Ordering::SeqCst);
     }
 
-    /// Stops doing the deed.
+    /// Stops doing the act.
     pub fn stop(&self) {
         self.0.is_armed.store(false, Ordering::SeqCst);
     }
 
-    /// How often the deed was done.
+    /// How often the act was done.
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::SeqCst)
     }
 
-    /// Does the deed.
+    /// Does the act.
     pub fn act(&self) {
         // A second panic during a panic ends any process.
         if !self.0.is_armed.load(Ordering::SeqCst) || std::thread::panicking() {
             return;
         }
         self.0.count.fetch_add(1, Ordering::SeqCst);
-        match self.0.deed {
-            Deed::Returns => {}
-            Deed::Panics => std::panic::panic_any(PANIC),
-            Deed::PanicsWithABomb => std::panic::panic_any(Bomb),
-            Deed::EntersAnotherStore => self.enter(),
-            Deed::EntersAnotherStoreOnAnotherThread => {
+        match self.0.act {
+            Act::Returns => {}
+            Act::Panics => std::panic::panic_any(PANIC),
+            Act::PanicsWithABomb => std::panic::panic_any(Bomb),
+            Act::EntersAnotherStore => self.enter(),
+            Act::EntersAnotherStoreOnAnotherThread => {
                 std::thread::scope(|scope| scope.spawn(|| self.enter()).join().unwrap());
             }
-            Deed::Interrupts => self.0.interrupts.interrupt(),
-            Deed::UsesTheStack => assert_eq!(uses_the_stack(200), 200),
+            Act::Interrupts => self.0.interrupts.interrupt(),
+            Act::UsesTheStack => assert_eq!(uses_the_stack(200), 200),
         }
     }
 
@@ -157,9 +157,9 @@ fn uses_the_stack(depth: usize) -> usize {
     }
 }
 
-/// Does the deed when it is dropped.
+/// Acts when it is dropped.
 #[derive(Debug)]
-pub struct WhenDropped(pub Doer);
+pub struct WhenDropped(pub Actor);
 
 impl Drop for WhenDropped {
     fn drop(&mut self) {
@@ -167,9 +167,9 @@ impl Drop for WhenDropped {
     }
 }
 
-/// Does the deed when it is printed.
+/// Acts when it is printed.
 #[derive(Debug)]
-pub struct WhenPrinted(pub Doer);
+pub struct WhenPrinted(pub Actor);
 
 impl fmt::Display for WhenPrinted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

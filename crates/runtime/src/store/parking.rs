@@ -34,7 +34,7 @@ impl Store {
             busy.try_reserve(1)?;
             busy.push(ptr::from_ref(stack));
         }
-        for root in self.roots_in_use() {
+        for root in self.running.roots_in_use().map(|root| root.block) {
             // SAFETY: blocks of roots are alive. A root is the outermost of the stacks suspended
             // with it.
             for stack in unsafe { members(root) }.filter(|stack| *stack != root) {
@@ -105,7 +105,7 @@ impl Store {
             return is_plain;
         }
         // A call can be the last instruction of the code.
-        let site = self.module_at(pc - 1).and_then(|(module, offset)| {
+        let site = self.objects.module_at(pc - 1).and_then(|(module, offset)| {
             let tables = module.code.tables();
             Some((tables, tables.site_at(offset + 1)?))
         });
@@ -218,18 +218,6 @@ impl Store {
             self.park_stacks(Park::Unused);
             self.stacks.reset_allowance();
         }
-    }
-
-    /// Parks all suspended and new stacks, and gives their memory back. Returns how many were
-    /// parked.
-    pub fn park_idle(&mut self) -> usize {
-        self.free_released();
-        if self.is_poisoned() {
-            return 0;
-        }
-        let parked = self.park_stacks(Park::All);
-        self.stacks.trim(self.context().free_stacks, 0);
-        parked
     }
 }
 

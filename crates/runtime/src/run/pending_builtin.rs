@@ -1,4 +1,4 @@
-//! Builtins that wait for a limiter.
+//! Builtins that are pending until a limiter decides.
 //!
 //! A [builtin](crate::builtins) that needs the limiter's decision has not changed anything yet. Its
 //! call is suspended like a call of a host function. When there is a decision, the builtin is called
@@ -8,9 +8,10 @@ use crate::embedder::{Answers, Limiter, Question, Undecided};
 use crate::heap::OwnedRoot;
 use crate::os::try_box::try_box;
 use crate::store::Store;
-use crate::store::pending::{AnyHostFuture, HostFuture, PendingCall, PendingCause, Scope};
+use crate::store::pending::{AnyHostFuture, HostFuture, PendingCall, Scope};
+use crate::store::pending_activations::PendingCause;
 use crate::store::running::Ending;
-use ropewalk_abi::builtin::{GO_ON, Outcome, SUSPEND};
+use ropewalk_abi::builtin::{CONTINUE, Outcome, SUSPEND};
 use ropewalk_abi::transfer::ValueClass;
 use ropewalk_abi::{Builtin, InstanceHeader, LeftCall, RawVal, TrapCode, TypeInfo, ValType};
 use std::task::{Context, Poll};
@@ -30,7 +31,7 @@ impl BuiltinCall {
     }
 }
 
-/// The operands that can change while a builtin waits: references can move, and others use the
+/// The operands that can change while a builtin is pending: references can move, and others use the
 /// transfer area.
 struct SavedOperands {
     /// The first value of the transfer area.
@@ -39,7 +40,7 @@ struct SavedOperands {
 }
 
 /// A builtin that is called again when the limiter has decided.
-struct WaitingBuiltin {
+struct PendingBuiltin {
     call: BuiltinCall,
     saved: SavedOperands,
     question: Question,
@@ -49,9 +50,9 @@ struct WaitingBuiltin {
 }
 
 // SAFETY: the instance is only used together with its store, with which this is sent.
-unsafe impl Send for WaitingBuiltin {}
+unsafe impl Send for PendingBuiltin {}
 
-impl HostFuture for WaitingBuiltin {
+impl HostFuture for PendingBuiltin {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.question.poll(context).map(|answer| match answer {
             Ok(answer) => self.answers.add(self.question.growth, answer),
@@ -60,7 +61,7 @@ impl HostFuture for WaitingBuiltin {
     }
 
     fn finish(self, store: &mut Store) -> Outcome {
-        let WaitingBuiltin { call, saved, answers, failure, .. } = self;
+        let PendingBuiltin { call, saved, answers, failure, .. } = self;
         if let Some(error) = failure {
             return store.end_with(Ending::Error(error));
         }
@@ -71,12 +72,12 @@ impl HostFuture for WaitingBuiltin {
             unsafe { (store.entry_points.call_again)(call.builtin, call.instance, words) };
         store.forget_answers();
         match outcome.ended {
-            GO_ON => {
+            CONTINUE => {
                 store.set_tag(0, ValueClass::of(ValType::I64));
                 store.transfer(0, RawVal::from_u64(outcome.value));
                 Outcome::returned(0)
             }
-            // It waits again, and is already suspended.
+            // It is pending again, and was already left.
             SUSPEND => Outcome::END,
             _ => outcome,
         }
@@ -86,8 +87,8 @@ impl HostFuture for WaitingBuiltin {
 impl Store {
     /// Begins a builtin that can be suspended if the limiter has to wait.
     pub(crate) fn begin_asking(&mut self) {
-        let can_wait = !self.poller().is_null();
-        if let Limiter::Waits(limiter) = &mut self.embedder.limiter {
+        let can_wait = !self.running.poller().is_null();
+        if let Limiter::Async(limiter) = &mut self.embedder.limiter {
             let question = limiter.let_wait(can_wait);
             self.embedder.drop_value(question);
         }
@@ -95,7 +96,7 @@ impl Store {
 
     /// Ends the builtin. If it has failed because the limiter has not decided, suspends its call.
     pub(crate) fn end_asking(&mut self, call: BuiltinCall, has_failed: bool) -> Option<Outcome> {
-        let Limiter::Waits(limiter) = &mut self.embedder.limiter else { return None };
+        let Limiter::Async(limiter) = &mut self.embedder.limiter else { return None };
         let question = limiter.let_wait(false)?;
         let answers = limiter.take_answers();
         if !has_failed || self.embedder.has_panicked() {
@@ -105,15 +106,19 @@ impl Store {
         self.heap.refusal = None;
         self.stacks.take_refusal();
         let saved = self.save_operands(&call);
-        let waiting = saved.and_then(|saved| {
-            try_box(WaitingBuiltin { call, saved, question, answers, failure: None }).ok()
+        let pending = saved.and_then(|saved| {
+            try_box(PendingBuiltin { call, saved, question, answers, failure: None }).ok()
         });
-        let Some(waiting) = waiting else {
+        let Some(pending) = pending else {
             return Some(self.end_with(TrapCode::OutOfMemory));
         };
-        let waiting = AnyHostFuture::new(waiting);
+        let pending = AnyHostFuture::new(pending);
         let left = LeftCall { results: 1, array: 0 };
-        Some(self.wait(PendingCall::polled(waiting, Scope::NONE), PendingCause::Unknown, left))
+        Some(self.leave_pending(
+            PendingCall::polled(pending, Scope::NONE),
+            PendingCause::Unknown,
+            left,
+        ))
     }
 
     /// Saves the operands. Returns `None` if there is no memory.
