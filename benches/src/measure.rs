@@ -1,21 +1,24 @@
 //! Measures both sides of a row in turns, and computes their ratios.
 //!
 //! Noise only adds time, so the figure of a side is its fastest run. The two sides alternate, so a
-//! slow spell affects both. The ratios of single rounds show how reliable the figure is.
+//! slow spell affects both. The ratios of single rounds show how reliable the figure is. A run that
+//! takes little time is repeated, and counts with the average of the repetitions.
 
 use anyhow::{Error, Result, ensure};
 
-use crate::row::{Peer, Row, Run, Side, Size};
+use crate::row::{Peer, Row, Run, Side, Size, Unit};
 
-/// A large run of fewer seconds is not reliable.
+/// Large runs of fewer seconds together are not reliable.
 pub const LONG_ENOUGH: f64 = 0.05;
+/// How often a run is repeated at most in a round.
+const MOST_REPETITIONS: f64 = 1000.0;
 
 /// The result of a row.
 pub struct Measured {
     /// The cost of an operation, in the unit of the row.
     pub ours: f64,
     pub theirs: Theirs,
-    /// The fastest large run.
+    /// The fastest large runs of a round, together.
     pub shortest: f64,
 }
 
@@ -47,6 +50,8 @@ pub struct Sides {
 struct Round {
     tiny: Run,
     large: Run,
+    /// How often each was repeated; the costs are the averages.
+    repetitions: usize,
 }
 
 /// Measures a row for this many rounds.
@@ -54,16 +59,21 @@ pub fn measure(row: &Row, mut sides: Sides, rounds: usize) -> Result<Measured> {
     let mut ours = Vec::with_capacity(rounds);
     let mut theirs = Vec::with_capacity(rounds);
     let mut failure = None;
+    let (mut our_repetitions, mut their_repetitions) = (1, 1);
     for number in 0..rounds {
-        ours.push(round(&mut sides.ours, number, row.size)?);
+        ours.push(round(&mut sides.ours, number, row.size, our_repetitions)?);
+        our_repetitions = repetitions(row, &ours);
         if let (Some(peer), None) = (&row.peer, &failure) {
-            match peer_round(&mut sides.theirs, number, peer.size) {
+            match peer_round(&mut sides.theirs, number, peer.size, their_repetitions) {
                 Ok(round) => theirs.push(round),
                 Err(error) => failure = Some(error),
             }
+            their_repetitions = repetitions(row, &theirs);
         }
     }
-    let shortest = ours.iter().chain(&theirs).map(|round| round.large.cost);
+    // The first round only tells how often to repeat a run.
+    let later = ours.iter().skip(1).chain(theirs.iter().skip(1));
+    let shortest = later.map(|round| round.large.cost * round.repetitions as f64);
     Ok(Measured {
         ours: cheapest(&ours, row.size),
         shortest: shortest.fold(f64::INFINITY, f64::min),
@@ -78,13 +88,40 @@ pub fn measure(row: &Row, mut sides: Sides, rounds: usize) -> Result<Measured> {
     })
 }
 
-fn round(side: &mut Side, number: usize, size: Size) -> Result<Round> {
-    Ok(Round { tiny: side(number, size.tiny)?, large: side(number, size.large)? })
+/// How often to repeat the runs of a side, so that the large ones are long enough together.
+fn repetitions(row: &Row, rounds: &[Round]) -> usize {
+    let cheapest = rounds.iter().map(|round| round.large.cost).fold(f64::INFINITY, f64::min);
+    match row.unit {
+        // A little more, since later runs may be faster.
+        Unit::Seconds => {
+            (1.5 * LONG_ENOUGH / cheapest).ceil().clamp(1.0, MOST_REPETITIONS) as usize
+        }
+        Unit::Bytes => 1,
+    }
 }
 
-fn peer_round(side: &mut Result<Side>, number: usize, size: Size) -> Result<Round> {
+fn round(side: &mut Side, number: usize, size: Size, repetitions: usize) -> Result<Round> {
+    let mut average = |size| {
+        let mut run = side(number, size)?;
+        for _ in 1..repetitions {
+            let again = side(number, size)?;
+            ensure_equal(&run, &again)?;
+            run.cost += again.cost;
+        }
+        run.cost /= repetitions as f64;
+        Ok::<_, Error>(run)
+    };
+    Ok(Round { tiny: average(size.tiny)?, large: average(size.large)?, repetitions })
+}
+
+fn peer_round(
+    side: &mut Result<Side>,
+    number: usize,
+    size: Size,
+    repetitions: usize,
+) -> Result<Round> {
     match side {
-        Ok(side) => round(side, number, size),
+        Ok(side) => round(side, number, size, repetitions),
         Err(error) => Err(Error::msg(format!("{error:#}"))),
     }
 }
@@ -92,7 +129,7 @@ fn peer_round(side: &mut Result<Side>, number: usize, size: Size) -> Result<Roun
 /// Checks that all rounds have the same result. If the peer has a smaller size, Ropewalk runs that
 /// size too.
 fn ensure_agreement(side: &mut Side, ours: &[Round], theirs: &[Round], size: Size) -> Result<()> {
-    let again = round(side, 0, size)?;
+    let again = round(side, 0, size, 1)?;
     for round in theirs {
         ensure_equal(&again.tiny, &round.tiny)?;
         ensure_equal(&again.large, &round.large)?;
