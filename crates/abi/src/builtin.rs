@@ -82,6 +82,7 @@ macro_rules! builtins {
                         | extension_end
                         | trace_create
                         | trace_switch
+                        | trace_refuse
                 )
             }
 
@@ -204,6 +205,8 @@ builtins! {
     /// Records a switch in the trace: its values in the transfer area, a word with their
     /// [classes](crate::trace), and perhaps a tag.
     trace_switch(block, values, tag);
+    /// Records in the trace that a stack has no clause for an event.
+    trace_refuse(block, tag);
     /// Gives the first free stack, whose generations are used up, another block; returns that.
     renew_free() -> block;
     /// Switches to a stack of the bag with an exception. Sets its value at an offset to the stack

@@ -14,6 +14,8 @@ impl EventKind {
             EventKind::Suspend { .. } => "suspend",
             EventKind::Switch { .. } => "switch",
             EventKind::Return { .. } => "return",
+            EventKind::Retire { .. } => "retire",
+            EventKind::Refuse { .. } => "refuse",
             EventKind::Throw { .. } => "throw",
             EventKind::Trap { .. } => "trap",
             EventKind::Drop => "drop",
@@ -26,7 +28,7 @@ impl EventKind {
         }
     }
 
-    /// The other stack of the event: the one that runs now, or that was created.
+    /// The other stack of the event: the one that runs now, that was created, or that has refused.
     pub fn target(&self) -> Option<StackId> {
         match self {
             EventKind::Create { created: to }
@@ -34,7 +36,9 @@ impl EventKind {
             | EventKind::Resume { target: to, .. }
             | EventKind::Suspend { to, .. }
             | EventKind::Switch { target: to, .. }
-            | EventKind::Return { to, .. } => Some(*to),
+            | EventKind::Return { to, .. }
+            | EventKind::Retire { to, .. }
+            | EventKind::Refuse { by: to, .. } => Some(*to),
             EventKind::Throw { to, .. } => *to,
             _ => None,
         }
@@ -42,8 +46,11 @@ impl EventKind {
 
     /// Whether another stack runs after the event.
     pub fn is_switch(&self) -> bool {
-        self.target().is_some()
-            && !matches!(self, EventKind::Create { .. } | EventKind::Clone { .. })
+        let stays = matches!(
+            self,
+            EventKind::Create { .. } | EventKind::Clone { .. } | EventKind::Refuse { .. }
+        );
+        self.target().is_some() && !stays
     }
 
     /// The origin of a copy.
@@ -57,8 +64,12 @@ impl EventKind {
     /// The tag of the event, if it has one.
     pub fn tag(&self) -> Option<TagId> {
         match self {
-            EventKind::Suspend { tag, .. }
+            EventKind::Resume { tag, .. }
+            | EventKind::Suspend { tag, .. }
             | EventKind::Switch { tag, .. }
+            | EventKind::Return { tag, .. }
+            | EventKind::Retire { tag, .. }
+            | EventKind::Refuse { tag, .. }
             | EventKind::Throw { tag, .. } => *tag,
             _ => None,
         }
@@ -70,7 +81,8 @@ impl EventKind {
             EventKind::Resume { values, .. }
             | EventKind::Suspend { values, .. }
             | EventKind::Switch { values, .. }
-            | EventKind::Return { values, .. } => values,
+            | EventKind::Return { values, .. }
+            | EventKind::Retire { values, .. } => values,
             _ => "",
         }
     }

@@ -138,7 +138,10 @@ impl<'a> Drawing<'a> {
             event(index).stack == stack
                 && matches!(
                     what,
-                    EventKind::Return { .. } | EventKind::Throw { .. } | EventKind::Drop
+                    EventKind::Return { .. }
+                        | EventKind::Retire { .. }
+                        | EventKind::Throw { .. }
+                        | EventKind::Drop
                 )
         };
         let begin = self.events.iter().find(concerns).map_or(LEFT, |index| self.x(*index));

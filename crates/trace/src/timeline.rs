@@ -156,8 +156,20 @@ impl State {
                 self.link(event, stack, None);
                 self.go_to(event, *to);
             }
+            EventKind::Retire { to, .. } => {
+                self.was_running(event, stack);
+                let parent = self.parents[stack.index()];
+                self.link(event, stack, None);
+                // `fiber.switch_release` hands its parent on.
+                if parent.is_some_and(|parent| !self.runs_below(parent, *to)) {
+                    self.link(event, self.outermost[to.index()], parent);
+                }
+                self.go_to(event, *to);
+            }
             EventKind::Drop => self.link(event, stack, None),
-            EventKind::HostCall { .. } | EventKind::HostReturn => self.was_running(event, stack),
+            EventKind::HostCall { .. } | EventKind::HostReturn | EventKind::Refuse { .. } => {
+                self.was_running(event, stack);
+            }
             EventKind::Create { created } => self.is_new[created.index()] = true,
             EventKind::Clone { created, origin, parent, outermost } => {
                 let is_new = self.is_new[origin.index()];
@@ -171,6 +183,12 @@ impl State {
             | EventKind::Park
             | EventKind::Unpark => {}
         }
+    }
+
+    /// Whether a stack is another or below it.
+    fn runs_below(&self, stack: StackId, above: StackId) -> bool {
+        let mut chain = std::iter::successors(Some(stack), |stack| self.parents[stack.index()]);
+        chain.any(|stack| stack == above)
     }
 
     /// Records the run of a stack that stops. If its start is unknown, because the oldest events

@@ -165,6 +165,8 @@ pub enum EventKind {
     Resume {
         /// The stack that runs now.
         target: StackId,
+        /// The event, in designs that have one.
+        tag: Option<TagId>,
         /// The values that it receives.
         values: String,
     },
@@ -196,8 +198,28 @@ pub enum EventKind {
     Return {
         /// The stack that runs now.
         to: StackId,
+        /// The return event, in designs that have one.
+        tag: Option<TagId>,
         /// The values that it receives.
         values: String,
+    },
+    /// This stack leaves for good: it is freed, and another runs. `switch_retire`, `task.retire`,
+    /// `fiber.switch_release`, `fiber.dismount_release`, `stack.switch_drop`.
+    Retire {
+        /// The stack that runs now.
+        to: StackId,
+        /// The tag of the switch, in designs that have one.
+        tag: Option<TagId>,
+        /// The values that it receives.
+        values: String,
+    },
+    /// A stack has no clause for an event, so this one keeps running: `fiber.mount`,
+    /// `fiber.switch`, `fiber.dismount`.
+    Refuse {
+        /// The stack without a clause.
+        by: StackId,
+        /// The event.
+        tag: Option<TagId>,
     },
     /// An exception leaves this stack, which is gone.
     Throw {

@@ -22,8 +22,12 @@ fn bytes() -> Vec<u8> {
         events: vec![
             event(0, 0, EventKind::Enter),
             event(10, 0, EventKind::Create { created: StackId(1) }),
-            event(20, 0, EventKind::Resume { target: StackId(1), values: values.clone() }),
-            event(30, 1, EventKind::Return { to: StackId(0), values }),
+            event(
+                20,
+                0,
+                EventKind::Resume { target: StackId(1), tag: None, values: values.clone() },
+            ),
+            event(30, 1, EventKind::Return { to: StackId(0), tag: None, values }),
             event(40, 0, EventKind::Leave),
         ],
         ..Trace::default()

@@ -37,14 +37,22 @@ impl Translator<'_> {
         }
         let values = self.builder.ins().iconst(I64, self.traced.values as i64);
         let tag = match self.traced.tag.take() {
-            Some(tag) => {
-                let offset = self.env.layout.tag(tag);
-                let context = self.running_context();
-                self.ins().load(I64, MemFlagsData::trusted(), context, offset)
-            }
+            Some(tag) => self.tag_definition(tag),
             None => self.ins().iconst(I64, 0),
         };
         self.call_builtin(Builtin::trace_switch, &[to, values, tag]);
+    }
+
+    /// Reports that a stack has no clause for an event.
+    pub(crate) fn trace_refuse(&mut self, by: Value, tag: u32) {
+        let tag = self.tag_definition(tag);
+        self.call_builtin(Builtin::trace_refuse, &[by, tag]);
+    }
+
+    fn tag_definition(&mut self, tag: u32) -> Value {
+        let offset = self.env.layout.tag(tag);
+        let context = self.running_context();
+        self.ins().load(I64, MemFlagsData::trusted(), context, offset)
     }
 
     /// Reports a new stack.

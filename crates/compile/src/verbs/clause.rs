@@ -58,7 +58,17 @@ impl Translator<'_> {
     pub(crate) fn look_up(&mut self, tag: u32, receiver: Value, unhandled: Block) -> Value {
         let list = self.get(receiver, block::HANDLERS);
         let word = self.event_word(tag);
-        find_clause(&mut self.builder, list, word, unhandled)
+        if !self.env.modes.trace {
+            return find_clause(&mut self.builder, list, word, unhandled);
+        }
+        let refused = self.cold_block();
+        let signal = find_clause(&mut self.builder, list, word, refused);
+        let found = self.builder.current_block().expect("the block after the search");
+        self.enter_sealed(refused);
+        self.trace_refuse(receiver, tag);
+        self.jump(unhandled, &[]);
+        self.builder.switch_to_block(found);
+        signal
     }
 
     /// The most values that an event brings.

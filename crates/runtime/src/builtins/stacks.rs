@@ -39,6 +39,7 @@ functions_of_store! {
     walk_back(number: usize) -> Result<bool>;
     trace_create(block: *mut ControlBlock) -> ();
     trace_switch(block: *mut ControlBlock, values: u64, tag: *const TagDef) -> ();
+    trace_refuse(block: *mut ControlBlock, tag: *const TagDef) -> ();
 }
 
 /// Why a stack of an outer activation cannot be suspended.

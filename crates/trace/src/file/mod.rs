@@ -24,4 +24,4 @@ pub use write::Writer;
 const MAGIC: &[u8; 8] = b"\0rwtrace";
 
 /// The version of the format. A change of any stored type needs a new version.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;

@@ -61,7 +61,7 @@ class Model {
 
   /** The events with which each stack begins to exist, and ends. */
   lives() {
-    const ending = new Set(["return", "throw", "drop"]);
+    const ending = new Set(["return", "retire", "throw", "drop"]);
     this.birth = new Int32Array(this.stackCount).fill(this.count);
     this.death = new Int32Array(this.stackCount).fill(this.count);
     for (let i = this.count - 1; i >= 0; i--) {

@@ -84,7 +84,7 @@ pub fn generators(generators: u32, events: usize) -> Trace {
             120 + (random >> 54),
             root,
             Some(in_main),
-            EventKind::Resume { target, values },
+            EventKind::Resume { target, tag: None, values },
         );
         if which == 1 {
             recorder.event(40, target, Some(deep[body]), EventKind::HostCall { function: host });
@@ -123,10 +123,10 @@ pub fn everything() -> Trace {
     let mut event = |stack, frames, what| recorder.event(100, stack, frames, what);
     event(root, None, EventKind::Enter);
     event(root, in_main, EventKind::Create { created: first });
-    event(root, in_main, EventKind::Resume { target: first, values: values() });
+    event(root, in_main, EventKind::Resume { target: first, tag: None, values: values() });
     event(first, in_outer, EventKind::Grow { bytes: 65536 });
     event(first, in_outer, EventKind::Create { created: second });
-    event(first, in_outer, EventKind::Resume { target: second, values: String::new() });
+    event(first, in_outer, EventKind::Resume { target: second, tag: None, values: String::new() });
     event(second, in_inner, EventKind::HostCall { function: log });
     event(second, in_inner, EventKind::HostReturn);
     event(
@@ -136,7 +136,7 @@ pub fn everything() -> Trace {
     );
     event(second, in_inner, EventKind::Park);
     event(second, in_inner, EventKind::Unpark);
-    event(root, in_main, EventKind::Resume { target: second, values: values() });
+    event(root, in_main, EventKind::Resume { target: second, tag: None, values: values() });
     event(second, in_inner, EventKind::Create { created: third });
     event(
         second,
@@ -149,7 +149,7 @@ pub fn everything() -> Trace {
         EventKind::Switch { target: second, outermost: third, tag: None, values: String::new() },
     );
     event(second, in_inner, EventKind::Throw { to: Some(first), tag });
-    event(first, in_outer, EventKind::Return { to: root, values: "7".into() });
+    event(first, in_outer, EventKind::Return { to: root, tag: None, values: "7".into() });
     event(root, in_main, EventKind::Collect { nanoseconds: 90, stacks_freed: 1 });
     event(third, None, EventKind::Drop);
     event(root, in_main, EventKind::Trap { message: "wasm trap: unreachable".into() });
@@ -182,9 +182,9 @@ pub fn copies() -> Trace {
     let mut event = |stack, frames, what| recorder.event(100, stack, frames, what);
     event(root, None, EventKind::Enter);
     event(root, in_main, EventKind::Create { created: first });
-    event(root, in_main, EventKind::Resume { target: first, values: values() });
+    event(root, in_main, EventKind::Resume { target: first, tag: None, values: values() });
     event(first, in_outer, EventKind::Create { created: second });
-    event(first, in_outer, EventKind::Resume { target: second, values: values() });
+    event(first, in_outer, EventKind::Resume { target: second, tag: None, values: values() });
     event(
         second,
         in_inner,
@@ -194,7 +194,7 @@ pub fn copies() -> Trace {
     let copy = |created, origin, parent| EventKind::Clone { created, origin, parent, outermost };
     event(root, in_main, copy(outer_copy, first, None));
     event(root, in_main, copy(inner_copy, second, Some(outer_copy)));
-    event(root, in_main, EventKind::Resume { target: inner_copy, values: values() });
+    event(root, in_main, EventKind::Resume { target: inner_copy, tag: None, values: values() });
     let suspend = EventKind::Suspend { to: root, outermost: outer_copy, tag, values: values() };
     event(inner_copy, in_inner, suspend);
     event(root, in_main, EventKind::Create { created: unused });

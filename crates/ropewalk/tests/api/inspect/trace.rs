@@ -56,14 +56,22 @@ fn words(trace: &Trace) -> Vec<String> {
                 let (outermost, origin) = (name(*outermost), name(*origin));
                 format!("clone {origin} as {} on {parent} up to {outermost}", name(*created))
             }
-            EventKind::Resume { target, values } => format!("resume {} ({values})", name(*target)),
+            EventKind::Resume { target, tag: t, values } => {
+                format!("resume {}{} ({values})", name(*target), tag(*t))
+            }
             EventKind::Suspend { to, outermost, tag: t, values } => {
                 format!("suspend {} to {}{} ({values})", name(*outermost), name(*to), tag(*t))
             }
             EventKind::Switch { target, outermost, tag: t, values } => {
                 format!("switch {} to {}{} ({values})", name(*outermost), name(*target), tag(*t))
             }
-            EventKind::Return { to, values } => format!("return to {} ({values})", name(*to)),
+            EventKind::Return { to, tag: t, values } => {
+                format!("return to {}{} ({values})", name(*to), tag(*t))
+            }
+            EventKind::Retire { to, tag: t, values } => {
+                format!("retire to {}{} ({values})", name(*to), tag(*t))
+            }
+            EventKind::Refuse { by, tag: t } => format!("refused by {}{}", name(*by), tag(*t)),
             EventKind::Throw { to, tag: t } => {
                 format!("throw to {}{}", to.map_or("host".to_string(), &mut name), tag(*t))
             }
@@ -103,9 +111,8 @@ fn runs_in(engine: &Engine, module: &str, export: &str) -> (Trace, Result<Vec<Va
 fn a_generator_is_recorded_in_each_design_and_mode() {
     for (kind, program) in DESIGNS {
         let (begin, step) = match kind {
-            StackKind::Continuation | StackKind::Fiber => {
-                ("", "A: resume B (), B: suspend B to A $yield (N)")
-            }
+            StackKind::Continuation => ("", "A: resume B (), B: suspend B to A $yield (N)"),
+            StackKind::Fiber => ("", "A: resume B $next (), B: suspend B to A $yield (N)"),
             StackKind::Bag => ("", "A: switch A to B (stack), B: switch B to A (N stack)"),
             StackKind::Task => ("", "A: resume B (), B: suspend B to A (N)"),
             StackKind::FirstClass => (
@@ -319,7 +326,7 @@ fn tasks_and_fibers_switch_retire_and_return() {
       (func (export "switches") (result i32) (task.resume $t (task.new $t $switches))))"#;
     let last = |export| words(&runs(module, export))[3..].to_vec();
     assert_eq!(last("ends"), ["B: return to A (4)", "A: leave"]);
-    assert_eq!(last("retires"), ["B: return to A (5)", "A: leave"]);
+    assert_eq!(last("retires"), ["B: retire to A (5)", "A: leave"]);
     assert_eq!(
         last("switches"),
         ["B: create C", "B: switch B to C ()", "C: return to A (4)", "A: leave"]
@@ -330,7 +337,32 @@ fn tasks_and_fibers_switch_retire_and_return() {
       (func (export "run") (result i32)
         (block $l (result i32)
           (fiber.mount $go (on $done $l) (fiber.new $done (on $go $ends))) (unreachable))))"#;
-    assert_eq!(words(&runs(module, "run"))[3..], ["B: return to A (6)", "A: leave"]);
+    assert_eq!(words(&runs(module, "run"))[3..], ["B: return to A $done (6)", "A: leave"]);
+    let module = r#"(module
+      (tag $go (param i32)) (tag $other) (tag $done (param i32))
+      (func $returns (param fiberref i32) (result i32) (local.get 1))
+      (func $leaves (param $me fiberref) (param i32) (result i32)
+        (fiber.dismount_release $other (local.get $me))
+        (fiber.switch_release $go (i32.const 5) (local.get $me) (fiber.new $done (on $go $returns)))
+        (unreachable))
+      (func (export "run") (result i32) (local $f fiberref)
+        (local.set $f (fiber.new $done (on $go $leaves)))
+        (fiber.mount $other (local.get $f))
+        (block $l (result i32)
+          (fiber.mount $go (on $done $l) (i32.const 7) (local.get $f))
+          (unreachable))))"#;
+    assert_eq!(
+        words(&runs(module, "run"))[2..],
+        [
+            "A: refused by B $other",
+            "A: resume B $go (7)",
+            "B: refused by A $other",
+            "B: create C",
+            "B: retire to C $go (5)",
+            "C: return to A $done (5)",
+            "A: leave",
+        ]
+    );
 }
 
 #[test]
@@ -692,7 +724,9 @@ fn a_stream_ends_with_its_store_and_continues_after_a_trap() {
 fn running_after(trace: &Trace, event: &Event) -> Option<(Design, Option<String>)> {
     let stack = match &event.what {
         EventKind::Resume { target, .. } | EventKind::Switch { target, .. } => *target,
-        EventKind::Suspend { to, .. } | EventKind::Return { to, .. } => *to,
+        EventKind::Suspend { to, .. }
+        | EventKind::Return { to, .. }
+        | EventKind::Retire { to, .. } => *to,
         // A call that begins has no stack yet.
         EventKind::Enter | EventKind::Leave => return None,
         _ => event.stack,

@@ -67,6 +67,7 @@ impl Store {
             | EventKind::Suspend
             | EventKind::Switch
             | EventKind::Return
+            | EventKind::Retire
             | EventKind::Throw => recorder.block_of(self, raw.other),
             _ => None,
         };
@@ -75,7 +76,9 @@ impl Store {
         let (stack, base) = (context.stack, context.base);
         // SAFETY: the stacks are alive.
         let has_ended = unsafe { (*stack).purpose } == ropewalk_abi::stack::Purpose::Free;
-        if matches!(raw.kind, EventKind::Return | EventKind::Throw) && !has_ended {
+        if matches!(raw.kind, EventKind::Return | EventKind::Retire | EventKind::Throw)
+            && !has_ended
+        {
             let mut stacks = self.list_stacks()?;
             // SAFETY: running stacks and their parents are alive.
             let chain = self.running.with_parents(unsafe { &*stack });

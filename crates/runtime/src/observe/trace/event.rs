@@ -16,6 +16,8 @@ pub(super) enum EventKind {
     Suspend,
     Switch,
     Return,
+    Retire,
+    Refuse,
     Throw,
     Trap,
     Drop,

@@ -187,7 +187,7 @@ impl Store {
     /// Records a switch that ends the running stack, which the runtime is about to free.
     pub(crate) fn trace_last_switch(&mut self, to: *mut ControlBlock, tag: *const TagDef) {
         self.record(|recorder, store| {
-            let raw = recorder.here(store, EventKind::Return);
+            let raw = recorder.here(store, EventKind::Retire);
             let tag = recorder.tag(tag);
             let from = store.context().stack;
             // SAFETY: running stacks are alive. A root is not freed.
@@ -195,6 +195,14 @@ impl Store {
                 recorder.end_stack(store.stacks.number_of(from)?);
             }
             Some(RawEvent { tag, other: recorder.id_of(store, to), ..raw })
+        });
+    }
+
+    /// Records that a stack has no clause for an event.
+    pub(crate) fn trace_refuse(&mut self, by: *mut ControlBlock, tag: *const TagDef) {
+        self.record(|recorder, store| {
+            let raw = recorder.here(store, EventKind::Refuse);
+            Some(RawEvent { tag: recorder.tag(tag), other: recorder.id_of(store, by), ..raw })
         });
     }
 
@@ -408,7 +416,7 @@ impl Recorder {
         unsafe {
             if (*from).purpose == Purpose::Free {
                 store.stacks.number_of(from).and_then(|number| self.end_stack(number));
-                return RawEvent { kind: EventKind::Return, other, ..raw };
+                return RawEvent { kind: EventKind::Retire, other, ..raw };
             }
             let running: Vec<*mut ControlBlock> = chain(store, to).collect();
             // Up to the stack that `from` resumed.

@@ -261,7 +261,7 @@ fn a_chain_of_ten_thousand_stacks_can_be_looked_at() {
         let target = recorder.stack(ropewalk_trace::Design::Continuation, body);
         let what = ropewalk_trace::EventKind::Create { created: target };
         recorder.event(9, stack, frames, what);
-        let what = ropewalk_trace::EventKind::Resume { target, values: String::new() };
+        let what = ropewalk_trace::EventKind::Resume { target, tag: None, values: String::new() };
         recorder.event(9, stack, frames, what);
         stack = target;
     }
