@@ -106,6 +106,7 @@ pub const FREE: &[&str] = &[
     "Config",
     "Deadlock",
     "DefinedTwice",
+    "Designs",
     "Error",
     "ExportType",
     "HostError",
