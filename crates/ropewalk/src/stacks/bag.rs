@@ -67,7 +67,7 @@ pub struct Switched {
 impl BagStack {
     /// The types of the values that the host sends to it, and of those that it sends to the
     /// host. The last of each is the stack that is left.
-    fn types(&self, runtime: &RuntimeStore) -> Result<[SideTypes; 2]> {
+    pub(super) fn types(&self, runtime: &RuntimeStore) -> Result<[SideTypes; 2]> {
         self.0.stack.check(runtime)?;
         let types = runtime.types();
         let sent = ContType::known(types, self.0.heap()?)?;

@@ -11,7 +11,7 @@ use crate::stacks::transfer;
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::value::tag::Tag;
 use crate::value::val::Val;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use ropewalk_abi::ValType;
 use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word};
 use ropewalk_runtime::Store as RuntimeStore;
@@ -114,6 +114,34 @@ impl FirstClassStack {
         self.host_switch(&mut store, event, values)?.run_async(&mut store).await
     }
 
+    /// Fails unless the event has a stack as its last value.
+    pub(super) fn check_event<T>(
+        &self,
+        store: &mut StoreContextMut<'_, T>,
+        event: Tag,
+    ) -> Result<()> {
+        self.0.stack.check(&store.0.runtime)?;
+        self.0.heap()?;
+        let is_stack = stackref(store)?;
+        let ty = event.ty_in(&store.0.runtime)?.ty;
+        ensure!(
+            ty.params().last() == Some(&is_stack) && ty.results().is_empty(),
+            "expected an event whose last value is a stack, found {ty}"
+        );
+        Ok(())
+    }
+
+    /// The types of the values of an event that was [checked](Self::check_event), and its clause.
+    pub(super) fn event_word(
+        &self,
+        runtime: &RuntimeStore,
+        event: Tag,
+    ) -> Result<(Vec<ValType>, u64)> {
+        self.0.stack.check(runtime)?;
+        let word = handler_word(event.in_store(runtime)?.addr().get(), ClauseKind::Event);
+        Ok((event.ty_in(runtime)?.ty.params().to_vec(), word))
+    }
+
     #[allow(clippy::type_complexity, reason = "the closures have no names")]
     fn host_switch<T>(
         self,
@@ -121,20 +149,12 @@ impl FirstClassStack {
         event: Tag,
         values: &[Val],
     ) -> Result<HostSwitch<(), impl Enter<()> + use<T>, impl Finish<(), T, Arrived> + use<T>>> {
-        self.0.stack.check(&store.0.runtime)?;
-        self.0.heap()?;
-        let is_stack = stackref(store)?;
+        self.check_event(store, event)?;
         let runtime = &mut *store.0.runtime;
-        let def = event.in_store(runtime)?;
-        let ty = event.ty_in(runtime)?.ty;
-        let sent = match ty.params() {
-            [sent @ .., last] if *last == is_stack && ty.results().is_empty() => sent,
-            _ => bail!("expected an event whose last value is a stack, found {ty}"),
-        };
+        let (sent, event) = self.event_word(runtime, event)?;
         self.0.stack.prepare(runtime)?;
-        transfer::put_values(runtime, sent, values)?;
-        let event = handler_word(def.addr().get(), ClauseKind::Event);
-        let reference = self.0.stack.spend().reference;
+        transfer::put_values(runtime, &sent[..sent.len() - 1], values)?;
+        let reference = self.spend();
         let enter = move |(): &(), runtime, poller| {
             // SAFETY: the host held the stack, and the values have the types of the event, whose
             // last one is a stack.

@@ -187,14 +187,15 @@ fn a_tag_that_does_not_fit_is_refused() {
     let tag = Tag::with_params(&mut store, [ValType::I32]).unwrap();
     let (mut other, _) = instantiate("(module)");
     let foreign = Tag::with_params(&mut other, []).unwrap();
-    let mut failed = |suspension: Suspension| {
-        let func =
-            Func::wrap(&mut store, move || -> Result<i32> { Err(suspension.clone().into()) });
+    let mut failed = |tag: Tag, values: &'static [Val]| {
+        let func = Func::wrap(&mut store, move || -> Result<i32> {
+            Err(Suspension::new(tag, values).into())
+        });
         let rest = Continuation::new(&mut store, func).unwrap();
         let error = rest.resume(&mut store, &[]).unwrap_err();
         format!("{:#}", error)
     };
-    let message = failed(Suspension::new(tag, &[Val::I32(1)]));
+    let message = failed(tag, &[Val::I32(1)]);
     assert!(
         message.contains(
             "a host function of type [] -> [i32] cannot suspend with a tag [i32] -> []: \
@@ -202,7 +203,7 @@ fn a_tag_that_does_not_fit_is_refused() {
         ),
         "{message}"
     );
-    let message = failed(Suspension::new(foreign, &[]));
+    let message = failed(foreign, &[]);
     assert!(message.contains("a tag was used with a store"), "{message}");
     let fitting = TagType { ty: FuncType::new([ValType::I32], [ValType::I32]) };
     let fitting = Tag::new(&mut store, fitting).unwrap();

@@ -8,6 +8,7 @@ mod first_class;
 mod first_class_freeing;
 mod from_host;
 mod host_continuations;
+mod leaving;
 mod limits;
 mod permissions;
 mod reserved_imports;

@@ -160,6 +160,8 @@ fn fibers() -> Vec<Row> {
     table! {m, t:
         "Fiber::backtrace" STORE => t.fiber().backtrace(&m.store);
         "Fiber::bytes" STORE => t.fiber().bytes(&m.store);
+        "Fiber::can_dismount" STORE, go = m.tag("go") => t.fiber().can_dismount(&m.store, go);
+        "Fiber::can_dismount" STORE => m.fiber().can_dismount(&m.store, t.tag("go"));
         "Fiber::from_ref" STORE, fiber = t.fiber().reference(&mut t.store).unwrap() =>
             Fiber::from_ref(&mut m.store, fiber);
         "Fiber::is_moribund" STORE => t.fiber().is_moribund(&m.store);
