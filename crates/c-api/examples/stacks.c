@@ -92,16 +92,13 @@ static own wasm_trap_t* from_fiber(const wasm_val_vec_t* args, own wasm_val_vec_
 
 static own wasm_trap_t* swap(const wasm_val_vec_t* args, own wasm_val_vec_t* results) {
   (void)results;
-  ropewalk_bag_stack_t* stack;
-  check("stack", ropewalk_bag_stack_from_ref(args->data[0].of.ref, &stack));
   wasm_val_vec_t values = {1, &args->data[1]};
-  return ropewalk_trap_new_bag_switch(stack, &values);
+  return ropewalk_trap_new_bag_switch(args->data[0].of.ref, &values);
 }
 
 static own wasm_trap_t* send(const wasm_val_vec_t* args, own wasm_val_vec_t* results) {
   (void)results;
-  ropewalk_first_class_stack_t* stack;
-  check("stack", ropewalk_first_class_stack_from_ref(args->data[0].of.ref, &stack));
+  const wasm_ref_t* stack = args->data[0].of.ref;
   wasm_val_vec_t values = {1, &args->data[1]};
   return ropewalk_trap_new_first_class_switch(stack, wasm_extern_as_tag(ask), &values);
 }

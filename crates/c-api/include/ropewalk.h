@@ -398,15 +398,18 @@ WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_fiber_suspension(
   const wasm_tag_t* on);
 /* Whether a host function can dismount the fiber with an event. */
 WASM_API_EXTERN bool ropewalk_fiber_can_dismount(const ropewalk_fiber_t*, const wasm_tag_t* event);
-/* switch: the stack that is left is added to the values. */
+/*
+ * switch: the stack is that of a reference, and may be the root of the running call. The stack that
+ * is left is added to the values.
+ */
 WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_bag_switch(
-  own ropewalk_bag_stack_t*, const wasm_val_vec_t* values);
+  const wasm_ref_t*, const wasm_val_vec_t* values);
 /*
  * stack.switch: the stack that is left is added to the values. The function throws what is sent
  * to that stack, and never returns.
  */
 WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_first_class_switch(
-  own ropewalk_first_class_stack_t*, const wasm_tag_t* event, const wasm_val_vec_t* values);
+  const wasm_ref_t*, const wasm_tag_t* event, const wasm_val_vec_t* values);
 
 #undef ROPEWALK_DECLARE_STACK
 #undef ROPEWALK_DECLARE_SHARED_STACK

@@ -9,13 +9,12 @@ use crate::support::boundary::{Out, catch, or_default, required};
 use crate::support::error::{fill_or_error, or_error, ropewalk_error_t};
 use crate::support::owned::deleted;
 use crate::support::vector::{Vector, elements, elements_or_none};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use ropewalk::{
-    Arrived, BagStack, ContRef, Fiber, FirstClassStack, Mounted, StoreContextMut, Suspension,
-    Switched, Tag, Task, TaskResumed, Val,
+    Arrived, BagStack, ContRef, Fiber, FirstClassStack, Mounted, Owned, StoreContextMut,
+    Suspension, Switched, Tag, Task, TaskResumed, Val,
 };
 use std::mem;
-use std::sync::{Mutex, PoisonError};
 
 /// A handle of a store.
 pub struct Handle<H> {
@@ -68,11 +67,8 @@ impl<H> Handle<H> {
         take: impl FnOnce(StoreContextMut<'_, Data>, ContRef) -> Result<H>,
     ) -> Option<Box<ropewalk_error_t>> {
         fill_or_error(out, || {
-            let reference = required(reference, "a stack")?;
-            let Object::Continuation(owned, _) = &reference.object else {
-                bail!("expected a stack, found {}", reference.object.name());
-            };
-            let store = reference.store()?;
+            let owned = self::reference(reference)?;
+            let store = required(reference, "a stack")?.store()?;
             let handle = store.enter(|mut context| {
                 let reference = owned.get(&mut context)?;
                 take(context, reference)
@@ -388,41 +384,41 @@ pub extern "C" fn ropewalk_trap_new_fiber_suspension(
     })
 }
 
-/// A stack that a trap owns until it is returned.
-struct OwnedByTrap<H>(Mutex<Option<H>>);
-
-impl<H> OwnedByTrap<H> {
-    fn new(stack: Boxed<H>) -> Result<OwnedByTrap<H>> {
-        Ok(OwnedByTrap(Mutex::new(Some(required(stack, "a stack")?.handle))))
-    }
-
-    fn take(&self) -> Result<H> {
-        let stack = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        stack.context("a trap that switches to a stack was returned twice")
+/// A reference to a stack to switch to.
+fn reference(stack: Option<&wasm_ref_t>) -> Result<Owned<ContRef>> {
+    match &required(stack, "a stack")?.object {
+        Object::Continuation(owned, _) => Ok(owned.clone()),
+        other => bail!("expected a stack, found {}", other.name()),
     }
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn ropewalk_trap_new_bag_switch(stack: Boxed<BagStack>, values: Values<'_>) -> Trap {
+pub extern "C" fn ropewalk_trap_new_bag_switch(
+    stack: Option<&wasm_ref_t>,
+    values: Values<'_>,
+) -> Trap {
     trap(|| {
         let values = elements_or_none(values)?;
-        let stack = OwnedByTrap::new(stack)?;
-        Ok(suspension(values, move |_, values| Ok(Suspension::switch_to(stack.take()?, values))))
+        let stack = reference(stack)?;
+        Ok(suspension(values, move |caller, values| {
+            Ok(Suspension::switch_to(stack.get(caller)?, values))
+        }))
     })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn ropewalk_trap_new_first_class_switch(
-    stack: Boxed<FirstClassStack>,
+    stack: Option<&wasm_ref_t>,
     event: Option<&wasm_ref_t>,
     values: Values<'_>,
 ) -> Trap {
     trap(|| {
         let values = elements_or_none(values)?;
-        let stack = OwnedByTrap::new(stack)?;
+        let stack = reference(stack)?;
         let event = required(event, "a tag")?.tag()?.1;
         Ok(suspension(values, move |caller, values| {
-            Suspension::send_to(caller, stack.take()?, event, values)
+            let stack = stack.get(&mut *caller)?;
+            Suspension::send_to(caller, stack, event, values)
         }))
     })
 }

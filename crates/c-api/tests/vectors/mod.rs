@@ -77,7 +77,7 @@ impl Parameter {
             ("wasm_externtype_t", true) => "externtype()",
             ("ropewalk_continuation_t", true) => "continuation()",
             // Vectors are checked first.
-            ("ropewalk_task_t" | "ropewalk_fiber_t", false) => "NULL",
+            ("ropewalk_task_t" | "ropewalk_fiber_t" | "wasm_ref_t", false) => "NULL",
             ("ropewalk_bag_stack_t" | "ropewalk_first_class_stack_t", true) => "NULL",
             other => panic!("{function}: this test has nothing of the type {other:?}"),
         };

@@ -114,34 +114,6 @@ impl FirstClassStack {
         self.host_switch(&mut store, event, values)?.run_async(&mut store).await
     }
 
-    /// Fails unless the event has a stack as its last value.
-    pub(super) fn check_event<T>(
-        &self,
-        store: &mut StoreContextMut<'_, T>,
-        event: Tag,
-    ) -> Result<()> {
-        self.0.stack.check(&store.0.runtime)?;
-        self.0.heap()?;
-        let is_stack = stackref(store)?;
-        let ty = event.ty_in(&store.0.runtime)?.ty;
-        ensure!(
-            ty.params().last() == Some(&is_stack) && ty.results().is_empty(),
-            "expected an event whose last value is a stack, found {ty}"
-        );
-        Ok(())
-    }
-
-    /// The types of the values of an event that was [checked](Self::check_event), and its clause.
-    pub(super) fn event_word(
-        &self,
-        runtime: &RuntimeStore,
-        event: Tag,
-    ) -> Result<(Vec<ValType>, u64)> {
-        self.0.stack.check(runtime)?;
-        let word = handler_word(event.in_store(runtime)?.addr().get(), ClauseKind::Event);
-        Ok((event.ty_in(runtime)?.ty.params().to_vec(), word))
-    }
-
     #[allow(clippy::type_complexity, reason = "the closures have no names")]
     fn host_switch<T>(
         self,
@@ -149,12 +121,14 @@ impl FirstClassStack {
         event: Tag,
         values: &[Val],
     ) -> Result<HostSwitch<(), impl Enter<()> + use<T>, impl Finish<(), T, Arrived> + use<T>>> {
-        self.check_event(store, event)?;
+        self.0.stack.check(&store.0.runtime)?;
+        self.0.heap()?;
+        check_event(store, event)?;
         let runtime = &mut *store.0.runtime;
-        let (sent, event) = self.event_word(runtime, event)?;
+        let (sent, event) = event_word(runtime, event)?;
         self.0.stack.prepare(runtime)?;
         transfer::put_values(runtime, &sent[..sent.len() - 1], values)?;
-        let reference = self.spend();
+        let reference = self.0.stack.spend().reference;
         let enter = move |(): &(), runtime, poller| {
             // SAFETY: the host held the stack, and the values have the types of the event, whose
             // last one is a stack.
@@ -163,6 +137,23 @@ impl FirstClassStack {
         // SAFETY: as above.
         Ok(unsafe { HostSwitch::new((), enter, arrived) })
     }
+}
+
+/// Fails unless an event has a stack as its last value.
+pub(super) fn check_event<T>(store: &mut StoreContextMut<'_, T>, event: Tag) -> Result<()> {
+    let is_stack = stackref(store)?;
+    let ty = event.ty_in(&store.0.runtime)?.ty;
+    ensure!(
+        ty.params().last() == Some(&is_stack) && ty.results().is_empty(),
+        "expected an event whose last value is a stack, found {ty}"
+    );
+    Ok(())
+}
+
+/// The types of the values of an event, and its clause.
+pub(super) fn event_word(runtime: &RuntimeStore, event: Tag) -> Result<(Vec<ValType>, u64)> {
+    let word = handler_word(event.in_store(runtime)?.addr().get(), ClauseKind::Event);
+    Ok((event.ty_in(runtime)?.ty.params().to_vec(), word))
 }
 
 /// What came to the host's stack. An event is an exception that nothing catches there.

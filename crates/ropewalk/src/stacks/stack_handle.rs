@@ -298,11 +298,6 @@ macro_rules! switch_stack {
                 self.0.into_word(runtime)
             }
 
-            /// The reference to the stack, which the caller continues.
-            pub(super) fn spend(self) -> u64 {
-                self.0.stack.spend().reference
-            }
-
             pub(crate) fn into_word_of(
                 self,
                 runtime: &RuntimeStore,

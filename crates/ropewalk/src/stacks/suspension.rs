@@ -1,8 +1,9 @@
 //! Suspensions by host functions.
 
-use crate::stacks::bag::BagStack;
+use crate::reference::ContRef;
+use crate::stacks::bag::types_of;
 use crate::stacks::fiber::Fiber;
-use crate::stacks::first_class::FirstClassStack;
+use crate::stacks::first_class::{check_event, event_word};
 use crate::stacks::task::Task;
 use crate::stacks::transfer;
 use crate::store::AsContextMut;
@@ -10,7 +11,7 @@ use crate::value::tag::Tag;
 use crate::value::val::Val;
 use anyhow::{Context, Result, bail, ensure};
 use ropewalk_abi::builtin::Outcome;
-use ropewalk_abi::{FuncType, LeftCall, ValType};
+use ropewalk_abi::{FuncType, HeapType, LeftCall, ValType};
 use ropewalk_runtime::Store as RuntimeStore;
 use std::fmt;
 
@@ -76,8 +77,8 @@ enum Instruction {
     Suspend { tag: Tag, values: Vec<Val> },
     SuspendTask { task: Task, values: Vec<Val> },
     Dismount { fiber: Fiber, event: Tag, values: Vec<Val>, on: Tag },
-    Switch { stack: BagStack, values: Vec<Val> },
-    Send { stack: FirstClassStack, event: Tag, values: Vec<Val> },
+    Switch { stack: ContRef, values: Vec<Val> },
+    Send { stack: ContRef, event: Tag, values: Vec<Val> },
 }
 
 impl Suspension {
@@ -167,6 +168,9 @@ impl Suspension {
     /// is left: everything from the caller of the function to its base. A switch to that stack makes
     /// the function return.
     ///
+    /// The stack may be the root of the running call, as for a switch by WebAssembly.
+    /// [`BagStack::into_ref`](crate::BagStack::into_ref) makes a reference from a handle.
+    ///
     /// ```
     /// use ropewalk::*;
     ///
@@ -189,10 +193,9 @@ impl Suspension {
     /// else {
     ///     unreachable!()
     /// };
-    /// linker.func_new("host", "swap", ty, |mut caller, values, _| {
+    /// linker.func_new("host", "swap", ty, |_, values, _| {
     ///     let [Val::ContRef(Some(stack)), x] = values else { unreachable!() };
-    ///     let stack = BagStack::from_ref(&mut caller, *stack)?;
-    ///     Err(Suspension::switch_to(stack, &[*x]).into())
+    ///     Err(Suspension::switch_to(*stack, &[*x]).into())
     /// })?;
     /// let mut store = Store::new(&engine, ());
     /// let instance = linker.instantiate(&mut store, &module)?;
@@ -200,7 +203,7 @@ impl Suspension {
     /// assert_eq!(run.call(&mut store, 21)?, 42);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn switch_to(stack: BagStack, values: &[Val]) -> Suspension {
+    pub fn switch_to(stack: ContRef, values: &[Val]) -> Suspension {
         Suspension(Instruction::Switch { stack, values: values.to_vec() })
     }
 
@@ -210,14 +213,19 @@ impl Suspension {
     /// The function never returns: an event that is sent to the stack that is left is thrown by the
     /// call, as an exception.
     ///
-    /// Fails unless the event has these values and a stack.
+    /// The stack may be the root of the running call. It is used up, and the function must not
+    /// return it to WebAssembly.
+    ///
+    /// Fails if the last value of the event is not a stack.
     pub fn send_to(
         mut store: impl AsContextMut,
-        stack: FirstClassStack,
+        stack: ContRef,
         event: Tag,
         values: &[Val],
     ) -> Result<Suspension> {
-        stack.check_event(&mut store.as_context_mut(), event)?;
+        let mut store = store.as_context_mut();
+        stack.handle.word(&store.0.runtime, HeapType::Cont)?;
+        check_event(&mut store, event)?;
         Ok(Suspension(Instruction::Send { stack, event, values: values.to_vec() }))
     }
 
@@ -257,20 +265,20 @@ impl Suspension {
                 left.context("the control parent of the fiber does not expect the event")
             }
             Instruction::Switch { stack, values } => {
-                let [sent, received] = stack.types(runtime)?;
+                let word = stack.handle.word(runtime, HeapType::Cont)?;
+                let [sent, received] = types_of(runtime, stack.heap)?;
                 check_results(runtime, ty, &received, || {
                     "a switch to the stack: the values that come back".to_string()
                 })?;
-                stack.handle().stack.prepare(runtime)?;
+                runtime.with_embedder(|runtime| runtime.make_room_for_block(word))?;
                 put(runtime, &sent[..sent.len() - 1], &values)?;
-                let reference = stack.spend();
-                Ok(runtime.switch_call(reference, values.len(), call))
+                Ok(runtime.switch_call(word, values.len(), call))
             }
             Instruction::Send { stack, event, values } => {
-                let (sent, word) = stack.event_word(runtime, event)?;
-                stack.handle().stack.prepare(runtime)?;
+                let reference = stack.handle.word(runtime, HeapType::Cont)?;
+                let (sent, word) = event_word(runtime, event)?;
+                runtime.with_embedder(|runtime| runtime.make_room_for_block(reference))?;
                 put(runtime, &sent[..sent.len() - 1], &values)?;
-                let reference = stack.spend();
                 Ok(runtime.send_call(reference, word, call))
             }
         }

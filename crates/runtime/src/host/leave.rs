@@ -110,18 +110,19 @@ impl Store {
         Ok(unsafe { clauses::find((*(*fiber).parent).handlers, word) })
     }
 
-    /// Switches from the running stack to a stack of a bag that the host owns. The first `count`
-    /// values for it are in the transfer area. The last one is a reference to the stack that is
-    /// left.
+    /// Switches from the running stack to a stack of a bag. The first `count` values for it are in
+    /// the transfer area. The last one is a reference to the stack that is left.
     pub fn switch_call(&mut self, reference: u64, count: usize, call: LeftCall) -> Outcome {
-        let room = self.make_room_for_left_call();
-        match room.and_then(|()| self.consume_held(reference, StackKind::Bag)) {
+        let kind = StackKind::Bag;
+        let ready = self.check_target(reference, kind);
+        let ready = ready.and_then(|()| self.make_room_for_left_call());
+        match ready.and_then(|()| self.consume(reference, kind)) {
             Ok(target) => {
                 let (running, base) = (self.context().stack, self.base_of_running());
-                // SAFETY: a reference of the host names the base of suspended stacks, or a new one.
-                // The base of the running stack is that or one of its parents.
+                // SAFETY: a valid reference named the base of suspended stacks, or a new one. The
+                // base of the running stack is that or one of its parents.
                 let (to, left) = unsafe {
-                    let left = (*base).reference | kind_bits(StackKind::Bag);
+                    let left = (*base).reference | kind_bits(kind);
                     (*base).group(running);
                     ((*target).ungroup(), left)
                 };
@@ -136,19 +137,16 @@ impl Store {
                 let reference = unsafe { (*to).reference };
                 self.leave_call(Passage { to, signal: 0, reference }, call)
             }
-            Err(code) => {
-                self.free_held(reference);
-                self.end_with(code)
-            }
+            Err(code) => self.end_with(code),
         }
     }
 
-    /// Sends an event, given as a clause's word, from the running stack to a first-class stack that
-    /// the host owns. The values of the event are in the transfer area. A reference to the stack
-    /// that is left is added.
+    /// Sends an event, given as a clause's word, from the running stack to a first-class stack. The
+    /// values of the event are in the transfer area. A reference to the stack that is left is
+    /// added.
     pub fn send_call(&mut self, reference: u64, event: u64, call: LeftCall) -> Outcome {
-        if let Err(code) = self.make_room_for_left_call() {
-            self.free_held(reference);
+        let ready = self.check_target(reference, StackKind::FirstClass);
+        if let Err(code) = ready.and_then(|()| self.make_room_for_left_call()) {
             return self.end_with(code);
         }
         self.running.event_to_send = Some(EventToSend { reference, word: event });
@@ -160,8 +158,6 @@ impl Store {
         self.trace_host_return();
         // SAFETY: the running stack's block is alive.
         unsafe { (*self.context().stack).handlers = clauses::no_clauses() };
-        // If the stack cannot continue, it becomes garbage.
-        self.let_go(event.reference);
         self.event_throw(event.reference, event.word, false)
     }
 

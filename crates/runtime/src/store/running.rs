@@ -77,7 +77,7 @@ pub(crate) enum Departure {
 /// An event for a first-class stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventToSend {
-    /// The stack, which the host owns.
+    /// The reference to the stack.
     pub reference: u64,
     /// The event, as a clause's word.
     pub word: u64,

@@ -243,3 +243,32 @@ fn a_full_stack_has_no_room_for_a_suspension_and_that_is_a_trap() {
     assert!(0 < trapped && trapped < 1100, "{trapped}");
     setup.check_empty();
 }
+
+#[test]
+fn values_are_bound_to_a_host_call_that_is_suspended() {
+    let text = r#"(module
+        (type $f (func (result i32))) (type $k (cont $f))
+        (type $g (func (param v128) (result i32))) (type $h (cont $g))
+        (import "host" "ask" (func $ask (result v128)))
+        (import "tags" "ask" (tag $asked (result v128)))
+        (func $body (result i32) (i32x4.extract_lane 2 (call $ask)))
+        (elem declare func $body)
+        (func (export "run") (result i32) (local (ref null $h))
+          (block $on (result (ref $h))
+            (resume $k (on $asked $on) (cont.new $k (ref.func $body)))
+            (return))
+          (local.set 0)
+          (resume $k (cont.bind $h $k (v128.const i32x4 1 2 3 4) (local.get 0)))))"#;
+    for engine in all_engines() {
+        let mut store = Store::new(&engine, ());
+        let ty = TagType { ty: FuncType::new([], [ValType::V128]) };
+        let tag = Tag::new(&mut store, ty.clone()).unwrap();
+        let mut linker = Linker::new(&engine);
+        linker.define(&mut store, "tags", "ask", tag).unwrap();
+        linker.host_new("ask", ty.ty, move |_, _, _| Err(Suspension::new(tag, &[]).into()));
+        let module = Module::new(&engine, text).unwrap();
+        let instance = linker.instantiate(&mut store, &module).unwrap();
+        assert_eq!(call_i32(&mut store, instance, "run"), 3);
+        check_live(&mut store, 0);
+    }
+}

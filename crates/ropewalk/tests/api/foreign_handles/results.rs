@@ -119,21 +119,22 @@ pub fn rows() -> Vec<Row> {
             func.call(&mut m.store, &[], &mut [Val::AnyRef(None)])
         };
         "Suspension::send_to" STORE, event = m.tag("event") =>
-            Suspension::send_to(&mut m.store, t.first_class_stack(), event, &[Val::AnyRef(None)]);
-        "Suspension::send_to" STORE, stack = m.first_class_stack() =>
+            Suspension::send_to(&mut m.store, t.stack_ref(), event, &[Val::AnyRef(None)]);
+        "Suspension::send_to" STORE, stack = m.stack_ref() =>
             Suspension::send_to(&mut m.store, stack, t.tag("event"), &[Val::AnyRef(None)]);
         "Suspension::send_to" STORE => {
-            let (stack, event, theirs) = (m.first_class_stack(), m.tag("event"), t.object());
+            let (stack, event, theirs) = (m.stack_ref(), m.tag("event"), t.object());
             let left = Suspension::send_to(&mut m.store, stack, event, &[theirs]).unwrap();
             fails_once(&mut m.store, left)
         };
         "Suspension::send_to" STORE => {
-            let (stack, event) = (t.first_class_stack(), t.tag("event"));
+            let (stack, event) = (t.stack_ref(), t.tag("event"));
             let left = Suspension::send_to(&mut t.store, stack, event, &[Val::AnyRef(None)]);
             fails_once(&mut m.store, left.unwrap())
         };
         "Suspension::switch_to" STORE => {
-            let left = Suspension::switch_to(t.bag_stack(), &[Val::AnyRef(None)]);
+            let stack = t.bag_stack().into_ref(&mut t.store).unwrap();
+            let left = Suspension::switch_to(stack, &[Val::AnyRef(None)]);
             fails_once(&mut m.store, left)
         };
     }

@@ -107,14 +107,13 @@ fn linker(engine: &Engine, tags: Option<[Tag; 2]>) -> Linker<()> {
         let [wants, got] = tags.expect("this is called before the snapshot");
         Err(Suspension::of_fiber(&fiber.unwrap(), wants, &[x.into()], got).into())
     });
-    linker.host_new("swap", ty("swap"), |mut caller, values, _| {
+    linker.host_new("swap", ty("swap"), |_, values, _| {
         let [Val::ContRef(Some(stack)), x] = values else { panic!("{values:?}") };
-        let stack = BagStack::from_ref(&mut caller, *stack)?;
-        Err(Suspension::switch_to(stack, &[*x]).into())
+        Err(Suspension::switch_to(*stack, &[*x]).into())
     });
     linker.host(
         "send",
-        |mut caller: Caller<'_, ()>, stack: Option<FirstClassStack>, x: i32| -> Result<i32> {
+        |mut caller: Caller<'_, ()>, stack: Option<ContRef>, x: i32| -> Result<i32> {
             let go = caller.get_export("go").and_then(Extern::into_tag).unwrap();
             let stack = stack.unwrap();
             Err(Suspension::send_to(&mut caller, stack, go, &[x.into()])?.into())

@@ -73,18 +73,16 @@ const BAG: &str = r#"(module
       (switch $pong (i32.const 0) (global.get $kept)) (drop) (drop) (i32.const 0))
     (func (export "null") (result i32) (call $swap (ref.null $ping) (i32.const 0)) (drop)))"#;
 
-fn swap<T>(caller: &mut Caller<'_, T>, values: &[Val]) -> Result<()> {
+fn swap(values: &[Val]) -> Result<()> {
     let [Val::ContRef(stack), x] = values else { panic!("{values:?}") };
     let stack = stack.ok_or_else(|| Error::msg("null"))?;
-    let stack = BagStack::from_ref(&mut *caller, stack)?;
     Err(Suspension::switch_to(stack, &[*x]).into())
 }
 
 fn setup(engine: &Engine) -> (Store<()>, Instance) {
     let module = Module::new(engine, BAG).unwrap();
     let mut linker = Linker::new(engine);
-    linker
-        .host_new("swap", import_type(&module), |mut caller, values, _| swap(&mut caller, values));
+    linker.host_new("swap", import_type(&module), |_, values, _| swap(values));
     start_with(&linker, (), &module)
 }
 
@@ -139,9 +137,7 @@ fn a_stack_that_was_left_continues_in_another_activation() {
     for engine in all_engines() {
         let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
-        linker.host_new("swap", import_type(&module), |mut caller, values, _| {
-            swap(&mut caller, values)
-        });
+        linker.host_new("swap", import_type(&module), |_, values, _| swap(values));
         let (mut store, instance) = start_with(&linker, (), &module);
         let stack: BagStack = get(&mut store, instance, "new");
         let Switched { values, from } = stack.switch(&mut store, &[Val::I32(7)]).unwrap();
@@ -192,9 +188,7 @@ fn values_of_other_types_are_refused() {
     for engine in all_engines() {
         let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
-        linker.host_new("swap", import_type(&module), |mut caller, values, _| {
-            swap(&mut caller, values)
-        });
+        linker.host_new("swap", import_type(&module), |_, values, _| swap(values));
         let (mut store, instance) = start_with(&linker, (), &module);
         let part = "cannot suspend with a switch to the stack: the values that come back would be";
         fails_because(number(&mut store, instance, "run", &[]), part);
@@ -202,10 +196,9 @@ fn values_of_other_types_are_refused() {
 
         let module = Module::new(&engine, BAG).unwrap();
         let mut linker = Linker::new(&engine);
-        linker.host_new("swap", import_type(&module), |mut caller, values, _| {
+        linker.host_new("swap", import_type(&module), |_, values, _| {
             let [Val::ContRef(Some(stack)), _] = values else { panic!("{values:?}") };
-            let stack = BagStack::from_ref(&mut caller, *stack)?;
-            Err(Suspension::switch_to(stack, &[Val::I64(1)]).into())
+            Err(Suspension::switch_to(*stack, &[Val::I64(1)]).into())
         });
         let (mut store, instance) = start_with(&linker, (), &module);
         let part = "in the values of a suspension";
@@ -215,18 +208,43 @@ fn values_of_other_types_are_refused() {
 }
 
 #[test]
-fn a_suspension_that_is_dropped_frees_its_stack() {
+fn a_host_function_switches_to_the_root() {
+    let text = r#"(module
+        (rec
+          (type $ping (stack (param i32) (ref null $pong)))
+          (type $pong (stack (param i32) (ref null $ping))))
+        (import "host" "swap" (func $swap (param (ref null $pong) i32) (result i32 (ref null $pong))))
+        (func $body (param $x i32) (param $back (ref null $pong))
+          (loop $more
+            (call $swap (local.get $back) (i32.mul (local.get $x) (i32.const 10)))
+            (local.set $back) (local.set $x)
+            (br_if $more (local.get $x)))
+          (switch_retire $pong (i32.const 1000) (local.get $back)))
+        (func (export "run") (result i32) (local $sum i32) (local $stack (ref null $ping))
+          (switch $ping (i32.const 3) (stack.new $ping $body))
+          (local.set $stack) (local.set $sum)
+          (switch $ping (i32.const 4) (local.get $stack))
+          (local.set $stack) (local.set $sum (i32.add (local.get $sum)))
+          (switch $ping (i32.const 0) (local.get $stack))
+          (drop) (i32.add (local.get $sum)))
+        (func (export "outer") (result i32)
+          (switch $ping (i32.const 3) (stack.new $ping $body)) (drop)))"#;
     for engine in all_engines() {
-        let module = Module::new(&engine, BAG).unwrap();
+        let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
-        linker.host_new("swap", import_type(&module), |mut caller, values, results| {
-            let error = swap(&mut caller, values).unwrap_err();
-            assert!(error.is::<Suspension>());
-            results[0] = Val::I32(5);
-            Ok(())
+        linker.host_new("swap", import_type(&module), |_, values, _| swap(values));
+        let (mut store, instance) = start_with(&linker, (), &module);
+        assert_eq!(call_i32(&mut store, instance, "run"), 1070);
+        check_live(&mut store, 0);
+
+        // The root of another activation is behind a frame of the host.
+        let (mut linker, ty) = (Linker::new(&engine), import_type(&module));
+        linker.host_new("swap", ty.clone(), move |mut caller, values, results| {
+            let again = Func::new(&mut caller, ty.clone(), |_, values, _| swap(values));
+            again?.call(&mut caller, values, results)
         });
         let (mut store, instance) = start_with(&linker, (), &module);
-        assert_eq!(number(&mut store, instance, "run", &[1]).unwrap(), 6);
+        traps(number(&mut store, instance, "outer", &[]), TrapCode::AcrossHostFrame);
         check_live(&mut store, 0);
     }
 }
@@ -237,12 +255,11 @@ fn an_async_host_function_switches_after_it_has_waited() {
         let module = Module::new(&engine, BAG).unwrap();
         let mut linker = Linker::new(&engine);
         let ty = import_type(&module);
-        let define = |mut caller: Caller<'_, ()>, values: &[Val]| swap(&mut caller, values);
         linker
-            .func_new_async("host", "swap", ty, move |caller, values, _| {
+            .func_new_async("host", "swap", ty, |_, values, _| {
                 Box::new(async move {
                     After(1).await;
-                    define(caller, values)
+                    swap(values)
                 })
             })
             .unwrap();

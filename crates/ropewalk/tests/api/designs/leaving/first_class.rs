@@ -107,12 +107,7 @@ const FIRST_CLASS: &str = r#"(module
         (unreachable))
       (drop)))"#;
 
-fn send(
-    caller: &mut Caller<'_, ()>,
-    stack: Option<FirstClassStack>,
-    event: Tag,
-    x: i32,
-) -> Result<i32> {
+fn send(caller: &mut Caller<'_, ()>, stack: Option<ContRef>, event: Tag, x: i32) -> Result<i32> {
     let stack = stack.ok_or_else(|| Error::msg("null"))?;
     Err(Suspension::send_to(caller, stack, event, &[Val::I32(x)])?.into())
 }
@@ -125,7 +120,7 @@ fn setup(engine: &Engine) -> (Store<()>, Instance) {
     let mut linker = Linker::new(engine);
     linker.host(
         "send",
-        |mut caller: Caller<'_, ()>, stack: Option<FirstClassStack>, x: i32| -> Result<i32> {
+        |mut caller: Caller<'_, ()>, stack: Option<ContRef>, x: i32| -> Result<i32> {
             let ask = ask(&mut caller);
             send(&mut caller, stack, ask, x)
         },
@@ -181,10 +176,7 @@ fn other_tags_and_values_are_refused() {
             let mut linker = Linker::new(&engine);
             linker.host(
                 "send",
-                move |mut caller: Caller<'_, ()>,
-                      stack: Option<FirstClassStack>,
-                      _: i32|
-                      -> Result<i32> {
+                move |mut caller: Caller<'_, ()>, stack: Option<ContRef>, _: i32| -> Result<i32> {
                     if way == 0 {
                         let other = Tag::with_params(&mut caller, [ValType::I32])?;
                         return send(&mut caller, stack, other, 1);
@@ -210,7 +202,7 @@ fn an_async_host_function_sends_after_it_has_waited() {
         let mut linker = Linker::new(&engine);
         linker.host_async(
             "send",
-            |mut caller: Caller<'_, ()>, (stack, x): (Option<FirstClassStack>, i32)| {
+            |mut caller: Caller<'_, ()>, (stack, x): (Option<ContRef>, i32)| {
                 Box::new(async move {
                     After(1).await;
                     let ask = ask(&mut caller);
