@@ -18,7 +18,7 @@
 use crate::embedder::guarded;
 use crate::store::Store;
 use crate::store::running::{Ending, EventToSend};
-use ropewalk_abi::builtin::Outcome;
+use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses;
 use ropewalk_abi::stack::{ClauseKind, NEXT_CAPTURE, StackKind, handler_word, kind_bits};
 use ropewalk_abi::transfer::ValueClass;
@@ -232,8 +232,9 @@ impl Store {
     }
 }
 
-/// Called when generated code or a host call has left a stack, before its activation is left: sends
-/// the event with which a host call was left. Otherwise the activation is left.
+/// Called when generated code or a host call has left a stack, before its activation is left. Sends
+/// the event with which a host call was left, or throws a trap at the ground of the stack. Otherwise
+/// the activation is left.
 ///
 /// # Safety
 ///
@@ -244,9 +245,17 @@ pub(crate) unsafe extern "C" fn leaving(context: *mut StoreContext) -> Outcome {
     if store.running.is_poisoned() {
         return Outcome::END;
     }
-    match store.running.event_to_send.take() {
-        None => Outcome::END,
-        Some(event) => guarded(|| store.send_event(event))
-            .unwrap_or_else(|panic| store.end_with(Ending::Panic(panic))),
+    let outcome = guarded(|| {
+        if let Some(event) = store.running.event_to_send.take() {
+            let outcome = store.send_event(event);
+            if outcome.ended == CATCH {
+                return Some(outcome);
+            }
+        }
+        store.trap_at_ground()
+    });
+    match outcome {
+        Ok(outcome) => outcome.unwrap_or(Outcome::END),
+        Err(panic) => store.end_with(Ending::Panic(panic)),
     }
 }

@@ -321,6 +321,11 @@ impl Running {
         self.end_outer_activations();
     }
 
+    /// How the newest activation is about to be left.
+    pub(crate) fn departure(&self) -> &Departure {
+        &self.departure
+    }
+
     /// Whether the newest activation is about to be left in a pending call.
     #[inline]
     pub(crate) fn is_left_pending(&self) -> bool {

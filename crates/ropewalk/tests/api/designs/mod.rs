@@ -7,6 +7,7 @@ mod fibers;
 mod first_class;
 mod first_class_freeing;
 mod from_host;
+mod grounds;
 mod host_continuations;
 mod leaving;
 mod limits;

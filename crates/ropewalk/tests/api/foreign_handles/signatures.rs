@@ -135,6 +135,7 @@ pub const FREE: &[&str] = &[
     "SnapshotHandle",
     "StackKind",
     "StackStatistics",
+    "StackTrap",
     "StoreLimits",
     "StoreLimitsBuilder",
     "Stress",

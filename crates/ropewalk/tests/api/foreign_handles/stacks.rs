@@ -17,6 +17,8 @@ fn references() -> Vec<Row> {
         "ContRef::design" STORE => t.cont_ref().design(&m.store);
         "ContRef::is_suspended" STORE => t.cont_ref().is_suspended(&m.store);
         "ContRef::new_stack" STORE => ContRef::new_stack(&mut m.store, Some(t.run()));
+        "ContRef::new_stack_for_traps" STORE =>
+            ContRef::new_stack_for_traps(&mut m.store, t.run());
         "ContRef::release" STORE => t.cont_ref().release(&mut m.store);
     }
 }
