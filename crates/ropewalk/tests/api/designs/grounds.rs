@@ -1,5 +1,6 @@
 //! Grounds of first-class stacks that decide what a trap on their stack does.
 
+use super::leaving::traced_too;
 use crate::common::*;
 use ropewalk::*;
 use std::time::Duration;
@@ -165,7 +166,7 @@ fn check_seen(store: &mut Store<Seen>, expected: &str) {
 
 #[test]
 fn a_ground_continues_another_stack_after_a_trap() {
-    for engine in all_engines() {
+    for engine in traced_too() {
         let (mut store, instance) = setup(&engine, Ground::Switches);
         for start in STARTS {
             for (way, expected) in WAYS {
@@ -184,7 +185,7 @@ fn a_ground_continues_another_stack_after_a_trap() {
 
 #[test]
 fn a_ground_that_returns_ends_the_call_with_the_trap() {
-    for engine in all_engines() {
+    for engine in traced_too() {
         let (mut plain, same) = setup(&engine, Ground::Plain);
         let (mut store, instance) = setup(&engine, Ground::Returns);
         for start in STARTS {
@@ -210,7 +211,7 @@ fn a_ground_that_returns_ends_the_call_with_the_trap() {
 
 #[test]
 fn a_ground_that_fails_ends_the_call() {
-    for engine in all_engines() {
+    for engine in traced_too() {
         let (mut store, instance) = setup(&engine, Ground::Fails);
         for start in STARTS {
             for (way, expected) in WAYS {
@@ -259,7 +260,7 @@ fn a_fault_uses_up_a_portion_of_fuel() {
 
 #[test]
 fn an_async_host_function_that_fails_leads_to_the_ground() {
-    for engine in all_engines() {
+    for engine in traced_too() {
         let module = Module::new(&engine, THREADS).unwrap();
         let mut linker = Linker::new(&engine);
         let Some(ExternType::Func(ty)) = module.imports().next().map(|it| it.ty().clone()) else {
@@ -307,7 +308,7 @@ fn a_ground_can_be_a_function_of_webassembly() {
               (stack.switch $next (stack.extend $thread (local.get $throws) (call $new)))
               catch $end $ended)
             (unreachable))))"#;
-    for engine in all_engines() {
+    for engine in traced_too() {
         let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
         let Some(ExternType::Func(ty)) = module.imports().next().map(|it| it.ty().clone()) else {

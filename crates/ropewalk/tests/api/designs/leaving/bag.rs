@@ -95,7 +95,7 @@ fn import_type(module: &Module) -> FuncType {
 
 #[test]
 fn a_host_function_switches_from_the_root() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         // 40 + 30 + 20 + 10 + 1000 + 1
         assert_eq!(number(&mut store, instance, "run", &[4]).unwrap(), 1101);
         check_live(&mut store, 0);
@@ -104,7 +104,7 @@ fn a_host_function_switches_from_the_root() {
 
 #[test]
 fn a_host_function_switches_from_a_stack_with_others_on_it() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         assert_eq!(number(&mut store, instance, "deep", &[4]).unwrap(), 1101);
         check_live(&mut store, 0);
     }
@@ -134,7 +134,7 @@ fn a_stack_that_was_left_continues_in_another_activation() {
         (func $finish (param $x i32) (param $back (ref null $pong))
           (global.set $host (local.get $back))
           (switch_retire $pong (i32.const 500) (global.get $kept))))"#;
-    for engine in all_engines() {
+    for engine in traced_too() {
         let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
         linker.host_new("swap", import_type(&module), |_, values, _| swap(values));
@@ -152,7 +152,7 @@ fn a_stack_that_was_left_continues_in_another_activation() {
 
 #[test]
 fn a_call_that_was_left_gets_exceptions_and_bound_values() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         assert_eq!(call_i32(&mut store, instance, "thrown into"), 77);
         assert_eq!(call_i32(&mut store, instance, "bound"), 88);
         check_live(&mut store, 0);
@@ -161,7 +161,7 @@ fn a_call_that_was_left_gets_exceptions_and_bound_values() {
 
 #[test]
 fn a_call_that_was_left_cannot_be_copied() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         traps(number(&mut store, instance, "cloned", &[]), TrapCode::NotCopied);
         check_live(&mut store, 0);
     }
@@ -169,7 +169,7 @@ fn a_call_that_was_left_cannot_be_copied() {
 
 #[test]
 fn a_root_that_was_left_ends_with_its_activation() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         traps(number(&mut store, instance, "keeps", &[]), TrapCode::Unreachable);
         traps(number(&mut store, instance, "to the kept one", &[]), TrapCode::StackUsed);
         fails_with(number(&mut store, instance, "null", &[]), "null");
@@ -185,7 +185,7 @@ fn values_of_other_types_are_refused() {
         (import "host" "swap" (func $swap (param (ref null $end) i32) (result i32)))
         (func $body (param $back (ref null $end)) (unreachable))
         (func (export "run") (result i32) (call $swap (stack.new $end $body) (i32.const 0))))"#;
-    for engine in all_engines() {
+    for engine in traced_too() {
         let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
         linker.host_new("swap", import_type(&module), |_, values, _| swap(values));
@@ -229,7 +229,7 @@ fn a_host_function_switches_to_the_root() {
           (drop) (i32.add (local.get $sum)))
         (func (export "outer") (result i32)
           (switch $ping (i32.const 3) (stack.new $ping $body)) (drop)))"#;
-    for engine in all_engines() {
+    for engine in traced_too() {
         let module = Module::new(&engine, text).unwrap();
         let mut linker = Linker::new(&engine);
         linker.host_new("swap", import_type(&module), |_, values, _| swap(values));
@@ -251,7 +251,7 @@ fn a_host_function_switches_to_the_root() {
 
 #[test]
 fn an_async_host_function_switches_after_it_has_waited() {
-    for engine in all_engines() {
+    for engine in traced_too() {
         let module = Module::new(&engine, BAG).unwrap();
         let mut linker = Linker::new(&engine);
         let ty = import_type(&module);

@@ -104,7 +104,7 @@ impl Setup {
 
 #[test]
 fn a_host_function_dismounts_the_fiber_that_called_it() {
-    for mut setup in all_engines().iter().map(setup) {
+    for mut setup in traced_too().iter().map(setup) {
         let (start, got) = (setup.start, setup.got);
         let fiber = setup.make("two");
         assert_eq!(setup.mount(&fiber, start, 3), (setup.wants, 3));
@@ -135,7 +135,7 @@ fn a_host_function_dismounts_the_fiber_that_called_it() {
 
 #[test]
 fn an_ancestor_is_dismounted_with_everything_inside() {
-    for mut setup in all_engines().iter().map(setup) {
+    for mut setup in traced_too().iter().map(setup) {
         let (start, got) = (setup.start, setup.got);
         let fiber = setup.make("nested");
         assert_eq!(setup.mount(&fiber, start, 3), (setup.wants, 3));
@@ -148,7 +148,7 @@ fn an_ancestor_is_dismounted_with_everything_inside() {
 
 #[test]
 fn an_event_that_the_parent_does_not_expect_ends_the_call() {
-    for mut setup in all_engines().iter().map(setup) {
+    for mut setup in traced_too().iter().map(setup) {
         let fiber = setup.make("two");
         let on = [setup.end];
         let mounted = fiber.mount(&mut setup.store, setup.start, &[Val::I32(1)], &on);
@@ -160,7 +160,7 @@ fn an_event_that_the_parent_does_not_expect_ends_the_call() {
 
 #[test]
 fn a_host_function_can_ask_whether_the_parent_expects_an_event() {
-    for engine in all_engines() {
+    for engine in traced_too() {
         let mut setup = setup_with(&engine, |linker, wants, got| {
             linker.host(
                 "fetch",
@@ -187,7 +187,7 @@ fn a_host_function_can_ask_whether_the_parent_expects_an_event() {
 
 #[test]
 fn a_fiber_that_does_not_run_is_refused() {
-    for mut setup in all_engines().iter().map(setup) {
+    for mut setup in traced_too().iter().map(setup) {
         let fiber = setup.make("two");
         let on_root = |setup: &mut Setup, fiber: Option<Fiber>| {
             invoke::<Option<Fiber>, i32>(&mut setup.store, setup.instance, "on the root", fiber)
@@ -205,7 +205,7 @@ fn a_fiber_that_does_not_run_is_refused() {
 
 #[test]
 fn events_of_other_types_are_refused() {
-    for engine in all_engines() {
+    for engine in traced_too() {
         for (way, part) in [
             (0, "the values of the event would be its results"),
             (1, "in the values of a suspension"),
@@ -241,7 +241,7 @@ fn events_of_other_types_are_refused() {
 
 #[test]
 fn an_async_host_function_dismounts_a_fiber_after_it_has_waited() {
-    for engine in all_engines() {
+    for engine in traced_too() {
         let mut setup = setup_with(&engine, |linker, wants, got| {
             linker.host_async(
                 "fetch",

@@ -130,7 +130,7 @@ fn setup(engine: &Engine) -> (Store<()>, Instance) {
 
 #[test]
 fn a_host_function_sends_an_event_and_throws_the_answer() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         // 31 + 21 + 11
         assert_eq!(number(&mut store, instance, "run", &[3]).unwrap(), 63);
         assert_eq!(number(&mut store, instance, "deep", &[3]).unwrap(), 63);
@@ -140,7 +140,7 @@ fn a_host_function_sends_an_event_and_throws_the_answer() {
 
 #[test]
 fn functions_and_routs_run_on_top_of_a_call_that_was_left() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         assert_eq!(number(&mut store, instance, "one", &[-1]).unwrap(), 6);
         assert_eq!(number(&mut store, instance, "one", &[-3]).unwrap(), 61);
         assert_eq!(call_i32(&mut store, instance, "extended"), 44);
@@ -150,7 +150,7 @@ fn functions_and_routs_run_on_top_of_a_call_that_was_left() {
 
 #[test]
 fn an_event_that_nothing_handles_traps() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         traps(number(&mut store, instance, "blank", &[]), TrapCode::EventReachedGround);
         traps(number(&mut store, instance, "one", &[-2]), TrapCode::Unreachable);
         fails_with(number(&mut store, instance, "null", &[]), "null");
@@ -168,7 +168,7 @@ fn an_event_that_nothing_handles_traps() {
 
 #[test]
 fn other_tags_and_values_are_refused() {
-    for engine in all_engines() {
+    for engine in traced_too() {
         for (way, part) in [
             (0, "expected an event whose last value is a stack"),
             (1, "in the values of a suspension"),
@@ -198,7 +198,7 @@ fn other_tags_and_values_are_refused() {
 
 #[test]
 fn an_async_host_function_sends_after_it_has_waited() {
-    for engine in all_engines() {
+    for engine in traced_too() {
         let mut linker = Linker::new(&engine);
         linker.host_async(
             "send",

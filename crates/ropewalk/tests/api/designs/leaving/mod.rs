@@ -9,6 +9,13 @@ mod tasks;
 use crate::common::*;
 use ropewalk::*;
 
+/// Engines in all modes, and one that records traces.
+pub fn traced_too() -> Vec<Engine> {
+    let mut all = all_engines();
+    all.push(Engine::new(Config::new().trace(true)).unwrap());
+    all
+}
+
 fn get<R: WasmResults>(store: &mut Store<()>, instance: Instance, name: &str) -> R {
     invoke::<(), R>(store, instance, name, ()).unwrap()
 }

@@ -106,7 +106,7 @@ fn finished(resumed: Result<TaskResumed<i32>>) -> i32 {
 
 #[test]
 fn a_host_function_suspends_the_task_that_called_it() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         let task = make(&mut store, instance, "sum");
         let mut sum = 0;
         for x in [1, 20, 300] {
@@ -127,7 +127,7 @@ fn a_host_function_suspends_the_task_that_called_it() {
 
 #[test]
 fn an_ancestor_is_suspended_with_everything_inside() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         let task = make(&mut store, instance, "nested");
         assert_eq!(suspended(task.resume(&mut store, 3)), 3);
         disturb(&mut store);
@@ -145,7 +145,7 @@ fn an_ancestor_is_suspended_with_everything_inside() {
 
 #[test]
 fn values_that_are_not_in_registers_arrive() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         let task: Task = get(&mut store, instance, "wide");
         let object = ExternRef::new(&mut store, "an object").unwrap();
         let values = |x: i32, y: i64| {
@@ -165,7 +165,7 @@ fn values_that_are_not_in_registers_arrive() {
 
 #[test]
 fn a_task_that_does_not_run_is_refused() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         let other: Task = get(&mut store, instance, "sum");
         let wrong = |store: &mut Store<()>, other: &Task| {
             let other = other.reference(&mut *store).unwrap();
@@ -202,7 +202,7 @@ fn a_task_of_an_outer_activation_is_refused() {
         (func $body (param $me (ref null $t)) (param i32) (result i32)
           (call $again (local.get $me) (i32.const 1)))
         (func (export "new") (result (ref $t)) (task.new $t $body)))"#;
-    for engine in all_engines() {
+    for engine in traced_too() {
         let mut linker = Linker::new(&engine);
         linker.host(
             "again",
@@ -237,7 +237,7 @@ fn values_of_other_types_are_refused() {
             (then (return (call $values (local.get $me)))))
           (call $unknown (local.get $me)))
         (func (export "new") (result (ref $t)) (task.new $t $body)))"#;
-    for engine in all_engines() {
+    for engine in traced_too() {
         let mut linker = Linker::new(&engine);
         linker.host("results", |_: Option<Task>, task: Option<Task>| -> Result<i64> {
             Err(Suspension::of_task(&task.unwrap(), &[Val::I32(1)]).into())
@@ -264,7 +264,7 @@ fn values_of_other_types_are_refused() {
 
 #[test]
 fn a_task_that_has_grown_is_suspended_at_any_depth() {
-    for (mut store, instance) in all_engines().iter().map(setup) {
+    for (mut store, instance) in traced_too().iter().map(setup) {
         for depth in [10, 1000, 5000] {
             let task = make(&mut store, instance, "deep");
             assert_eq!(suspended(task.resume(&mut store, depth)), 0);
@@ -277,7 +277,7 @@ fn a_task_that_has_grown_is_suspended_at_any_depth() {
 
 #[test]
 fn an_async_host_function_suspends_a_task_after_it_has_waited() {
-    for engine in all_engines() {
+    for engine in traced_too() {
         let mut linker = linker(&engine);
         linker.allow_shadowing(true);
         linker.host_async("suspend", |_: Caller<'_, ()>, (task, x): (Option<Task>, i32)| {
