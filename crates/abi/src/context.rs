@@ -332,8 +332,9 @@ impl LeftCall {
 }
 
 /// The bytes on top of a stack that was suspended in a host call: the address where it continues,
-/// the registers that the host preserves, a [`LeftCall`], and the frame pointer of the caller.
-pub const LEFT_CALL_FRAME: usize = 72;
+/// a word for the alignment, the registers that the host preserves, a [`LeftCall`], and the frame
+/// pointer of the caller.
+pub const LEFT_CALL_FRAME: usize = 80;
 
 /// A switch between a stack and the host. Its values are in the transfer area.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 /*
- * Extensions of wasm.h: errors with messages, the text format, linkers, WASI, continuations,
- * interruption, fuel and limits.
+ * Extensions of wasm.h: errors with messages, the text format, linkers, WASI, continuations and
+ * other stacks, interruption, fuel and limits.
  *
  * wasm.h describes ownership, failure and threads. Many functions here return their error, or
  * null on success.
@@ -291,6 +291,129 @@ WASM_API_EXTERN void ropewalk_continuation_resume_on(
 WASM_API_EXTERN void ropewalk_continuation_throw(
   own ropewalk_continuation_t*, const wasm_tag_t*, const wasm_val_vec_t*,
   own ropewalk_resumed_t* out);
+
+/* ---- Tasks, fibers and stacks ---- */
+
+/*
+ * Handles of the stacks of the other designs. A handle is created from a reference (of.ref of a
+ * ROPEWALK_CONTREF), such as the result of a function.
+ *
+ * WebAssembly shares a task or a fiber with the host: references to it remain valid, and deleting
+ * the handle does not end it. The host is the only owner of a stack of a bag or of a first-class
+ * stack: references of WebAssembly to it become used up. Switching to the stack consumes the
+ * handle, and deleting the handle frees the stack.
+ */
+typedef struct ropewalk_task_t ropewalk_task_t;
+typedef struct ropewalk_fiber_t ropewalk_fiber_t;
+typedef struct ropewalk_bag_stack_t ropewalk_bag_stack_t;
+typedef struct ropewalk_first_class_stack_t ropewalk_first_class_stack_t;
+
+#define ROPEWALK_DECLARE_STACK(name) \
+  WASM_API_EXTERN own ropewalk_error_t* ropewalk_##name##_from_ref( \
+    const wasm_ref_t*, own ropewalk_##name##_t** out); \
+  WASM_API_EXTERN void ropewalk_##name##_delete(own ropewalk_##name##_t*);
+
+/*
+ * A moribund task or fiber has ended. A suspended one can be resumed, mounted or released, also if
+ * it has not started. To release it frees its stacks.
+ */
+#define ROPEWALK_DECLARE_SHARED_STACK(name) \
+  ROPEWALK_DECLARE_STACK(name) \
+  WASM_API_EXTERN own wasm_ref_t* ropewalk_##name##_reference(const ropewalk_##name##_t*); \
+  WASM_API_EXTERN bool ropewalk_##name##_is_suspended(const ropewalk_##name##_t*); \
+  WASM_API_EXTERN bool ropewalk_##name##_is_moribund(const ropewalk_##name##_t*); \
+  WASM_API_EXTERN own ropewalk_error_t* ropewalk_##name##_release(const ropewalk_##name##_t*);
+
+/* A stack returns to WebAssembly as a reference. It is copied as a continuation is. */
+#define ROPEWALK_DECLARE_OWNED_STACK(name) \
+  ROPEWALK_DECLARE_STACK(name) \
+  WASM_API_EXTERN own wasm_ref_t* ropewalk_##name##_into_ref(own ropewalk_##name##_t*); \
+  WASM_API_EXTERN own ropewalk_error_t* ropewalk_##name##_try_clone( \
+    const ropewalk_##name##_t*, own ropewalk_##name##_t** out);
+
+ROPEWALK_DECLARE_SHARED_STACK(task)
+ROPEWALK_DECLARE_SHARED_STACK(fiber)
+ROPEWALK_DECLARE_OWNED_STACK(bag_stack)
+ROPEWALK_DECLARE_OWNED_STACK(first_class_stack)
+
+/*
+ * Creates a first-class stack. The ground is a function with the parameter exnref, which gets the
+ * exceptions that arrive at the ground of the stack. Without a ground, such an exception traps.
+ */
+WASM_API_EXTERN own ropewalk_error_t* ropewalk_first_class_stack_new(
+  wasm_store_t*, const wasm_func_t* ground, own ropewalk_first_class_stack_t** out);
+
+enum ropewalk_switched_enum {
+  ROPEWALK_CAME_BACK,       /* `values` that were given or sent to the host */
+  ROPEWALK_TASK_FINISHED,   /* `values` that the task has ended with */
+  ROPEWALK_NOT_HANDLED,     /* the fiber does not expect the event; nothing has run */
+  ROPEWALK_SWITCH_TRAPPED   /* `trap` */
+};
+
+/* What came back to the host. Fields that the kind or the design does not use are empty. */
+typedef struct ropewalk_switched_t {
+  uint8_t kind;
+  own wasm_val_vec_t values;
+  /* The event from a fiber or a first-class stack, or the tag of an exception. */
+  own wasm_tag_t* tag;
+  /* The stack that has switched to the host, unless it was freed. */
+  own ropewalk_bag_stack_t* bag_stack;
+  own ropewalk_first_class_stack_t* first_class_stack;
+  own wasm_trap_t* trap;
+} ropewalk_switched_t;
+
+/* Deletes all fields. Set a field to null first to keep its object. */
+WASM_API_EXTERN void ropewalk_switched_delete(own ropewalk_switched_t*);
+
+/* Resumes a task until it suspends or ends. */
+WASM_API_EXTERN void ropewalk_task_resume(
+  const ropewalk_task_t*, const wasm_val_vec_t*, own ropewalk_switched_t* out);
+/* Mounts a fiber with an event. It can dismount or return with the events `on`. */
+WASM_API_EXTERN void ropewalk_fiber_mount(
+  const ropewalk_fiber_t*, const wasm_tag_t* event, const wasm_val_vec_t*,
+  size_t count, const wasm_tag_t* const on[], own ropewalk_switched_t* out);
+/* Switches to a stack of a bag. The host's stack is added to the values. */
+WASM_API_EXTERN void ropewalk_bag_stack_switch(
+  own ropewalk_bag_stack_t*, const wasm_val_vec_t*, own ropewalk_switched_t* out);
+/* Sends an event to a first-class stack. The host's stack is added to the values. */
+WASM_API_EXTERN void ropewalk_first_class_stack_switch(
+  own ropewalk_first_class_stack_t*, const wasm_tag_t* event, const wasm_val_vec_t*,
+  own ropewalk_switched_t* out);
+
+/*
+ * Traps for a host function to return, which suspend its caller. Each acts as an instruction of a
+ * design. What the caller is continued with becomes the results of the function.
+ */
+
+/* task.suspend: the task is the one that has called the function, or an ancestor of it. */
+WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_task_suspension(
+  const ropewalk_task_t*, const wasm_val_vec_t* values);
+/*
+ * fiber.dismount: the fiber is the one that has called the function, or an ancestor of it. It can
+ * be continued with the event `on`. If the control parent does not expect the event, the call
+ * ends with an error.
+ */
+WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_fiber_suspension(
+  const ropewalk_fiber_t*, const wasm_tag_t* event, const wasm_val_vec_t* values,
+  const wasm_tag_t* on);
+/* Whether a host function can dismount the fiber with an event. */
+WASM_API_EXTERN bool ropewalk_fiber_can_dismount(const ropewalk_fiber_t*, const wasm_tag_t* event);
+/*
+ * switch: the stack is that of a reference, and may be the root of the running call. The stack that
+ * is left is added to the values.
+ */
+WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_bag_switch(
+  const wasm_ref_t*, const wasm_val_vec_t* values);
+/*
+ * stack.switch: the stack that is left is added to the values. The function throws what is sent
+ * to that stack, and never returns.
+ */
+WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_first_class_switch(
+  const wasm_ref_t*, const wasm_tag_t* event, const wasm_val_vec_t* values);
+
+#undef ROPEWALK_DECLARE_STACK
+#undef ROPEWALK_DECLARE_SHARED_STACK
+#undef ROPEWALK_DECLARE_OWNED_STACK
 
 /* ---- Interruption and fuel ---- */
 

@@ -18,6 +18,7 @@ const EXAMPLES: &[&str] = &[
     "serialize",
     "wasi",
     "generator",
+    "stacks",
     "threads",
 ];
 

@@ -122,8 +122,8 @@ pub use reexports::{
     Answer, Backtrace, Boundary, ExternType, FieldType, Frame, FuncType, GlobalType, HeapType,
     HostError, Life, LinkError, MemoryType, OutOfFuel, Profile, Progress, RefType, Refused,
     ResourceLimiter, ResourceLimiterAsync, Sample, SourcePlace, StackInfo, StackKind, StackList,
-    StackStatistics, StorageType, TableType, TagType, Trap, TrapCode, Undecided, ValType, Waits,
-    WhenBehind,
+    StackStatistics, StackTrap, StorageType, TableType, TagType, Trap, TrapCode, Undecided,
+    ValType, Waits, WhenBehind,
 };
 pub use reference::object_type::{ArrayType, StructType};
 pub use reference::{

@@ -200,6 +200,11 @@ pub use ropewalk_abi::TrapCode;
 #[doc(inline)]
 pub use ropewalk_runtime::Trap;
 
+/// A trap on a first-class stack, as the host value that the ground of the stack gets.
+/// [`ContRef::new_stack_for_traps`](crate::ContRef::new_stack_for_traps) has an example.
+#[doc(inline)]
+pub use ropewalk_runtime::StackTrap;
+
 /// The error of a call whose host function has failed.
 ///
 /// ```

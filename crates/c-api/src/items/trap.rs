@@ -6,13 +6,13 @@
 
 use crate::items::frame::wasm_frame_t;
 use crate::objects::reference::{Object, wasm_ref_t};
-use crate::objects::store::{StoreRef, wasm_store_t};
+use crate::objects::store::{Data, StoreRef, wasm_store_t};
 use crate::objects::trap_cause::{Cause, Thrown};
 use crate::objects::value::{load_all, store_all, wasm_val_t};
 use crate::support::boundary::{Out, catch, fill, fill_or_default, or_default, required};
 use crate::support::vector::{Vector, elements_or_none};
 use anyhow::{Error, Result};
-use ropewalk::{Exception, Tag, Trap};
+use ropewalk::{Caller, Exception, Suspension, Tag, Trap, Val};
 use ropewalk_wasi::I32Exit;
 
 /// Runs the body of a function that returns a trap on failure.
@@ -145,9 +145,20 @@ pub extern "C" fn ropewalk_trap_new_suspension(
     values: Option<&Vector<wasm_val_t>>,
 ) -> Option<Box<wasm_ref_t>> {
     with_tag(tag, values, |_, tag, values| {
-        let values = values.to_vec();
-        Ok(Cause::Suspension(tag, Box::new(move |caller| load_all(caller, &values))))
+        Ok(suspension(values, move |_, values| Ok(Suspension::new(tag, values))))
     })
+}
+
+/// A suspension with values, which are loaded when it is returned.
+pub(crate) fn suspension(
+    values: &[wasm_val_t],
+    make: impl for<'a> Fn(&mut Caller<'a, Data>, &[Val]) -> Result<Suspension> + Send + Sync + 'static,
+) -> Cause {
+    let values = values.to_vec();
+    Cause::Suspension(Box::new(move |caller| {
+        let values = load_all(&mut *caller, &values)?;
+        make(caller, &values)
+    }))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::objects::store::{Data, StoreRef, WeakStoreRef};
 use crate::support::host_info::HostInfo;
 use anyhow::{Error, Result};
-use ropewalk::{Backtrace, Caller, Exception, HostError, Suspension, Tag, Trap, Val};
+use ropewalk::{Backtrace, Caller, Exception, HostError, Suspension, Trap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ pub(crate) struct Thrown {
 pub(crate) enum Cause {
     Error(Error),
     Exception(Exception),
-    /// A suspension with a tag. Its values are loaded into the store when it is returned.
-    Suspension(Tag, Box<LoadValues>),
+    /// A suspension. It is made, and its values are loaded into the store, when it is returned.
+    Suspension(Box<MakeSuspension>),
 }
 
-type LoadValues = dyn Fn(&mut Caller<'_, Data>) -> Result<Vec<Val>> + Send + Sync;
+pub(crate) type MakeSuspension = dyn Fn(&mut Caller<'_, Data>) -> Result<Suspension> + Send + Sync;
 
 impl Thrown {
     /// The store of the call, if it still exists.
@@ -51,10 +51,7 @@ impl Thrown {
         match &self.cause {
             Cause::Error(_) => Passed(self.clone()).into(),
             Cause::Exception(exception) => exception.clone().into(),
-            Cause::Suspension(tag, load) => match load(caller) {
-                Ok(values) => Suspension::new(*tag, &values).into(),
-                Err(error) => error,
-            },
+            Cause::Suspension(make) => make(caller).map_or_else(|error| error, Error::from),
         }
     }
 

@@ -1,6 +1,7 @@
-//! Linkers, continuations, limits of stores, and WASI.
+//! Linkers, continuations and other stacks, limits of stores, and WASI.
 
 mod continuation;
 mod limits;
 mod linker;
+mod stacks;
 mod wasi;

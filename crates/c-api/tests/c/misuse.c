@@ -37,6 +37,57 @@ static own wasm_trap_t* while_running(const wasm_val_vec_t* args, own wasm_val_v
   return NULL;
 }
 
+static void null_stacks(void) {
+  ropewalk_task_t* task;
+  ropewalk_fiber_t* fiber;
+  ropewalk_bag_stack_t* bag_stack;
+  ropewalk_first_class_stack_t* stack;
+  expect_this_error(ropewalk_task_from_ref(NULL, &task), "found null");
+  expect_this_error(ropewalk_fiber_from_ref(NULL, &fiber), "found null");
+  expect_this_error(ropewalk_bag_stack_from_ref(NULL, &bag_stack), "found null");
+  expect_this_error(ropewalk_first_class_stack_from_ref(NULL, &stack), "found null");
+  expect("handles", !task && !fiber && !bag_stack && !stack);
+  expect_this_error(ropewalk_task_from_ref(NULL, NULL), "found null");
+  expect_this_error(ropewalk_first_class_stack_new(NULL, NULL, &stack), "a store, found null");
+  expect_this_error(ropewalk_bag_stack_try_clone(NULL, &bag_stack), "found null");
+  expect_this_error(ropewalk_first_class_stack_try_clone(NULL, &stack), "found null");
+  expect("references", !ropewalk_task_reference(NULL) && !ropewalk_fiber_reference(NULL));
+  expect("references", !ropewalk_bag_stack_into_ref(NULL));
+  expect("references", !ropewalk_first_class_stack_into_ref(NULL));
+  expect("states", !ropewalk_task_is_suspended(NULL) && !ropewalk_task_is_moribund(NULL));
+  expect("states", !ropewalk_fiber_is_suspended(NULL) && !ropewalk_fiber_is_moribund(NULL));
+  expect("states", !ropewalk_fiber_can_dismount(NULL, NULL));
+  expect_this_error(ropewalk_task_release(NULL), "a task, found null");
+  expect_this_error(ropewalk_fiber_release(NULL), "a fiber, found null");
+  ropewalk_task_delete(NULL);
+  ropewalk_fiber_delete(NULL);
+  ropewalk_bag_stack_delete(NULL);
+  ropewalk_first_class_stack_delete(NULL);
+  ropewalk_switched_t switched;
+  ropewalk_task_resume(NULL, NULL, &switched);
+  expect("switched", switched.kind == ROPEWALK_SWITCH_TRAPPED);
+  expect_trap(switched.trap, "found null");
+  ropewalk_task_resume(NULL, NULL, NULL);
+  ropewalk_fiber_mount(NULL, NULL, NULL, 0, NULL, &switched);
+  expect_trap(switched.trap, "found null");
+  ropewalk_fiber_mount(NULL, NULL, NULL, 3, NULL, NULL);
+  ropewalk_bag_stack_switch(NULL, NULL, &switched);
+  expect_trap(switched.trap, "found null");
+  ropewalk_bag_stack_switch(NULL, NULL, NULL);
+  ropewalk_first_class_stack_switch(NULL, NULL, NULL, &switched);
+  expect_trap(switched.trap, "found null");
+  ropewalk_first_class_stack_switch(NULL, NULL, NULL, NULL);
+  ropewalk_switched_delete(NULL);
+  expect("suspension", !ropewalk_trap_new_task_suspension(NULL, NULL));
+  expect_error("a task, found null");
+  expect("suspension", !ropewalk_trap_new_fiber_suspension(NULL, NULL, NULL, NULL));
+  expect_error("a fiber, found null");
+  expect("suspension", !ropewalk_trap_new_bag_switch(NULL, NULL));
+  expect_error("a stack, found null");
+  expect("suspension", !ropewalk_trap_new_first_class_switch(NULL, NULL, NULL));
+  expect_error("a stack, found null");
+}
+
 static void nulls(void) {
   wasm_val_vec_t nothing = WASM_EMPTY_VEC;
   wasm_byte_vec_t bytes;
@@ -278,6 +329,7 @@ static void null_extensions(void) {
   expect_trap(resumed.trap, "found null");
   ropewalk_continuation_throw(NULL, NULL, NULL, NULL);
   ropewalk_resumed_delete(NULL);
+  null_stacks();
   expect_this_error(ropewalk_store_set_timeout_ms(NULL, 1), "found null");
   expect("handle", !ropewalk_store_interrupt_handle(NULL));
   ropewalk_interrupt_handle_interrupt(NULL);
@@ -317,6 +369,9 @@ static void out_of_range(wasm_engine_t* engine, wasm_store_t* store) {
   expect_this_error(
     ropewalk_continuation_from_ref(wasm_foreign_as_ref(foreign), &continuation),
     "expected a continuation, found");
+  ropewalk_task_t* task;
+  expect_this_error(
+    ropewalk_task_from_ref(wasm_foreign_as_ref(foreign), &task), "expected a stack, found");
   wasm_foreign_delete(foreign);
   ropewalk_wasi_t* wasi = ropewalk_wasi_new();
   expect_this_error(ropewalk_wasi_set_stdout_file(wasi, "/nowhere/file"), "/nowhere/file");

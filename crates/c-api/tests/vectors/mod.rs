@@ -59,6 +59,9 @@ impl Parameter {
         if ty == "ropewalk_resumed_t" {
             return "&resumed".into();
         }
+        if ty == "ropewalk_switched_t" {
+            return "&switched".into();
+        }
         if self.is_out() || ty.ends_with("_vec_t") {
             let stars = "*".repeat(self.stars - 1);
             return format!("&({ty}{stars}){{0}}");
@@ -73,6 +76,9 @@ impl Parameter {
             ("ropewalk_wasi_t", false) => "wasi",
             ("wasm_externtype_t", true) => "externtype()",
             ("ropewalk_continuation_t", true) => "continuation()",
+            // Vectors are checked first.
+            ("ropewalk_task_t" | "ropewalk_fiber_t" | "wasm_ref_t", false) => "NULL",
+            ("ropewalk_bag_stack_t" | "ropewalk_first_class_stack_t", true) => "NULL",
             other => panic!("{function}: this test has nothing of the type {other:?}"),
         };
         good.into()
@@ -125,6 +131,7 @@ static wasm_tag_t* tag;
 static ropewalk_wasi_t* wasi;
 static wasm_trap_t* trap;
 static ropewalk_resumed_t resumed;
+static ropewalk_switched_t switched;
 static void* elements[8];
 
 static own ropewalk_continuation_t* continuation(void) {
@@ -166,8 +173,8 @@ static void begin(void) {
 static void refused(const char* what, own ropewalk_error_t* error, own wasm_trap_t* found) {
   bool says = false;
   wasm_message_t message;
-  wasm_trap_t* traps[] = {found, trap, resumed.trap};
-  for (size_t i = 0; i < 3; i++) {
+  wasm_trap_t* traps[] = {found, trap, resumed.trap, switched.trap};
+  for (size_t i = 0; i < 4; i++) {
     if (!traps[i]) continue;
     wasm_trap_message(traps[i], &message);
     says |= strstr(message.data, "elements") != NULL;
@@ -186,6 +193,7 @@ static void refused(const char* what, own ropewalk_error_t* error, own wasm_trap
   wasm_trap_delete(trap);
   trap = NULL;
   ropewalk_resumed_delete(&resumed);
+  ropewalk_switched_delete(&switched);
 }
 
 "#;

@@ -10,7 +10,7 @@ use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::value::val::Val;
 use anyhow::{Context, Result};
 use ropewalk_abi::stack::StackKind;
-use ropewalk_abi::{RawVal, ValType};
+use ropewalk_abi::{HeapType, RawVal, ValType};
 use ropewalk_runtime::Store as RuntimeStore;
 use ropewalk_runtime::host::switch;
 
@@ -69,12 +69,7 @@ impl BagStack {
     /// host. The last of each is the stack that is left.
     fn types(&self, runtime: &RuntimeStore) -> Result<[SideTypes; 2]> {
         self.0.stack.check(runtime)?;
-        let types = runtime.types();
-        let sent = ContType::known(types, self.0.heap()?)?;
-        let sent = sent.params.types(types);
-        let host = *sent.last().context("the last value for a stack is a stack")?;
-        let received = ContType::known(types, heap_of(host))?.params.types(types);
-        Ok([sent, received])
+        types_of(runtime, self.0.heap()?)
     }
 
     /// Switches to it, as `switch` does. The values are all but the last one, which is the host's
@@ -120,6 +115,16 @@ impl BagStack {
         // SAFETY: as above.
         Ok(unsafe { HostSwitch::new((), enter, finish) })
     }
+}
+
+/// The types of the values that are sent to a stack, and of those that it sends back. The last of
+/// each is the stack that is left.
+pub(super) fn types_of(runtime: &RuntimeStore, stack: HeapType) -> Result<[SideTypes; 2]> {
+    let types = runtime.types();
+    let sent = ContType::known(types, stack)?.params.types(types);
+    let left = *sent.last().context("the last value for a stack is a stack")?;
+    let received = ContType::known(types, heap_of(left))?.params.types(types);
+    Ok([sent, received])
 }
 
 /// What came back to the host's stack.

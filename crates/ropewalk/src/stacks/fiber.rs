@@ -4,6 +4,7 @@ use crate::reference::{ContRef, Owned};
 use crate::stacks::clause::handlers;
 use crate::stacks::host_switch::{Enter, Finish, HostSwitch};
 use crate::stacks::shared_handle::shared_handle;
+use crate::stacks::suspension::event_type;
 use crate::stacks::transfer;
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::value::tag::Tag;
@@ -124,6 +125,14 @@ impl Fiber {
         }
     }
 
+    /// Whether a host function can dismount it with an event: it is running, and its control parent
+    /// expects the event. [`Suspension::of_fiber`](crate::Suspension::of_fiber) dismounts it.
+    pub fn can_dismount(&self, store: impl AsContext, event: Tag) -> Result<bool> {
+        let runtime = store.as_context().runtime();
+        let signal = runtime.signal_to_parent(self.word(runtime)?, event.in_store(runtime)?);
+        Ok(signal.is_ok_and(|signal| signal.is_some()))
+    }
+
     /// Puts the values of an event into the transfer area. Returns `None` if the fiber does not
     /// expect the event.
     #[allow(clippy::type_complexity, reason = "the closures have no names")]
@@ -146,9 +155,8 @@ impl Fiber {
         let word = self.word(runtime)?;
         let clauses = handlers(runtime, on, ClauseKind::Event)?;
         let def = event.in_store(runtime)?;
-        let ty = event.ty_in(runtime)?;
-        ensure!(ty.ty.results().is_empty(), "the tag of an event has no results: {ty}");
-        transfer::put_values(runtime, ty.ty.params(), values)?;
+        let ty = event_type(runtime, event)?;
+        transfer::put_values(runtime, ty.params(), values)?;
         let signal = runtime.expected_event(word, def).map_err(Trap::from_code)?;
         let mounting = |signal| {
             let enter = move |clauses: &Clauses, runtime, poller| {

@@ -11,7 +11,7 @@ use crate::stacks::transfer;
 use crate::store::{AsContext, AsContextMut, StoreContextMut};
 use crate::value::tag::Tag;
 use crate::value::val::Val;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use ropewalk_abi::ValType;
 use ropewalk_abi::stack::{ClauseKind, StackKind, handler_word};
 use ropewalk_runtime::Store as RuntimeStore;
@@ -123,17 +123,11 @@ impl FirstClassStack {
     ) -> Result<HostSwitch<(), impl Enter<()> + use<T>, impl Finish<(), T, Arrived> + use<T>>> {
         self.0.stack.check(&store.0.runtime)?;
         self.0.heap()?;
-        let is_stack = stackref(store)?;
+        check_event(store, event)?;
         let runtime = &mut *store.0.runtime;
-        let def = event.in_store(runtime)?;
-        let ty = event.ty_in(runtime)?.ty;
-        let sent = match ty.params() {
-            [sent @ .., last] if *last == is_stack && ty.results().is_empty() => sent,
-            _ => bail!("expected an event whose last value is a stack, found {ty}"),
-        };
+        let (sent, event) = event_word(runtime, event)?;
         self.0.stack.prepare(runtime)?;
-        transfer::put_values(runtime, sent, values)?;
-        let event = handler_word(def.addr().get(), ClauseKind::Event);
+        transfer::put_values(runtime, &sent[..sent.len() - 1], values)?;
         let reference = self.0.stack.spend().reference;
         let enter = move |(): &(), runtime, poller| {
             // SAFETY: the host held the stack, and the values have the types of the event, whose
@@ -143,6 +137,23 @@ impl FirstClassStack {
         // SAFETY: as above.
         Ok(unsafe { HostSwitch::new((), enter, arrived) })
     }
+}
+
+/// Fails unless an event has a stack as its last value.
+pub(super) fn check_event<T>(store: &mut StoreContextMut<'_, T>, event: Tag) -> Result<()> {
+    let is_stack = stackref(store)?;
+    let ty = event.ty_in(&store.0.runtime)?.ty;
+    ensure!(
+        ty.params().last() == Some(&is_stack) && ty.results().is_empty(),
+        "expected an event whose last value is a stack, found {ty}"
+    );
+    Ok(())
+}
+
+/// The types of the values of an event, and its clause.
+pub(super) fn event_word(runtime: &RuntimeStore, event: Tag) -> Result<(Vec<ValType>, u64)> {
+    let word = handler_word(event.in_store(runtime)?.addr().get(), ClauseKind::Event);
+    Ok((event.ty_in(runtime)?.ty.params().to_vec(), word))
 }
 
 /// What came to the host's stack. An event is an exception that nothing catches there.

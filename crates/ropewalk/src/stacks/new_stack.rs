@@ -118,16 +118,98 @@ impl ContRef {
     ///
     /// Fails at the limit of stacks.
     pub fn new_stack(mut store: impl AsContextMut, ground: Option<Func>) -> Result<ContRef> {
-        let mut store = store.as_context_mut();
-        let engine = store.engine().clone();
         let name = if ground.is_some() { "with_ground" } else { NEW_STACK };
-        let make = exported(&engine, &mut store.0.runtime, name)?;
-        let ground = ground.map(|ground| Val::FuncRef(Some(ground)));
-        let mut made = [Val::ContRef(None)];
-        make.call(&mut store, ground.as_slice(), &mut made)?;
-        match made {
-            [Val::ContRef(Some(stack))] => Ok(stack),
-            other => unreachable!("a stack is a continuation to the host: {other:?}"),
-        }
+        make(&mut store.as_context_mut(), name, ground)
+    }
+
+    /// A new first-class stack (`stackref`) whose ground also gets traps.
+    ///
+    /// `ground` is a function of the type `[exnref externref] -> []`. With an exception, it is called
+    /// as the ground of [`new_stack`](ContRef::new_stack), and the second argument is null. After a
+    /// trap on the stack, or an error of a host function, the first argument is null. The second one
+    /// is a host value of the type [`StackTrap`](crate::StackTrap). The frames of the stack are gone
+    /// by then, and so are the stacks that ran on top of it: continuations, tasks and fibers.
+    ///
+    /// The function decides what happens. If it returns, the call into WebAssembly ends with the
+    /// trap, as without a ground. Or it switches to another stack, which continues. A function of the
+    /// host switches by returning a [`Suspension`](crate::Suspension). Interruption and a lack of
+    /// fuel always end the call. If fuel is counted, how much the function that has trapped has used
+    /// may not be known. Then all fuel up to the next interval of
+    /// [`fuel_async_yield_interval`](crate::Store::fuel_async_yield_interval) counts as used.
+    ///
+    /// ```
+    /// use ropewalk::*;
+    ///
+    /// # fn main() -> Result<()> {
+    /// // Each thread is a stack. One that traps is reported, and the others go on.
+    /// let module = Module::new(&Engine::default(), r#"
+    ///     (module
+    ///       (import "host" "new_stack" (func $new (result stackref)))
+    ///       (event $next (export "next") (param stackref))
+    ///       (global $scheduler (mut stackref) (ref.null stack))
+    ///       (rout $thread (local $scheduler stackref)
+    ///         (block $begin (result stackref) (try (stack.start) catch $next $begin) (unreachable))
+    ///         (global.set_cleared $scheduler)
+    ///         (unreachable)) ;; a trap
+    ///       (func (export "scheduler") (result stackref) (global.get_clear $scheduler))
+    ///       (func (export "run") (result i32)
+    ///         (block $back (result stackref)
+    ///           (try (stack.switch $next (stack.extend $thread (call $new))) catch $next $back)
+    ///           (unreachable))
+    ///         (drop)
+    ///         (i32.const 42)))
+    /// "#)?;
+    /// let mut linker = Linker::new(module.engine());
+    /// let Some(ExternType::Func(ty)) = module.imports().next().map(|import| import.ty().clone())
+    /// else {
+    ///     unreachable!()
+    /// };
+    /// linker.func_new("host", "new_stack", ty, |mut caller, _, results| {
+    ///     let scheduler = caller.get_export("scheduler").and_then(Extern::into_func).unwrap();
+    ///     let next = caller.get_export("next").and_then(Extern::into_tag).unwrap();
+    ///     let ground = move |mut caller: Caller<'_, Vec<String>>,
+    ///                        _exception: Option<ExnRef>,
+    ///                        trap: Option<ExternRef>|
+    ///           -> Result<()> {
+    ///         let trap = trap.expect("no exceptions arrive").data(&caller)?;
+    ///         let trap: &StackTrap = trap.downcast_ref().unwrap();
+    ///         let message = trap.error().unwrap().to_string();
+    ///         caller.data_mut().push(message);
+    ///         let scheduler = scheduler.typed::<(), Option<ContRef>>(&caller)?;
+    ///         let scheduler = scheduler.call(&mut caller, ())?.expect("it waits");
+    ///         Err(Suspension::send_to(&mut caller, scheduler, next, &[])?.into())
+    ///     };
+    ///     let ground = Func::wrap(&mut caller, ground);
+    ///     results[0] = Val::ContRef(Some(ContRef::new_stack_for_traps(&mut caller, ground)?));
+    ///     Ok(())
+    /// })?;
+    /// let mut store = Store::new(module.engine(), Vec::new());
+    /// let instance = linker.instantiate(&mut store, &module)?;
+    /// let run = instance.get_typed_func::<(), i32>(&mut store, "run")?;
+    /// assert_eq!(run.call(&mut store, ())?, 42);
+    /// assert!(store.data()[0].starts_with("wasm trap: unreachable"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Fails at the limit of stacks.
+    pub fn new_stack_for_traps(mut store: impl AsContextMut, ground: Func) -> Result<ContRef> {
+        make(&mut store.as_context_mut(), "for_traps", Some(ground))
+    }
+}
+
+fn make<T>(
+    store: &mut StoreContextMut<'_, T>,
+    name: &str,
+    ground: Option<Func>,
+) -> Result<ContRef> {
+    let engine = store.engine().clone();
+    let make = exported(&engine, &mut store.0.runtime, name)?;
+    let ground = ground.map(|ground| Val::FuncRef(Some(ground)));
+    let mut made = [Val::ContRef(None)];
+    make.call(store, ground.as_slice(), &mut made)?;
+    match made {
+        [Val::ContRef(Some(stack))] => Ok(stack),
+        other => unreachable!("a stack is a continuation to the host: {other:?}"),
     }
 }

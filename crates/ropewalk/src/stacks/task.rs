@@ -73,7 +73,7 @@ impl Task {
     }
 
     /// The word of the task, and its type, which the engine of the store knows.
-    fn word_and_type(&self, runtime: &RuntimeStore) -> Result<(u64, ContType)> {
+    pub(super) fn word_and_type(&self, runtime: &RuntimeStore) -> Result<(u64, ContType)> {
         let word = self.word(runtime)?;
         Ok((word, ContType::known(runtime.types(), self.0.detail())?))
     }

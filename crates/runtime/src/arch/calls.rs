@@ -5,6 +5,7 @@
 
 use super::interrupted::Saved;
 use ropewalk_abi::bound::BoundHead;
+use ropewalk_abi::builtin::Outcome;
 use ropewalk_abi::{ControlBlock, HostContext, PausedRegisters, StoreContext};
 
 /// The table of these functions. Results of type `u64` are nonzero if the caller must not continue.
@@ -17,6 +18,8 @@ pub(crate) struct RuntimeCalls {
     pub unpark_running: unsafe extern "C" fn(*mut StoreContext, *mut ControlBlock) -> u64,
     /// Delivers bound arguments where stacks are checked. Returns the new stack pointer.
     pub deliver_checked: unsafe extern "C" fn(*mut StoreContext, *mut BoundHead) -> usize,
+    /// Decides whether an activation is left, or an exception is handled in it.
+    pub leaving: unsafe extern "C" fn(*mut StoreContext) -> Outcome,
     /// Watches the call of a host function.
     pub host_called: unsafe extern "C" fn(*mut StoreContext, *const HostContext),
     /// Watches the outcome of a host function.

@@ -2,6 +2,7 @@
 
 use super::{STRESS_TABLE, TABLE, call_again};
 use crate::arch::calls::RuntimeCalls;
+use crate::host::leave::leaving;
 use crate::observe::trace;
 use crate::run::lifecycle::bind::deliver_checked;
 use crate::run::{grow, interrupt};
@@ -13,6 +14,7 @@ static CALLS: RuntimeCalls = RuntimeCalls {
     make_room: grow::make_room,
     unpark_running: parking::unpark_running,
     deliver_checked,
+    leaving,
     host_called: trace::host_called,
     host_returned: trace::host_returned,
     finished: trace::finished,

@@ -104,6 +104,10 @@ impl Externs {
         self.values.get(number as usize)?.as_deref()
     }
 
+    pub fn get_mut(&mut self, number: u64) -> Option<&mut (dyn Any + Send + Sync)> {
+        self.values.get_mut(number as usize)?.as_deref_mut()
+    }
+
     /// The number of values, including garbage.
     pub fn count(&self) -> usize {
         self.values.len() - self.free.len()

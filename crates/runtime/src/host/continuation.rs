@@ -24,18 +24,16 @@ use crate::run::activation::{Stop, activate, activate_on};
 use crate::stack::{SavedPosition, round_limit};
 use crate::store::Store;
 use crate::store::pending_activations::ActivationNumber;
-use crate::store::running::{Ending, NO_POLLER, Poller};
+use crate::store::running::{NO_POLLER, Poller};
 use crate::vm::dropped_continuations::Released;
 use ropewalk_abi::builtin::{CATCH, Outcome};
 use ropewalk_abi::clauses::List;
 use ropewalk_abi::stack::{
-    ClauseKind, EVERY_TAG, KIND_MASK, NEXT_CAPTURE, NEXT_GENERATION, Purpose, StackKind,
-    block_number, handler_word, kind_bits, tag_of_handler,
+    EVERY_TAG, KIND_MASK, NEXT_GENERATION, Purpose, StackKind, block_number, kind_bits,
+    tag_of_handler,
 };
 use ropewalk_abi::transfer::ValueClass;
-use ropewalk_abi::{
-    ControlBlock, FuncRef, LeftCall, Passage, RawVal, StoreContext, TagDef, TrapCode,
-};
+use ropewalk_abi::{ControlBlock, FuncRef, Passage, RawVal, StoreContext, TagDef, TrapCode};
 use std::collections::TryReserveError;
 use std::ffi::c_void;
 use std::num::NonZeroU64;
@@ -282,42 +280,6 @@ pub(crate) unsafe fn activate_held(
 }
 
 impl Store {
-    /// Suspends the caller of a host function, with a tag whose values are in the transfer area.
-    /// When it is resumed, the values become the results of the function.
-    pub fn suspend_call(&mut self, tag: NonNull<TagDef>, call: LeftCall) -> Outcome {
-        match self.suspend_running(handler_word(tag.addr().get(), ClauseKind::Suspend)) {
-            Ok(passage) => {
-                let context = self.context_mut();
-                context.passage = passage;
-                context.left_call = call;
-                Outcome::SUSPEND
-            }
-            Err(ending) => self.end_with(ending),
-        }
-    }
-
-    fn suspend_running(&mut self, word: u64) -> Result<Passage, Ending> {
-        self.make_room_for_left_call().map_err(Ending::Trap)?;
-        let signal = self.find_clause(word)?;
-        let (running, outermost) = (self.context().stack, self.context().found);
-        // SAFETY: running stacks and their parents are alive, and the outermost is one of them.
-        unsafe {
-            let (to, reference) = ((*outermost).parent, (*outermost).reference);
-            match running == outermost {
-                true => (*running).forget_through(),
-                false => {
-                    self.context_mut().captures += NEXT_CAPTURE;
-                    (*outermost).group(running);
-                }
-            }
-            self.trace_suspend_call(to, tag_of_handler(word) as *const TagDef);
-            if self.options.stress.move_stacks {
-                self.move_stack(to);
-            }
-            Ok(Passage { to, signal, reference })
-        }
-    }
-
     /// Consumes the reference to a stack that the host owns. If the stack cannot continue, it is
     /// freed, because its owner has given it away.
     #[inline]

@@ -46,6 +46,16 @@ impl<'a> Frames<'a> {
         }
     }
 
+    /// The frames of a stack from one on, whose link is at `fp`. The address at `sp` returns there.
+    ///
+    /// # Safety
+    ///
+    /// The stack must have these frames, and not be parked.
+    pub unsafe fn at(store: &'a Store, sp: usize, fp: usize) -> Frames<'a> {
+        // SAFETY: the caller's promise.
+        unsafe { Frames::new(store, sp, SavedPosition { sp, fp, distance: 0 }) }
+    }
+
     /// The frames of a stack that was left, with the return address at `sp`.
     unsafe fn new(store: &'a Store, sp: usize, left: SavedPosition) -> Frames<'a> {
         let recent = [MaybeUninit::uninit(); RECENT_CALLS];

@@ -39,6 +39,25 @@ impl Trap {
     }
 }
 
+/// A trap on a first-class stack, as the host value that the ground of the stack gets.
+#[derive(Debug)]
+pub struct StackTrap(Option<anyhow::Error>);
+
+impl StackTrap {
+    pub(crate) fn new(error: anyhow::Error) -> StackTrap {
+        StackTrap(Some(error))
+    }
+
+    /// The error that ends the activation if the ground returns. `None` if it has ended one.
+    pub fn error(&self) -> Option<&anyhow::Error> {
+        self.0.as_ref()
+    }
+
+    pub(crate) fn take(&mut self) -> Option<anyhow::Error> {
+        self.0.take()
+    }
+}
+
 impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "wasm trap: {}", self.code)?;

@@ -294,7 +294,10 @@ impl Drop for EndingActivation<'_> {
 
 /// The error that a call returns, or the panic that continues in it.
 #[cold]
-fn error_of(store: &mut Store, ending: Ending) -> Result<anyhow::Error, Box<dyn Any + Send>> {
+pub(super) fn error_of(
+    store: &mut Store,
+    ending: Ending,
+) -> Result<anyhow::Error, Box<dyn Any + Send>> {
     match ending {
         Ending::Panic(payload) => Err(payload),
         Ending::Cancelled => Ok(anyhow::anyhow!("the call was canceled")),

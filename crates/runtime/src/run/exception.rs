@@ -17,7 +17,7 @@ use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
 /// Where an exception continues.
-struct Landing {
+pub(super) struct Landing {
     sp: usize,
     fp: usize,
     ip: usize,
@@ -43,6 +43,9 @@ impl Store {
                 Outcome::catch(exception)
             }
             None => {
+                if let Some(error) = self.error_of_trap(exception) {
+                    return self.end_with(Ending::Error(error));
+                }
                 // SAFETY: running stacks are alive.
                 let trap = match unsafe { (*self.base_of_running()).purpose } {
                     Purpose::Bag => Some(TrapCode::CoroutineException),
@@ -95,7 +98,7 @@ impl Store {
         let running = unsafe { &*self.context().stack };
         self.running.with_parents(running).find_map(|stack| {
             let mut frames = Frames::of_host_call(self, stack);
-            let landing = frames.find_map(|frame| handler_in(&frame, tag))?;
+            let landing = frames.find_map(|frame| handler_in(&frame, tag, true))?;
             Some((ptr::from_ref(stack).cast_mut(), landing))
         })
     }
@@ -128,13 +131,13 @@ impl Store {
     }
 }
 
-/// The first handler of a frame for a tag.
-fn handler_in(frame: &Frame<'_>, tag: *const TagDef) -> Option<Landing> {
+/// The first handler of a frame for a tag, perhaps one for any tag.
+pub(super) fn handler_in(frame: &Frame<'_>, tag: *const TagDef, or_any: bool) -> Option<Landing> {
     let (image, site, sp) = frame.site()?;
     let module = frame.module()?;
     let handlers = image.handlers_of(site).iter();
     let found = handlers.into_iter().find(|handler| match index(handler.tag) {
-        None => true,
+        None => or_any,
         Some(index) => {
             // SAFETY: the exception table says that the context of an instance of the frame's
             // module is there.

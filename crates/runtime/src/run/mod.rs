@@ -7,6 +7,7 @@ pub(crate) mod const_expr;
 pub(crate) mod exception;
 mod fatal;
 pub(crate) mod fault;
+pub(crate) mod ground;
 pub(crate) mod grow;
 pub mod instantiate;
 pub mod interrupt;

@@ -166,6 +166,15 @@ pub unsafe fn resume_activation(
                 let reference = (*stack).reference;
                 (*context).passage = Passage { to: stack, signal: 0, reference };
             }
+            let leaves = match outcome.ended {
+                SUSPEND => (*context).passage.to.is_null(),
+                ended => ended == END,
+            };
+            let outcome = match leaves {
+                // As in the stub `leave`.
+                true => (store.entry_points.calls.leaving)(context),
+                false => outcome,
+            };
             match outcome.ended {
                 END => Outcome::END,
                 CATCH => stubs::enter_landing(context, outcome.value),

@@ -22,7 +22,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 pub const MAGIC: [u8; 8] = *b"\x7Fropesnp";
 
 /// The version of the format.
-pub(super) const FORMAT: u32 = 4;
+pub(super) const FORMAT: u32 = 5;
 
 /// The length of the header.
 const HEADER: usize = 8 + 4 + 4 + 8 + 16 + 16;

@@ -372,7 +372,7 @@ impl<'a> Writer<'a> {
                 let LeftCall { results, array } =
                     LeftCall::of(&self.store().options.types.func_type(ty));
                 let resume = stubs::continue_call as *const () as u64;
-                words(&[resume, 0, 0, 0, 0, 0, results as u64, array as u64, fp as u64])
+                words(&[resume, 0, 0, 0, 0, 0, 0, results as u64, array as u64, fp as u64])
             }
             Running::Paused(registers) => {
                 let mut all = vec![stubs::continue_paused as *const () as u64];

@@ -42,6 +42,8 @@ pub enum Symbol {
     Trampoline(TrampolineKind, TypeName, u64),
     /// The array with the results of an activation.
     Values,
+    /// The list of clauses that has only a tag, as an event.
+    EventClauses(usize),
 }
 
 /// A trampoline of an engine.
@@ -139,6 +141,8 @@ pub(super) struct Symbols<'a> {
     /// The name of each module type.
     types: HashMap<*const TypeInfo, TypeName>,
     tags: HashMap<usize, usize>,
+    /// The lists of clauses that have only a tag.
+    event_clauses: HashMap<usize, usize>,
     pub named: Vec<Symbol>,
     numbers: HashMap<Symbol, u32>,
     /// The results of earlier lookups: a million stacks have the same addresses.
@@ -162,7 +166,10 @@ impl<'a> Symbols<'a> {
             }
         }
         let tags = store.objects.tags().iter().enumerate();
-        let tags = tags.map(|(number, tag)| (ptr::from_ref(&**tag) as usize, number)).collect();
+        let event_clauses = tags.clone();
+        let event_clauses =
+            event_clauses.map(|(number, tag)| (tag.event_clauses() as usize, number)).collect();
+        let tags = tags.map(|(number, tag)| (tag.place().addr().get(), number)).collect();
         let mut symbols = Symbols {
             store,
             modules,
@@ -170,6 +177,7 @@ impl<'a> Symbols<'a> {
             ranges: Vec::new(),
             types,
             tags,
+            event_clauses,
             numbers: named.iter().copied().zip(0..).collect(),
             named,
             looked_for: AddressMap::default(),
@@ -246,6 +254,7 @@ impl<'a> Symbols<'a> {
         tag.or_else(|| not_tag().map(|(number, kind)| Symbol::NotTag(number, kind)))
             .or_else(|| ty().map(|name| Symbol::Type(*name, 0)))
             .or_else(|| no_clauses.then_some(Symbol::NoClauses))
+            .or_else(|| self.event_clauses.get(&address).copied().map(Symbol::EventClauses))
     }
 
     /// The number of an address's symbol, if it is known.
@@ -373,6 +382,10 @@ impl Addresses<'_> {
             },
             Symbol::Trampoline(kind, name, offset) => {
                 (self.trampolines.address(kind, self.func_type(name)?.id)?, offset)
+            }
+            Symbol::EventClauses(number) => {
+                let tag = store.objects.tags().get(number).ok_or_else(damaged)?;
+                (tag.event_clauses() as usize, 0)
             }
             Symbol::Values => (values.ok_or_else(damaged)?, 0),
         };

@@ -80,6 +80,15 @@ impl Store {
         fuel.set(fuel.left(*portion), portion);
     }
 
+    /// Counts the rest of the portion as used: the function that has faulted may have used it, and
+    /// had the count in a register.
+    pub(crate) fn use_up_portion(&mut self) {
+        if self.options.consume_fuel {
+            let context = self.context_mut();
+            context.fuel = context.fuel.min(0);
+        }
+    }
+
     /// Sets the hook for used-up fuel.
     pub fn set_fuel_hook(&mut self, hook: FuelHook) {
         self.budget.fuel.hook = Some(hook);

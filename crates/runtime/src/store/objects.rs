@@ -10,9 +10,12 @@ use crate::vm::instance::Instance;
 use crate::vm::memory::{Memory, MemoryError};
 use crate::vm::table::{Table, TableError};
 use crate::vm::totals::Totals;
+use ropewalk_abi::clauses::List;
 use ropewalk_abi::code::FunctionCode;
+use ropewalk_abi::stack::{ClauseKind, handler_word};
 use ropewalk_abi::{FuncRef, GlobalType, HostContext, RawVal, TagDef, TypeInfo, ValType};
 use std::cell::UnsafeCell;
+use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -30,7 +33,7 @@ pub struct Objects {
     /// Functions that host contexts inside instances point to.
     shared_host_functions: Vec<Arc<HostFunction>>,
     #[expect(clippy::vec_box, reason = "generated code knows their addresses")]
-    tags: Vec<Box<TagDef>>,
+    tags: Vec<Box<StoredTag>>,
     /// The globals whose values the collector follows.
     collected_globals: Vec<GlobalPlace>,
     /// The operands of constant expressions that are being evaluated.
@@ -54,6 +57,32 @@ pub struct Objects {
 struct StoredHostFunction {
     func_ref: FuncRef,
     context: HostContext,
+}
+
+/// A tag of a store, with a list of clauses that has only the tag, as an event: for fibers that a
+/// host function has dismounted.
+#[repr(C)]
+pub(crate) struct StoredTag {
+    def: TagDef,
+    events: List<[u64; 5]>,
+}
+
+impl StoredTag {
+    pub fn place(&self) -> NonNull<TagDef> {
+        NonNull::from(self).cast()
+    }
+
+    pub fn event_clauses(&self) -> *const u64 {
+        self.events.as_ptr()
+    }
+}
+
+impl Deref for StoredTag {
+    type Target = TagDef;
+
+    fn deref(&self) -> &TagDef {
+        &self.def
+    }
 }
 
 /// How many objects there are before an instance is made.
@@ -224,15 +253,27 @@ impl Objects {
 
     /// Makes a tag.
     pub fn add_tag(&mut self, ty: *const TypeInfo) -> NonNull<TagDef> {
-        let tag = Box::new(TagDef { ty });
-        let place = NonNull::from(&*tag);
+        let mut tag = Box::new(StoredTag { def: TagDef { ty }, events: List::of_one(0) });
+        let word = handler_word(tag.place().addr().get(), ClauseKind::Event);
+        tag.events = List::of_one(word);
+        let place = tag.place();
         self.tags.push(tag);
         place
     }
 
     /// The tags, by their numbers.
-    pub(crate) fn tags(&self) -> &[Box<TagDef>] {
+    pub(crate) fn tags(&self) -> &[Box<StoredTag>] {
         &self.tags
+    }
+
+    /// The list of clauses that has only a tag, as an event. It lives as long as the store.
+    ///
+    /// # Safety
+    ///
+    /// The tag must belong to the store.
+    pub(crate) unsafe fn event_clauses(&self, tag: NonNull<TagDef>) -> *const u64 {
+        // SAFETY: the tags of a store are all stored in this way.
+        unsafe { tag.cast::<StoredTag>().as_ref() }.event_clauses()
     }
 
     /// Keeps a function alive that a host context inside an instance points to.

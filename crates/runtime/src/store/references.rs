@@ -167,6 +167,23 @@ impl Store {
         }
     }
 
+    /// As [`extern_value`](Self::extern_value), to change it.
+    ///
+    /// # Safety
+    ///
+    /// The reference must be of the store.
+    pub(crate) unsafe fn extern_value_mut(
+        &mut self,
+        reference: u64,
+    ) -> Option<&mut (dyn Any + Send + Sync)> {
+        // SAFETY: the caller's promise.
+        let object = unsafe { Object::from_reference(reference) }?;
+        match object.ty().kind {
+            TypeKind::Extern => self.heap.externs.get_mut(object.extern_number()),
+            _ => None,
+        }
+    }
+
     /// Reads a field, an element, or a value of an exception. Packed integers are zero-extended.
     ///
     /// # Safety

@@ -37,6 +37,8 @@ pub struct Running {
     newest: *const Activation,
     /// How the newest activation is about to be left.
     departure: Departure,
+    /// The event that a host function sends by leaving its caller.
+    pub(crate) event_to_send: Option<EventToSend>,
     state: State,
     pub(crate) extra: ExtraWork,
     /// The memory of roots that have moved.
@@ -72,6 +74,15 @@ pub(crate) enum Departure {
     },
 }
 
+/// An event for a first-class stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EventToSend {
+    /// The reference to the stack.
+    pub reference: u64,
+    /// The event, as a clause's word.
+    pub word: u64,
+}
+
 /// Extra work of some modes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExtraWork {
@@ -94,6 +105,7 @@ impl Running {
             no_parent: stack::without_handlers(),
             newest: ptr::null(),
             departure: Departure::None,
+            event_to_send: None,
             state: if trace { State::Traced } else { State::Plain },
             extra: ExtraWork {
                 after_activation: check_stacks | park_always | trace,
@@ -307,6 +319,11 @@ impl Running {
     pub(crate) fn poison(&mut self) {
         self.state = State::Poisoned;
         self.end_outer_activations();
+    }
+
+    /// How the newest activation is about to be left.
+    pub(crate) fn departure(&self) -> &Departure {
+        &self.departure
     }
 
     /// Whether the newest activation is about to be left in a pending call.

@@ -187,14 +187,15 @@ fn a_tag_that_does_not_fit_is_refused() {
     let tag = Tag::with_params(&mut store, [ValType::I32]).unwrap();
     let (mut other, _) = instantiate("(module)");
     let foreign = Tag::with_params(&mut other, []).unwrap();
-    let mut failed = |suspension: Suspension| {
-        let func =
-            Func::wrap(&mut store, move || -> Result<i32> { Err(suspension.clone().into()) });
+    let mut failed = |tag: Tag, values: &'static [Val]| {
+        let func = Func::wrap(&mut store, move || -> Result<i32> {
+            Err(Suspension::new(tag, values).into())
+        });
         let rest = Continuation::new(&mut store, func).unwrap();
         let error = rest.resume(&mut store, &[]).unwrap_err();
         format!("{:#}", error)
     };
-    let message = failed(Suspension::new(tag, &[Val::I32(1)]));
+    let message = failed(tag, &[Val::I32(1)]);
     assert!(
         message.contains(
             "a host function of type [] -> [i32] cannot suspend with a tag [i32] -> []: \
@@ -202,7 +203,7 @@ fn a_tag_that_does_not_fit_is_refused() {
         ),
         "{message}"
     );
-    let message = failed(Suspension::new(foreign, &[]));
+    let message = failed(foreign, &[]);
     assert!(message.contains("a tag was used with a store"), "{message}");
     let fitting = TagType { ty: FuncType::new([ValType::I32], [ValType::I32]) };
     let fitting = Tag::new(&mut store, fitting).unwrap();
@@ -241,4 +242,33 @@ fn a_full_stack_has_no_room_for_a_suspension_and_that_is_a_trap() {
     }
     assert!(0 < trapped && trapped < 1100, "{trapped}");
     setup.check_empty();
+}
+
+#[test]
+fn values_are_bound_to_a_host_call_that_is_suspended() {
+    let text = r#"(module
+        (type $f (func (result i32))) (type $k (cont $f))
+        (type $g (func (param v128) (result i32))) (type $h (cont $g))
+        (import "host" "ask" (func $ask (result v128)))
+        (import "tags" "ask" (tag $asked (result v128)))
+        (func $body (result i32) (i32x4.extract_lane 2 (call $ask)))
+        (elem declare func $body)
+        (func (export "run") (result i32) (local (ref null $h))
+          (block $on (result (ref $h))
+            (resume $k (on $asked $on) (cont.new $k (ref.func $body)))
+            (return))
+          (local.set 0)
+          (resume $k (cont.bind $h $k (v128.const i32x4 1 2 3 4) (local.get 0)))))"#;
+    for engine in all_engines() {
+        let mut store = Store::new(&engine, ());
+        let ty = TagType { ty: FuncType::new([], [ValType::V128]) };
+        let tag = Tag::new(&mut store, ty.clone()).unwrap();
+        let mut linker = Linker::new(&engine);
+        linker.define(&mut store, "tags", "ask", tag).unwrap();
+        linker.host_new("ask", ty.ty, move |_, _, _| Err(Suspension::new(tag, &[]).into()));
+        let module = Module::new(&engine, text).unwrap();
+        let instance = linker.instantiate(&mut store, &module).unwrap();
+        assert_eq!(call_i32(&mut store, instance, "run"), 3);
+        check_live(&mut store, 0);
+    }
 }

@@ -83,5 +83,68 @@ pub fn rows() -> Vec<Row> {
             let continuation = Continuation::new(&mut m.store, func).unwrap();
             continuation.resume(&mut m.store, &[])
         };
+        "Suspension::of_fiber" STORE => {
+            let (theirs, go) = (t.fiber(), m.tag("go"));
+            let func = Func::wrap(&mut m.store, move || -> Result<i32> {
+                Err(Suspension::of_fiber(&theirs, go, &[Val::I32(1)], go).into())
+            });
+            func.call(&mut m.store, &[], &mut [Val::I32(0)])
+        };
+        "Suspension::of_fiber" STORE => {
+            let (mine, go, theirs) = (m.fiber(), m.tag("go"), t.tag("go"));
+            let func = Func::wrap(&mut m.store, move || -> Result<i32> {
+                Err(Suspension::of_fiber(&mine, theirs, &[Val::I32(1)], go).into())
+            });
+            func.call(&mut m.store, &[], &mut [Val::I32(0)])
+        };
+        "Suspension::of_fiber" STORE => {
+            let (mine, go, theirs) = (m.fiber(), m.tag("go"), t.tag("go"));
+            let func = Func::wrap(&mut m.store, move || -> Result<i32> {
+                Err(Suspension::of_fiber(&mine, go, &[Val::I32(1)], theirs).into())
+            });
+            func.call(&mut m.store, &[], &mut [Val::I32(0)])
+        };
+        "Suspension::of_fiber" STORE => {
+            let (mine, go, holds, theirs) = (m.fiber(), m.tag("go"), m.tag("holds"), t.object());
+            let func = Func::wrap(&mut m.store, move || -> Result<i32> {
+                Err(Suspension::of_fiber(&mine, holds, &[theirs], go).into())
+            });
+            func.call(&mut m.store, &[], &mut [Val::I32(0)])
+        };
+        "Suspension::of_task" STORE => {
+            let theirs = t.task();
+            let func = Func::wrap(&mut m.store, move || -> Result<Option<AnyRef>> {
+                Err(Suspension::of_task(&theirs, &[Val::I64(1)]).into())
+            });
+            func.call(&mut m.store, &[], &mut [Val::AnyRef(None)])
+        };
+        "Suspension::send_to" STORE, event = m.tag("event") =>
+            Suspension::send_to(&mut m.store, t.stack_ref(), event, &[Val::AnyRef(None)]);
+        "Suspension::send_to" STORE, stack = m.stack_ref() =>
+            Suspension::send_to(&mut m.store, stack, t.tag("event"), &[Val::AnyRef(None)]);
+        "Suspension::send_to" STORE => {
+            let (stack, event, theirs) = (m.stack_ref(), m.tag("event"), t.object());
+            let left = Suspension::send_to(&mut m.store, stack, event, &[theirs]).unwrap();
+            fails_once(&mut m.store, left)
+        };
+        "Suspension::send_to" STORE => {
+            let (stack, event) = (t.stack_ref(), t.tag("event"));
+            let left = Suspension::send_to(&mut t.store, stack, event, &[Val::AnyRef(None)]);
+            fails_once(&mut m.store, left.unwrap())
+        };
+        "Suspension::switch_to" STORE => {
+            let stack = t.bag_stack().into_ref(&mut t.store).unwrap();
+            let left = Suspension::switch_to(stack, &[Val::AnyRef(None)]);
+            fails_once(&mut m.store, left)
+        };
     }
+}
+
+/// Calls a host function that fails with a suspension.
+fn fails_once(store: &mut Store<()>, suspension: Suspension) -> Result<()> {
+    let slot = Mutex::new(Some(suspension));
+    let func = Func::wrap(&mut *store, move || -> Result<()> {
+        Err(slot.lock().unwrap().take().unwrap().into())
+    });
+    func.call(store, &[], &mut [])
 }

@@ -136,6 +136,7 @@ pub const FREE: &[&str] = &[
     "SnapshotHandle",
     "StackKind",
     "StackStatistics",
+    "StackTrap",
     "StoreLimits",
     "StoreLimitsBuilder",
     "Stress",

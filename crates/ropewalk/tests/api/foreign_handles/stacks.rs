@@ -17,6 +17,8 @@ fn references() -> Vec<Row> {
         "ContRef::design" STORE => t.cont_ref().design(&m.store);
         "ContRef::is_suspended" STORE => t.cont_ref().is_suspended(&m.store);
         "ContRef::new_stack" STORE => ContRef::new_stack(&mut m.store, Some(t.run()));
+        "ContRef::new_stack_for_traps" STORE =>
+            ContRef::new_stack_for_traps(&mut m.store, t.run());
         "ContRef::release" STORE => t.cont_ref().release(&mut m.store);
     }
 }
@@ -160,6 +162,8 @@ fn fibers() -> Vec<Row> {
     table! {m, t:
         "Fiber::backtrace" STORE => t.fiber().backtrace(&m.store);
         "Fiber::bytes" STORE => t.fiber().bytes(&m.store);
+        "Fiber::can_dismount" STORE, go = m.tag("go") => t.fiber().can_dismount(&m.store, go);
+        "Fiber::can_dismount" STORE => m.fiber().can_dismount(&m.store, t.tag("go"));
         "Fiber::from_ref" STORE, fiber = t.fiber().reference(&mut t.store).unwrap() =>
             Fiber::from_ref(&mut m.store, fiber);
         "Fiber::is_moribund" STORE => t.fiber().is_moribund(&m.store);

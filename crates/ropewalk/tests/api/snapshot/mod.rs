@@ -2,6 +2,7 @@
 
 mod calls;
 mod incremental;
+mod leaving;
 mod made_up;
 mod named_continuations;
 mod named_handles;

@@ -206,12 +206,14 @@ impl Store {
         });
     }
 
-    /// Records that a host function suspends its caller with the values of a tag.
-    pub(crate) fn trace_suspend_call(&mut self, to: *mut ControlBlock, tag: *const TagDef) {
+    /// Records that a host function leaves the stack of its caller, perhaps with a tag and its
+    /// values.
+    pub(crate) fn trace_leave_call(&mut self, to: *mut ControlBlock, tag: *const TagDef) {
         if self.is_traced() {
             self.trace_host_return();
             // SAFETY: tags live as long as the store.
-            let word = self.traced_word(unsafe { (*tag).ty }, Values::Params);
+            let ty = unsafe { tag.as_ref() }.map(|tag| tag.ty);
+            let word = ty.map_or(0, |ty| self.traced_word(ty, Values::Params));
             self.trace_switch(to, word, tag);
         }
     }

@@ -35,6 +35,21 @@ impl Store {
         self.free_owned(owned);
     }
 
+    /// Frees a stack that has trapped and its parents below `until`. A
+    /// [collection](Self::collect_lost) frees what they owned.
+    ///
+    /// # Safety
+    ///
+    /// As for [`release_chain`](Self::release_chain), except that they may run generated code.
+    pub(crate) unsafe fn free_trapped(
+        &mut self,
+        innermost: *mut ControlBlock,
+        until: *mut ControlBlock,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { self.free_chain(innermost, until, None) };
+    }
+
     /// Frees first-class stacks whose owner is gone, the stacks that those own, and so on.
     pub(crate) fn free_owned(&mut self, mut owned: OwnedList) {
         let no_parent = self.running.no_parent();

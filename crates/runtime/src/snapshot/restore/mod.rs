@@ -356,7 +356,7 @@ impl Reader<'_> {
                 (number < objects.memories.len()).then_some(ImportValue::Memory(number))
             }
             ImportImage::Tag(number) => {
-                objects.tags().get(number).map(|tag| ImportValue::Tag(NonNull::from(&**tag)))
+                objects.tags().get(number).map(|tag| ImportValue::Tag(tag.place()))
             }
             ImportImage::Global(owner, index) => objects
                 .instances

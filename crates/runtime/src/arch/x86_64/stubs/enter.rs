@@ -188,11 +188,23 @@ pub(crate) unsafe extern "C" fn enter_landing(store: *mut StoreContext, exceptio
     )
 }
 
-/// Ends the activation: returns nonzero from the stub that entered it. The store's context is in
-/// `r10`. Jumped to, never called.
+/// Ends the activation: returns nonzero from the stub that entered it, unless the runtime has an
+/// exception to handle instead. The store's context is in `r10`. Jumped to, never called.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn leave() {
-    stub!("mov rsp, [r10 + {host_sp}]", "mov eax, 1", return_from_enter!(),)
+    stub!(
+        "mov rsp, [r10 + {host_sp}]",
+        "mov rdi, r10",
+        call_runtime!("leaving"),
+        "mov r10, [rsp]", // the store
+        "cmp rax, {catch}",
+        "je 2f",
+        "mov eax, 1",
+        return_from_enter!(),
+        "2:",
+        land!();
+        catch = const CATCH,
+    )
 }
 
 /// Does not return to the caller of a host function or builtin: ends the activation, continues
@@ -204,9 +216,7 @@ pub(super) unsafe extern "C" fn depart() {
         "cmp rax, {catch}",
         "ja {leave_call}",
         "jne {leave}",
-        return_to_running!(),
-        "mov rax, rdx", // a handler gets the exception in rax
-        "jmp [r10 + {landing}]";
+        land!();
         catch = const CATCH,
         leave = sym leave,
         leave_call = sym leave_call,
@@ -222,11 +232,12 @@ pub(super) unsafe extern "C" fn depart() {
 ///   | frame pointer                                |  <- fp
 ///   | LeftCall: array, results                     |
 ///   | r15 r14 r13 r12 rbx                          |
+///   | nothing, for the alignment                   |
 ///   | continue_call                                |  <- sp
 /// ```
 ///
-/// Then it continues the stack in the store's [`Passage`](ropewalk_abi::Passage), or leaves the
-/// activation if there is none. The store's context is in `r10`. Jumped to, never called.
+/// Then it continues the stack in the store's [`Passage`](ropewalk_abi::Passage), or
+/// [leaves](leave) if there is none. The store's context is in `r10`. Jumped to, never called.
 #[unsafe(naked)]
 unsafe extern "C" fn leave_call() {
     stub!(
@@ -244,10 +255,10 @@ unsafe extern "C" fn leave_call() {
         "mov [rcx - 56], r12",
         "mov [rcx - 64], rbx",
         "lea rax, [rip + {continue_call}]",
-        "mov [rcx - 72], rax",
+        "mov [rcx - 80], rax",
         "lea rax, [rcx - 8]",
         "mov [r11 + {fp}], rax",
-        "sub rcx, 72",
+        "sub rcx, 80",
         "mov [r11 + {sp}], rcx",
         "mov rsi, [r10 + {to}]",
         "test rsi, rsi",
@@ -261,7 +272,7 @@ unsafe extern "C" fn leave_call() {
     )
 }
 
-const _: () = assert!(LEFT_CALL_FRAME == 72);
+const _: () = assert!(LEFT_CALL_FRAME == 80);
 
 /// Where a stack continues that was suspended in a host call. Returns as the stub that called
 /// the host would have, with the values of the switch as results. The registers are those of a
@@ -269,6 +280,7 @@ const _: () = assert!(LEFT_CALL_FRAME == 72);
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn continue_call() {
     stub!(
+        "add rsp, 8",
         "pop rbx",
         "pop r12",
         "pop r13",

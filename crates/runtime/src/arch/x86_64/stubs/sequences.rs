@@ -18,7 +18,7 @@ macro_rules! stub {
             "/* {to} {signal} {reference} {array} {results} */",
             "/* {sp} {fp} {high} {parent} {next_free} {purpose} {function} {entry} */",
             "/* {paused} {make_room} {unpark_running} {deliver_checked} */",
-            "/* {host_called} {host_returned} {finished} */",
+            "/* {host_called} {host_returned} {finished} {leaving} */",
             host_sp = const offset_of!(StoreContext, host_sp),
             stack = const offset_of!(StoreContext, stack),
             transfer = const offset_of!(StoreContext, transfer),
@@ -43,6 +43,7 @@ macro_rules! stub {
             make_room = const offset_of!(RuntimeCalls, make_room),
             unpark_running = const offset_of!(RuntimeCalls, unpark_running),
             deliver_checked = const offset_of!(RuntimeCalls, deliver_checked),
+            leaving = const offset_of!(RuntimeCalls, leaving),
             host_called = const offset_of!(RuntimeCalls, host_called),
             host_returned = const offset_of!(RuntimeCalls, host_returned),
             finished = const offset_of!(RuntimeCalls, finished),
@@ -132,6 +133,17 @@ macro_rules! save_position {
 macro_rules! return_to_running {
     () => {
         concat!("mov r11, [r10 + {stack}]\n", "mov rsp, [r11 + {sp}]\n", "mov rbp, [r11 + {fp}]\n",)
+    };
+}
+
+/// Continues at the handler of the exception in `rdx`, on the running stack of the store in `r10`.
+macro_rules! land {
+    () => {
+        concat!(
+            return_to_running!(),
+            "mov rax, rdx\n", // a handler gets the exception in rax
+            "jmp [r10 + {landing}]",
+        )
     };
 }
 
