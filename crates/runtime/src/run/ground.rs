@@ -79,6 +79,7 @@ impl Store {
             Departure::Ends(Ending::Fault(code, _)) => {
                 !matches!(code, Interrupt | OutOfFuel | MistypedTransfer)
             }
+            Departure::Ends(Ending::Returned { .. }) => true,
             Departure::Ends(Ending::Error(error)) => !error.is::<Violation>(),
             _ => false,
         }
