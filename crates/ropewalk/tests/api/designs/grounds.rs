@@ -25,8 +25,8 @@ const THREADS: &str = r#"(module
     (func $deep (call $deep) (call $deep))
     (func $spin (loop $again (br $again)))
     (func $do
-      (block $7 (block $6 (block $5 (block $4 (block $3 (block $2 (block $1 (block $0
-        (br_table $0 $1 $2 $3 $4 $5 $6 $7 (global.get $way)))
+      (block $8 (block $7 (block $6 (block $5 (block $4 (block $3 (block $2 (block $1 (block $0
+        (br_table $0 $1 $2 $3 $4 $5 $6 $7 $8 (global.get $way)))
         (unreachable))
         (drop (i32.div_u (i32.const 1) (i32.const 0))) (return))
         (task.resume $t (ref.null $t)) (return))
@@ -34,7 +34,9 @@ const THREADS: &str = r#"(module
         (call $deep) (return))
         (suspend $nobody) (return))
         (throw $thrown (i32.const 7)))
+        (fiber.mount $nobody (fiber.new (on $nobody $returns))) (return))
       (call $spin))
+    (func $returns (param fiberref))
     (func $inside (call $trap))
     (func $in-task (param (ref null $t)) (resume $k (cont.new $k (ref.func $inside))))
 
@@ -86,7 +88,7 @@ enum Ground {
     Plain,
 }
 
-const WAYS: [(i32, &str); 7] = [
+const WAYS: [(i32, &str); 8] = [
     (0, "wasm trap: unreachable"),
     (1, "wasm trap: integer divide by zero"),
     (2, "wasm trap: null task reference"),
@@ -94,6 +96,7 @@ const WAYS: [(i32, &str); 7] = [
     (4, "wasm trap: call stack exhausted"),
     (5, "wasm trap: unhandled tag"),
     (6, "an exception"),
+    (7, "wasm trap: fiber function returned"),
 ];
 
 const STARTS: [&str; 3] = ["run", "in a task", "in an answer"];
@@ -232,7 +235,7 @@ fn an_interruption_ends_the_call_without_the_ground() {
         let (mut store, instance) = setup(&engine, Ground::Switches);
         for start in STARTS {
             store.set_timeout(Duration::from_millis(20)).unwrap();
-            traps(number(&mut store, instance, start, &[7]), TrapCode::Interrupt);
+            traps(number(&mut store, instance, start, &[8]), TrapCode::Interrupt);
             assert!(store.data().is_empty());
             store.set_deadline(None).unwrap();
             assert_eq!(number(&mut store, instance, start, &[0]).unwrap(), 42);
