@@ -47,6 +47,15 @@ WASM_API_EXTERN void ropewalk_config_set_max_heap(wasm_config_t*, size_t);
 WASM_API_EXTERN void ropewalk_config_set_max_stacks(wasm_config_t*, size_t);
 WASM_API_EXTERN void ropewalk_config_set_max_stack_memory(wasm_config_t*, size_t);
 WASM_API_EXTERN void ropewalk_config_set_stack_size(wasm_config_t*, size_t);
+/* The designs of stack switching that modules may use, added; all by default. */
+enum ropewalk_design_enum {
+  ROPEWALK_DESIGN_CONTINUATIONS = 1,
+  ROPEWALK_DESIGN_BAG = 2,
+  ROPEWALK_DESIGN_TASKS = 4,
+  ROPEWALK_DESIGN_FIBERS = 8,
+  ROPEWALK_DESIGN_FIRST_CLASS = 16,
+};
+WASM_API_EXTERN void ropewalk_config_set_designs(wasm_config_t*, uint32_t);
 
 /* ---- More kinds of values ---- */
 

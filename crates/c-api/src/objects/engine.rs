@@ -2,7 +2,8 @@
 
 use crate::support::boundary::{or_default, required};
 use crate::support::owned::deleted;
-use ropewalk::{Config, Engine};
+use anyhow::Context;
+use ropewalk::{Config, Designs, Engine};
 
 /// Settings of an engine.
 pub struct wasm_config_t(Config);
@@ -42,6 +43,18 @@ settings! {
     ropewalk_config_set_max_stacks: max_stacks(usize);
     ropewalk_config_set_max_stack_memory: max_stack_memory(usize);
     ropewalk_config_set_stack_size: stack_size(usize);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn ropewalk_config_set_designs(config: Option<&mut wasm_config_t>, designs: u32) {
+    or_default(|| {
+        let config = required(config, "settings")?;
+        let known = u8::try_from(designs).ok().and_then(Designs::from_bits);
+        config.0.designs(known.with_context(|| {
+            format!("expected designs, `ROPEWALK_DESIGN_..`, found {designs:#x}")
+        })?);
+        Ok(())
+    });
 }
 
 #[unsafe(no_mangle)]

@@ -107,6 +107,24 @@ static void settings(void) {
   end(program);
 }
 
+static void designs(void) {
+  wasm_config_t* config = wasm_config_new();
+  ropewalk_config_set_designs(config, ROPEWALK_DESIGN_TASKS | ROPEWALK_DESIGN_FIBERS);
+  wasm_engine_t* engine = check_made("an engine", wasm_engine_new_with_config(config));
+  wasm_byte_vec_t text;
+  wasm_name_new_from_string(&text, "(module (tag $t) (func (suspend $t)))");
+  wasm_module_t* module;
+  expect_this_error(ropewalk_module_new(engine, &text, &module), "Designs::CONTINUATIONS");
+  wasm_byte_vec_delete(&text);
+  wasm_module_delete(compile(engine,
+    "(module (type $t (task)) (func (param (ref null $t)) (task.resume $t (local.get 0))))"));
+  wasm_engine_delete(engine);
+  config = wasm_config_new();
+  ropewalk_config_set_designs(config, 32);
+  expect_error("expected designs, `ROPEWALK_DESIGN_..`, found 0x20");
+  wasm_config_delete(config);
+}
+
 static void interruption_and_fuel(void) {
   wasm_config_t* config = wasm_config_new();
   ropewalk_config_set_interruption(config, true);
@@ -328,6 +346,7 @@ static void wasi(const char* path) {
 
 int main(int count, char** arguments) {
   settings();
+  designs();
   interruption_and_fuel();
   limits();
   continuations();

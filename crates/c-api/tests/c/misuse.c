@@ -252,6 +252,8 @@ static void null_extensions(void) {
   expect_error("settings, found null");
   ropewalk_config_set_stack_size(NULL, 1);
   expect_error("settings, found null");
+  ropewalk_config_set_designs(NULL, 1);
+  expect_error("settings, found null");
   uint8_t lanes[16];
   expect("v128", !ropewalk_v128_new(NULL) && !ropewalk_v128_get(NULL, lanes));
   expect("v128", !ropewalk_v128_get(NULL, NULL));
