@@ -161,7 +161,6 @@ fn a_failed_copy_leaves_the_original() {
         for (name, reason) in [
             ("calls the host", "it was suspended in a host call, which returns once"),
             ("has a task", "a task was suspended with it, and a task is one object"),
-            ("has a stack", "a function on it owns a first-class stack, which has one owner"),
         ] {
             let rest =
                 begun(continuation(&mut store, instance, name).resume(&mut store, &[Val::I32(1)]));
@@ -174,6 +173,21 @@ fn a_failed_copy_leaves_the_original() {
             assert_eq!(returned(rest.resume(&mut store, &[Val::I32(0)])), 0, "{name}");
             check_live(&mut store, 0);
         }
+    }
+}
+
+#[test]
+fn a_copy_has_copies_of_the_stacks_that_the_original_owns() {
+    for (mut store, instance) in more_engines().iter().map(setup) {
+        let owner = continuation(&mut store, instance, "has a stack");
+        let rest = begun(owner.resume(&mut store, &[Val::I32(1)]));
+        check_live(&mut store, 2);
+        let copy = rest.try_clone(&mut store).unwrap();
+        check_live(&mut store, 4);
+        assert_eq!(returned(rest.resume(&mut store, &[Val::I32(5)])), 5);
+        check_live(&mut store, 2);
+        assert_eq!(returned(copy.resume(&mut store, &[Val::I32(6)])), 6);
+        check_live(&mut store, 0);
     }
 }
 

@@ -139,9 +139,10 @@ impl Store {
         outermost: *mut ControlBlock,
     ) -> Result<Vec<*mut ControlBlock>, TrapCode> {
         let no_memory = |_| TrapCode::OutOfMemory;
-        let (mut groups, mut known) = (Vec::new(), HashSet::new());
+        let (mut groups, mut known, mut words) = (Vec::new(), HashSet::new(), Vec::new());
+        words.try_reserve(1).map_err(no_memory)?;
         // SAFETY: the caller's promise.
-        let mut words = vec![unsafe { owned_reference(outermost) }];
+        words.push(unsafe { owned_reference(outermost) });
         while let Some(word) = words.pop() {
             // Of several copies of a reference that a module has made, one works.
             let Ok(group) = self.stacks.valid_of_kind(word, StackKind::FirstClass) else {
@@ -422,11 +423,9 @@ impl Store {
         if replacements.len() == 1 {
             return;
         }
-        for &(_, copy) in replacements {
+        for (_, copy) in replacements.iter().filter(|(_, copy)| !is_stack(*copy)) {
             // SAFETY: these are references of the store.
-            let object =
-                if is_stack(copy) { None } else { unsafe { Object::from_reference(copy) } };
-            let Some(object) = object else { continue };
+            let object = unsafe { Object::from_reference(*copy) }.expect("a structure");
             object.visit_references(|word| replace(word, replacements));
         }
         for &(_, copy) in pairs {
