@@ -184,9 +184,9 @@ fn a_copy_has_copies_of_the_stacks_that_the_original_owns() {
         check_live(&mut store, 2);
         let copy = rest.try_clone(&mut store).unwrap();
         check_live(&mut store, 4);
-        assert_eq!(returned(rest.resume(&mut store, &[Val::I32(5)])), 5);
+        assert_eq!(finish(&mut store, rest, &[5]), 5);
         check_live(&mut store, 2);
-        assert_eq!(returned(copy.resume(&mut store, &[Val::I32(6)])), 6);
+        assert_eq!(finish(&mut store, copy, &[6]), 6);
         check_live(&mut store, 0);
     }
 }
@@ -305,10 +305,22 @@ const STACKS: &str = r#"(module
         (br $more)))
     (func (export "first class") (result stackref) (stack.extend $body (call $new-stack)))
     ;; The trap ends the activation and the stack that could not be copied.
-    (rout $holds (param stackref) (stack.start))
-    (func (export "trap") (local $s stackref)
-      (stack.clone (stack.extend $holds (call $new-stack) (call $new-stack)))
-      (drop) (drop)))"#;
+    (type $t (task)) (global $main (mut stackref) (ref.null stack))
+    (func $leaves (param (ref null $t))
+      (stack.switch $told (i32.const 0) (global.get_clear $main)))
+    (rout $runs-task
+      (block $asked (result i32 stackref)
+        (try (stack.start) catch $send $asked) (unreachable))
+      (global.set_cleared $main)
+      (drop)
+      (task.resume $t (task.new $t $leaves)))
+    (func (export "trap")
+      (block $told (result i32 stackref)
+        (try (stack.switch $send (i32.const 0) (stack.extend $runs-task (call $new-stack)))
+          catch $told $told)
+        (unreachable))
+      (stack.clone)
+      (drop) (drop) (drop)))"#;
 
 fn setup_stacks(engine: &Engine) -> (Store<()>, Instance) {
     let module = Module::new(engine, STACKS).unwrap();
