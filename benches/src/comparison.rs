@@ -6,9 +6,10 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use ropewalk::{Config, Engine, Module, OptLevel};
-use ropewalk_example_patterns::{PATTERNS, Pattern, Program, page, pictures};
+use ropewalk_example_patterns::{PATTERNS, Pattern, Program, page, pictures, replaced};
 
 use crate::clock::Clock;
+use crate::conditions;
 use crate::measure::LONG_ENOUGH;
 
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs");
@@ -24,7 +25,9 @@ pub fn write(rounds: usize) -> Result<bool> {
     let figures = PATTERNS.iter().map(Pattern::figures).collect::<Result<Vec<_>>>()?;
     let file = Path::new(DOCS).join("COMPARISON.md");
     let time = |pattern: &Pattern, design: &str| times[pattern.name].get(design).copied();
-    fs::write(&file, page(&fs::read_to_string(&file)?, &figures, time)?)?;
+    let document = page(&fs::read_to_string(&file)?, &figures, time)?;
+    let machine = format!("{}, {rounds} rounds.\n", conditions::description());
+    fs::write(&file, replaced(&document, "machine", &machine)?)?;
     let folder = Path::new(DOCS).join("pictures/comparison");
     fs::create_dir_all(&folder)?;
     for (name, picture) in pictures(&figures) {

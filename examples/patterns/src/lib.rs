@@ -11,7 +11,7 @@ mod page;
 
 pub use figures::Figures;
 pub use host::Program;
-pub use page::{page, pictures};
+pub use page::{page, pictures, replaced};
 
 /// A task that programs of several designs do.
 pub struct Pattern {

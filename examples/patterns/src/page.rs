@@ -112,8 +112,8 @@ fn title(design: &str) -> &str {
     }
 }
 
-/// The document with another table between the markers of this name.
-fn replaced(document: &str, name: &str, table: &str) -> Result<String> {
+/// The document with other lines between the markers of this name.
+pub fn replaced(document: &str, name: &str, table: &str) -> Result<String> {
     let begin = format!("<!-- figures: {name} -->\n");
     let (before, rest) =
         document.split_once(&begin).with_context(|| format!("no figures of {name}"))?;
