@@ -16,6 +16,8 @@ pub struct Figures {
     pub lines: usize,
     /// The bytes of the lowered binary without custom sections, such as names.
     pub bytes: usize,
+    /// The bytes of its code section.
+    pub code: usize,
     /// How often another stack continued in a run of 100.
     pub switches: usize,
     /// The maximum number of stacks beside the root, in the drawn run.
@@ -52,9 +54,12 @@ impl Figures {
                 peak.frames = peak.frames.max(at_event.frames);
             }
         }
+        let text = Text::parse(source)?;
+        let (bytes, code) = sizes(text.binary())?;
         Ok(Figures {
             lines: lines_of_code(source),
-            bytes: bytes_without_names(Text::parse(source)?.binary())?,
+            bytes,
+            code,
             switches: trace(100)?.events.iter().filter(|event| event.what.is_switch()).count(),
             stacks: peak.stacks,
             frames: peak.frames,
@@ -86,20 +91,24 @@ fn lines_of_code(source: &str) -> usize {
     lines.filter(|line| !line.is_empty() && !line.starts_with(";;")).count()
 }
 
-/// The size of a binary without its custom sections.
-fn bytes_without_names(binary: &[u8]) -> Result<usize> {
+/// The size of a binary without its custom sections, and of its code section.
+fn sizes(binary: &[u8]) -> Result<(usize, usize)> {
     const HEAD: usize = 8;
     const CUSTOM: u8 = 0;
+    const CODE: u8 = 10;
     let mut reader = BinaryReader::new(&binary[HEAD..], HEAD as u64);
-    let mut bytes = HEAD;
+    let (mut bytes, mut code) = (HEAD, 0);
     while !reader.eof() {
         let start = reader.original_position();
         let section = reader.read_u8()?;
-        let size = reader.read_var_u32()?;
-        reader.read_bytes(size as usize)?;
+        let size = reader.read_var_u32()? as usize;
+        reader.read_bytes(size)?;
         if section != CUSTOM {
             bytes += (reader.original_position() - start) as usize;
         }
+        if section == CODE {
+            code = size;
+        }
     }
-    Ok(bytes)
+    Ok((bytes, code))
 }

@@ -14,8 +14,8 @@ use crate::{Figures, PATTERNS, Pattern};
 
 const END: &str = "<!-- end -->";
 const HEAD: &str = "\
-| design | lines | bytes | switches | stacks | bytes of frames | time |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| design | lines | bytes | code | switches | stacks | bytes of frames | time |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 ";
 
 /// Replaces the tables of a document by those of these figures. A time is in nanoseconds.
@@ -31,7 +31,7 @@ pub fn page(
     }
     let of = |cell: &dyn Fn(&Pattern, &str, &Figures) -> String| overview(figures, cell);
     let lines = of(&|_, _, figures| figures.lines.to_string());
-    let bytes = of(&|_, _, figures| figures.bytes.to_string());
+    let bytes = of(&|_, _, figures| format!("{} / {}", figures.bytes, figures.code));
     let switches = of(&|_, _, figures| figures.switches.to_string());
     let times = of(&|pattern, design, _| nanoseconds(time(pattern, design)));
     for (name, table) in
@@ -64,11 +64,11 @@ impl Pattern {
 fn table(pattern: &Pattern, figures: &[Figures], time: impl Fn(&str) -> Option<f64>) -> String {
     let mut table = HEAD.to_owned();
     for ((design, _), figures) in pattern.guests.iter().zip(figures) {
-        let Figures { lines, bytes, switches, stacks, frames, .. } = figures;
+        let Figures { lines, bytes, code, switches, stacks, frames, .. } = figures;
         let guest = format!("../examples/patterns/guests/{}/{design}.wat", pattern.name);
         let time = nanoseconds(time(design));
         table += &format!(
-            "| [{}]({guest}) | {lines} | {bytes} | {switches} | {stacks} | {frames} | {time} |\n",
+            "| [{}]({guest}) | {lines} | {bytes} | {code} | {switches} | {stacks} | {frames} | {time} |\n",
             title(design),
         );
     }

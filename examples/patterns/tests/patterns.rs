@@ -23,7 +23,7 @@ fn programs_of_a_pattern_return_the_same_numbers() {
 /// The cells of a line without sizes of frames, which belong to the compiler, and without times,
 /// which belong to the machine.
 fn cells(line: &str) -> Vec<&str> {
-    const FRAMES: usize = 6;
+    const FRAMES: usize = 7;
     let mut cells: Vec<_> = line.split('|').map(str::trim).collect();
     if cells.len() > FRAMES + 2 {
         cells[FRAMES] = "";
