@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p ropewalk-bench [-- FILTER..] [--rounds N] [--markdown]
 //! cargo run --release -p ropewalk-bench -- --report
+//! cargo run --release -p ropewalk-bench -- --designs
 //! ```
 //!
 //! Each row is a kind of operation. Its cost is (time of a large run − time of a tiny run) /
@@ -13,6 +14,7 @@ mod apart;
 mod binding;
 mod clauses;
 mod clock;
+mod comparison;
 mod conditions;
 mod continuations;
 mod copies;
@@ -68,6 +70,10 @@ struct Arguments {
     #[arg(long, conflicts_with_all = ["filters", "markdown"])]
     report: bool,
 
+    /// Write docs/COMPARISON.md: the same programs in every design
+    #[arg(long, conflicts_with_all = ["filters", "markdown", "report"])]
+    designs: bool,
+
     /// Do one run for a parent process
     #[arg(long, hide = true)]
     apart: Option<String>,
@@ -94,6 +100,7 @@ fn main() -> ExitCode {
     let entries = entries();
     let rounds = arguments.rounds.into();
     let done = match &arguments.apart {
+        None if arguments.designs => comparison::write(rounds),
         None if arguments.report => report::write(&entries, rounds),
         None => print_rows(&entries, &arguments),
         Some(request) => apart::respond(&entries, request).map(|()| true),
