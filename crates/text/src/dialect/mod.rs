@@ -23,12 +23,12 @@
 //! | `definitions` | what a module defines |
 //! | `lower` | edits, added fields, and the walk that makes them |
 //! | `check` | advice about misplaced words, and numeric indices |
-//! | `design` | the trait that a design implements, and the list of designs |
+//! | `design` | what a design consists of, and the list of designs |
 //! | `continuation`, `bag`, `task`, `fiber`, `first_class` | the designs |
 //! | `script` | the dialect modules of a script |
 //! | `legacy` | recognizes exceptions of the legacy proposal, which also has a `try` |
 //!
-//! To add a design, add a folder like `bag` that implements [`Design`](design::Design), and an
+//! To add a design, add a folder like `bag` that defines a [`Design`](design::Design), and an
 //! entry in the list of designs. A design relies on these:
 //!
 //! * [`Lowering::emit`] replaces an instruction, plain or folded, and keeps its operands in place.
@@ -111,13 +111,13 @@ pub(crate) fn is_dialect(text: &str) -> bool {
 
 /// A quick test that is true for every dialect module and false for most other texts.
 fn may_have_dialects(text: &str) -> bool {
-    DESIGNS.iter().flat_map(|design| design.vocabulary().hints).any(|hint| text.contains(hint))
+    DESIGNS.iter().flat_map(|design| design.hints).any(|hint| text.contains(hint))
 }
 
 impl Lowered {
     /// An error that a design finds in the binary of the standard text, with its offset there.
     pub fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
-        DESIGNS.iter().find_map(|design| design.check_binary(binary))
+        DESIGNS.iter().find_map(|design| (design.check_binary)(binary))
     }
 }
 
@@ -191,7 +191,7 @@ impl<'t, 'a> ModuleForm<'t, 'a> {
         lower::walk(&mut lowering, words, self.fields())?;
         let designs = words.designs();
         let mut type_words = lowering.type_words();
-        type_words.extend(designs.iter().flat_map(|design| design.type_words(&lowering)));
+        type_words.extend(designs.iter().flat_map(|design| (design.type_words)(&lowering)));
         let Lowering { mut edits, front, back, names, .. } = lowering;
         edits.insert(self.front(), front);
         edits.insert(self.back(), back);

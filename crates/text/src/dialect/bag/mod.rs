@@ -21,97 +21,74 @@ mod define;
 mod lower;
 mod stack_type;
 
-use crate::dialect::definitions::TypeDef;
-use crate::dialect::design::{Design, Role, Vocabulary};
-use crate::dialect::lower::{Lowering, Pieces};
-use crate::dialect::source::{Instruction, Node, Signature, Tree, Word, WordPlace};
-use crate::error::Result;
+use crate::dialect::design::{Design, Role};
+use crate::dialect::lower::Lowering;
+use crate::dialect::source::{Tree, Word, WordPlace};
 
-#[derive(Debug)]
-pub(crate) struct BagOfStacks;
+pub(crate) static BAG: Design = Design {
+    name: "bag of stacks",
+    ty: "a stack type",
+    hints: &["stack", "switch"],
+    instructions: &[
+        "stack.new",
+        "stack.new_ref",
+        "stack.bind",
+        "switch_retire",
+        "switch_throw",
+        "return_switch",
+        "return_switch_throw",
+    ],
+    in_context: &["stack.clone", "switch"],
+    recognize,
+    read_type: define::read,
+    define: define::define,
+    heap_type,
+    lower: lower::lower,
+    type_words,
+    ..Design::NONE
+};
 
-impl Design for BagOfStacks {
-    fn vocabulary(&self) -> &'static Vocabulary {
-        &Vocabulary {
-            name: "bag of stacks",
-            ty: "a stack type",
-            hints: &["stack", "switch"],
-            instructions: &[
-                "stack.new",
-                "stack.new_ref",
-                "stack.bind",
-                "switch_retire",
-                "switch_throw",
-                "return_switch",
-                "return_switch_throw",
-            ],
-            in_context: &["stack.clone", "switch"],
-            renamed: &[],
+fn recognize(word: &Word<'_, '_>) -> Option<Role> {
+    match word.text {
+        "stack" if word.place == WordPlace::Type => Some(Role::Type),
+        // Otherwise it is the null of a stackref.
+        "stack" if word.place == WordPlace::Null && word.has_first_class => None,
+        "stack" | "nostack" if word.is_heap_type() => Some(Role::HeapType),
+        // Without a type it belongs to first-class stacks.
+        "stack.clone" if word.is_instruction() && word.indices() > 0 => Some(Role::Instruction),
+        // With a type and a tag it is the standard instruction.
+        "switch" if word.is_instruction() && word.indices() == 1 => Some(Role::Instruction),
+        _ => None,
+    }
+}
+
+fn heap_type(lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+    let heap_type = match (word, lowering.is_shadow()) {
+        ("stack", false) => "cont",
+        ("stack", true) => "func",
+        ("nostack", false) => "nocont",
+        ("nostack", true) => "nofunc",
+        _ => return None,
+    };
+    Some(heap_type.to_string())
+}
+
+fn type_words(lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
+    let sort = match lowering.is_shadow() {
+        true => "func",
+        // The source may mean a continuation or a task.
+        false if has_continuations(lowering.tree) || has_tasks(lowering.tree) => {
+            return Vec::new();
         }
-    }
-
-    fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {
-        match word.text {
-            "stack" if word.place == WordPlace::Type => Some(Role::Type),
-            // Otherwise it is the null of a stackref.
-            "stack" if word.place == WordPlace::Null && word.has_first_class => None,
-            "stack" | "nostack" if word.is_heap_type() => Some(Role::HeapType),
-            // Without a type it belongs to first-class stacks.
-            "stack.clone" if word.is_instruction() && word.indices() > 0 => Some(Role::Instruction),
-            // With a type and a tag it is the standard instruction.
-            "switch" if word.is_instruction() && word.indices() == 1 => Some(Role::Instruction),
-            _ => None,
-        }
-    }
-
-    fn read_type<'a>(&self, tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
-        define::read(tree, list)
-    }
-
-    fn define<'a>(
-        &self,
-        lowering: &mut Lowering<'a, '_>,
-        definition: &TypeDef<'a>,
-    ) -> Result<Vec<Pieces>> {
-        define::define(lowering, definition)
-    }
-
-    fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
-        let heap_type = match (word, lowering.is_shadow()) {
-            ("stack", false) => "cont",
-            ("stack", true) => "func",
-            ("nostack", false) => "nocont",
-            ("nostack", true) => "nofunc",
-            _ => return None,
-        };
-        Some(heap_type.to_string())
-    }
-
-    fn lower<'a>(
-        &self,
-        lowering: &mut Lowering<'a, '_>,
-        instruction: &mut Instruction<'a>,
-    ) -> Result<()> {
-        lower::lower(lowering, instruction)
-    }
-
-    fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
-        let sort = match lowering.is_shadow() {
-            true => "func",
-            // The source may mean a continuation or a task.
-            false if has_continuations(lowering.tree) || has_tasks(lowering.tree) => {
-                return Vec::new();
-            }
-            false => "cont",
-        };
-        let words = [
-            (format!("null{sort}ref"), "(ref null nostack)"),
-            (format!("(ref no{sort})"), "(ref nostack)"),
-            (format!("{sort}ref"), "(ref null stack)"),
-            (format!("(ref {sort})"), "(ref stack)"),
-        ];
-        words.map(|(from, to)| (from, to.to_string())).to_vec()
-    }
+        false => "cont",
+    };
+    let words = [
+        (format!("null{sort}ref"), "(ref null nostack)"),
+        (format!("(ref no{sort})"), "(ref nostack)"),
+        (format!("{sort}ref"), "(ref null stack)"),
+        (format!("(ref {sort})"), "(ref stack)"),
+    ];
+    words.map(|(from, to)| (from, to.to_string())).to_vec()
 }
 
 /// Whether a source has words for continuations.

@@ -1,6 +1,6 @@
 //! The parts of a stack type.
 
-use super::{BagOfStacks, Design};
+use super::BAG;
 use crate::dialect::definitions::{Module, TypeKind};
 use crate::dialect::source::{HeapType, Name, ValKind, ValType};
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ pub(super) struct ReturnStack<'a> {
 
 impl<'m, 'a> StackType<'m, 'a> {
     pub fn find(module: &'m Module<'a>, name: Name<'a>) -> Result<StackType<'m, 'a>> {
-        let params = &module.design_type(name, &BagOfStacks)?.params;
+        let params = &module.design_type(name, &BAG)?.params;
         Ok(StackType { name, params, rt: ReturnStack::find(module, params, name.at)? })
     }
 
@@ -61,7 +61,7 @@ impl<'a> ReturnStack<'a> {
             return wrong(last.at, &format!("`{last}`"));
         };
         match &module.ty(name)?.kind {
-            TypeKind::Design(design, _) if design.name() == BagOfStacks.name() => {
+            TypeKind::Design(design, _) if design.name == BAG.name => {
                 Ok(ReturnStack { nullable, name })
             }
             other => wrong(name.at, &format!("`{}`, which is {}", name.text, other.describe())),

@@ -83,7 +83,7 @@ fn instruction(text: &str) -> Option<String> {
     if !matches!(start, "stack" | "task" | "fiber") {
         return None;
     }
-    let all = DESIGNS.iter().flat_map(|design| design.vocabulary().instructions);
+    let all = DESIGNS.iter().flat_map(|design| design.instructions);
     let similar = all.filter(|word| word.split_once('.').is_some_and(|(other, _)| other == start));
     let similar: Vec<String> = similar.map(|word| format!("`{word}`")).collect();
     Some(format!("unknown operator `{text}`: expected one of {}", similar.join(", ")))

@@ -71,7 +71,7 @@ pub(crate) enum TypeKind<'a> {
     Array(Slot<'a>),
     /// Not a type. The standard parser reports it.
     Other,
-    Design(&'static dyn Design, Signature<'a>),
+    Design(&'static Design, Signature<'a>),
 }
 
 impl TypeKind<'_> {
@@ -83,7 +83,7 @@ impl TypeKind<'_> {
             TypeKind::Struct(_) => "a struct type",
             TypeKind::Array(_) => "an array type",
             TypeKind::Other => "no type",
-            TypeKind::Design(design, _) => design.describe_type(),
+            TypeKind::Design(design, _) => design.ty,
         }
     }
 
@@ -207,10 +207,10 @@ impl<'a> Module<'a> {
     }
 
     /// The signature of a type of a design with this name.
-    pub fn design_type(&self, name: Name<'_>, design: &dyn Design) -> Result<&Signature<'a>> {
+    pub fn design_type(&self, name: Name<'_>, design: &Design) -> Result<&Signature<'a>> {
         match &self.ty(name)?.kind {
-            TypeKind::Design(found, signature) if found.name() == design.name() => Ok(signature),
-            other => Err(other.instead_of(design.describe_type(), name)),
+            TypeKind::Design(found, signature) if found.name == design.name => Ok(signature),
+            other => Err(other.instead_of(design.ty, name)),
         }
     }
 

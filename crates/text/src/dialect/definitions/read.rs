@@ -2,9 +2,9 @@
 //!
 //! Reads only what the designs need. The parser of the standard text reports other errors.
 
-use crate::dialect::bag::BagOfStacks;
+use crate::dialect::bag::BAG;
 use crate::dialect::definitions::{Item, Module, Slot, Sub, Table, TypeDef, TypeKind};
-use crate::dialect::design::{Design, Role};
+use crate::dialect::design::Role;
 use crate::dialect::source::{Name, Node, Nodes, Signature, Tree, Words};
 use crate::error::{Error, Result};
 
@@ -15,8 +15,7 @@ pub(crate) fn read<'a>(
 ) -> Result<Module<'a>> {
     let mut reader = Reader { tree, words, module: Module::default() };
     reader.module.has_first_class = words.has_first_class;
-    reader.module.has_bag =
-        words.designs().iter().any(|design| design.name() == BagOfStacks.name());
+    reader.module.has_bag = words.designs().iter().any(|design| design.name == BAG.name);
     for field in fields {
         reader.field(field)?;
     }
@@ -62,7 +61,7 @@ impl<'a> Reader<'_, 'a> {
         let tree = self.tree;
         let Some(head) = tree.head(list) else { return Ok(()) };
         if let Some((design, Role::Field | Role::Function)) = self.words.find(list + 1) {
-            return design.read_field(tree, list, &mut self.module);
+            return (design.read_field)(tree, list, &mut self.module);
         }
         let items = match head {
             "global" => return self.slot(list, |module| &mut module.globals),
@@ -127,7 +126,7 @@ impl<'a> Reader<'_, 'a> {
     fn kind(&self, list: Node) -> Result<TypeKind<'a>> {
         let tree = self.tree;
         if let Some((design, Role::Type)) = self.words.find(list + 1) {
-            return Ok(TypeKind::Design(design, design.read_type(tree, list)?));
+            return Ok(TypeKind::Design(design, (design.read_type)(tree, list)?));
         }
         Ok(match tree.head(list) {
             Some("func") => {

@@ -23,102 +23,92 @@ mod event;
 mod new;
 mod send;
 
-use crate::dialect::definitions::TypeDef;
-use crate::dialect::design::{Design, Role, Vocabulary};
-use crate::dialect::lower::{Lowering, Pieces};
+use crate::dialect::design::{Design, Role};
+use crate::dialect::lower::Lowering;
 use crate::dialect::source::{HeapType, Instruction, ValKind, ValType, Word, WordPlace, row};
 use crate::error::Result;
 
-#[derive(Debug)]
-pub(crate) struct Fibers;
+pub(crate) static FIBERS: Design = Design {
+    name: "fibers",
+    ty: "a fiber type",
+    hints: &["fiber"],
+    instructions: &[
+        "fiber.new",
+        "fiber.mount",
+        "fiber.switch",
+        "fiber.dismount",
+        "fiber.release",
+        "fiber.eq",
+        "fiber.mount_new",
+        "fiber.switch_new",
+        "fiber.dismount_release",
+        "fiber.switch_release",
+    ],
+    renamed: &[
+        ("fiber.spawn", "fiber.mount_new"),
+        ("fiber.resume", "fiber.mount"),
+        ("fiber.suspend", "fiber.dismount"),
+        ("fiber.retire", "fiber.dismount_release"),
+    ],
+    recognize,
+    prepare,
+    heap_type,
+    value_type,
+    lower,
+    type_words,
+    ..Design::NONE
+};
 
-impl Design for Fibers {
-    fn vocabulary(&self) -> &'static Vocabulary {
-        &Vocabulary {
-            name: "fibers",
-            ty: "a fiber type",
-            hints: &["fiber"],
-            instructions: &[
-                "fiber.new",
-                "fiber.mount",
-                "fiber.switch",
-                "fiber.dismount",
-                "fiber.release",
-                "fiber.eq",
-                "fiber.mount_new",
-                "fiber.switch_new",
-                "fiber.dismount_release",
-                "fiber.switch_release",
-            ],
-            in_context: &[],
-            renamed: &[
-                ("fiber.spawn", "fiber.mount_new"),
-                ("fiber.resume", "fiber.mount"),
-                ("fiber.suspend", "fiber.dismount"),
-                ("fiber.retire", "fiber.dismount_release"),
-            ],
+fn recognize(word: &Word<'_, '_>) -> Option<Role> {
+    match word.text {
+        "fiber" if word.is_heap_type() => Some(Role::HeapType),
+        "fiberref" if word.place == WordPlace::Plain => Some(Role::ValueType),
+        _ => None,
+    }
+}
+
+fn prepare<'a>(lowering: &mut Lowering<'a, '_>) -> Result<()> {
+    let fiber = lowering.names.fresh("fiber");
+    let function = lowering.names.fresh("fiber.func");
+    let inner = match lowering.is_shadow() {
+        false => format!("(cont {function})"),
+        true => format!("(struct (field (ref null {fiber})))"),
+    };
+    let group = format!(
+        "(rec (type {fiber} {inner}) (type {function} (func (param (ref null {fiber})))))\n  "
+    );
+    lowering.front.push(group, lowering.tree.range().start);
+    lowering.set_brand("fiber", fiber);
+    Ok(())
+}
+
+fn heap_type(lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+    (word == "fiber").then(|| lowering.brand("fiber").to_string())
+}
+
+fn value_type(lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+    (word == "fiberref").then(|| format!("(ref null {})", lowering.brand("fiber")))
+}
+
+fn type_words(lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
+    let fiber = lowering.brand("fiber");
+    let words = [("(ref null", "fiberref"), ("(ref", "(ref fiber)")];
+    words.map(|(start, to)| (format!("{start} {fiber})"), to.to_string())).to_vec()
+}
+
+fn lower<'a>(lowering: &mut Lowering<'a, '_>, instruction: &mut Instruction<'a>) -> Result<()> {
+    match instruction.word {
+        "fiber.new" => new::lower(lowering, instruction),
+        "fiber.mount_new" | "fiber.switch_new" => enter::lower(lowering, instruction),
+        "fiber.release" => {
+            send::release(lowering, instruction);
+            Ok(())
         }
-    }
-
-    fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {
-        match word.text {
-            "fiber" if word.is_heap_type() => Some(Role::HeapType),
-            "fiberref" if word.place == WordPlace::Plain => Some(Role::ValueType),
-            _ => None,
+        "fiber.eq" => {
+            send::eq(lowering, instruction);
+            Ok(())
         }
-    }
-
-    fn prepare<'a>(&self, lowering: &mut Lowering<'a, '_>) -> Result<()> {
-        let fiber = lowering.names.fresh("fiber");
-        let function = lowering.names.fresh("fiber.func");
-        let inner = match lowering.is_shadow() {
-            false => format!("(cont {function})"),
-            true => format!("(struct (field (ref null {fiber})))"),
-        };
-        let group = format!(
-            "(rec (type {fiber} {inner}) (type {function} (func (param (ref null {fiber})))))\n  "
-        );
-        lowering.front.push(group, lowering.tree.range().start);
-        lowering.set_brand("fiber", fiber);
-        Ok(())
-    }
-
-    fn define<'a>(&self, _: &mut Lowering<'a, '_>, _: &TypeDef<'a>) -> Result<Vec<Pieces>> {
-        Ok(Vec::new())
-    }
-
-    fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
-        (word == "fiber").then(|| lowering.brand("fiber").to_string())
-    }
-
-    fn value_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
-        (word == "fiberref").then(|| format!("(ref null {})", lowering.brand("fiber")))
-    }
-
-    fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
-        let fiber = lowering.brand("fiber");
-        let words = [("(ref null", "fiberref"), ("(ref", "(ref fiber)")];
-        words.map(|(start, to)| (format!("{start} {fiber})"), to.to_string())).to_vec()
-    }
-
-    fn lower<'a>(
-        &self,
-        lowering: &mut Lowering<'a, '_>,
-        instruction: &mut Instruction<'a>,
-    ) -> Result<()> {
-        match instruction.word {
-            "fiber.new" => new::lower(lowering, instruction),
-            "fiber.mount_new" | "fiber.switch_new" => enter::lower(lowering, instruction),
-            "fiber.release" => {
-                send::release(lowering, instruction);
-                Ok(())
-            }
-            "fiber.eq" => {
-                send::eq(lowering, instruction);
-                Ok(())
-            }
-            _ => send::lower(lowering, instruction),
-        }
+        _ => send::lower(lowering, instruction),
     }
 }
 

@@ -43,138 +43,110 @@ mod shape;
 mod stored_locals;
 mod switches;
 
-use crate::dialect::definitions::{Module, TypeDef};
-use crate::dialect::design::{Design, Role, Vocabulary};
-use crate::dialect::lower::{Lowering, Pieces};
-use crate::dialect::source::{Instruction, Node, Tree, ValKind, ValType, Word, WordPlace};
+use crate::dialect::design::{Design, Role};
+use crate::dialect::lower::Lowering;
+use crate::dialect::source::{ValKind, ValType, Word, WordPlace};
 use crate::error::Result;
 
 pub(crate) use places::is_place_word;
 
 const STACKREF: &str = "stackref";
 
-#[derive(Debug)]
-pub(crate) struct FirstClass;
+pub(crate) static FIRST_CLASS: Design = Design {
+    name: "first-class stacks",
+    ty: "a stackref",
+    hints: &["stack", "event", "call_tag", "rout", "answer", "try", "_clear"],
+    instructions: &[
+        "local.get_clear",
+        "local.set_cleared",
+        "local.is_cleared",
+        "global.get_clear",
+        "global.set_cleared",
+        "global.is_cleared",
+        "table.get_clear",
+        "table.set_cleared",
+        "table.is_cleared",
+        "struct.get_clear",
+        "struct.set_cleared",
+        "struct.is_cleared",
+        "array.get_clear",
+        "array.set_cleared",
+        "array.is_cleared",
+        "table.grow_cleared",
+        "stack.switch",
+        "stack.switch_call",
+        "stack.switch_drop",
+        "stack.extend",
+        "stack.start",
+        "stack.redirect",
+        "stack.redirect_to",
+        "answer",
+        "call_stack",
+    ],
+    in_context: &["stack.clone", "try"],
+    recognize,
+    read_field: fields::read,
+    prepare,
+    heap_type,
+    value_type,
+    lower_field: fields::lower,
+    enter_function: function::lower,
+    check_binary,
+    type_words,
+    ..Design::NONE
+};
 
-impl Design for FirstClass {
-    fn vocabulary(&self) -> &'static Vocabulary {
-        &Vocabulary {
-            name: "first-class stacks",
-            ty: "a stackref",
-            hints: &["stack", "event", "call_tag", "rout", "answer", "try", "_clear"],
-            instructions: &[
-                "local.get_clear",
-                "local.set_cleared",
-                "local.is_cleared",
-                "global.get_clear",
-                "global.set_cleared",
-                "global.is_cleared",
-                "table.get_clear",
-                "table.set_cleared",
-                "table.is_cleared",
-                "struct.get_clear",
-                "struct.set_cleared",
-                "struct.is_cleared",
-                "array.get_clear",
-                "array.set_cleared",
-                "array.is_cleared",
-                "table.grow_cleared",
-                "stack.switch",
-                "stack.switch_call",
-                "stack.switch_drop",
-                "stack.extend",
-                "stack.start",
-                "stack.redirect",
-                "stack.redirect_to",
-                "answer",
-                "call_stack",
-            ],
-            in_context: &["stack.clone", "try"],
-            renamed: &[],
-        }
+fn recognize(word: &Word<'_, '_>) -> Option<Role> {
+    match word.text {
+        STACKREF if word.place == WordPlace::Plain => Some(Role::ValueType),
+        "stack" if word.place == WordPlace::Null && word.has_first_class => Some(Role::HeapType),
+        "event" | "call_tag" if is_field(word) => Some(Role::Field),
+        "rout" if word.place == WordPlace::Field => Some(Role::Function),
+        "rout" if word.place == WordPlace::Description => Some(Role::Field),
+        // With a type it belongs to the bag of stacks.
+        "stack.clone" if word.is_instruction() && word.indices() == 0 => Some(Role::Instruction),
+        "try" if word.is_instruction() && !is_legacy(word) => Some(Role::Instruction),
+        _ => None,
     }
+}
 
-    fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {
-        match word.text {
-            STACKREF if word.place == WordPlace::Plain => Some(Role::ValueType),
-            "stack" if word.place == WordPlace::Null && word.has_first_class => {
-                Some(Role::HeapType)
-            }
-            "event" | "call_tag" if is_field(word) => Some(Role::Field),
-            "rout" if word.place == WordPlace::Field => Some(Role::Function),
-            "rout" if word.place == WordPlace::Description => Some(Role::Field),
-            // With a type it belongs to the bag of stacks.
-            "stack.clone" if word.is_instruction() && word.indices() == 0 => {
-                Some(Role::Instruction)
-            }
-            "try" if word.is_instruction() && !is_legacy(word) => Some(Role::Instruction),
-            _ => None,
-        }
+fn prepare<'a>(lowering: &mut Lowering<'a, '_>) -> Result<()> {
+    if !lowering.module.has_first_class {
+        return Ok(());
     }
+    linear::check_types(lowering.tree)?;
+    linear::check_objects(lowering)?;
+    fields::check_names(lowering)?;
+    define_stackref(lowering);
+    linear::lower_first_nulls(lowering);
+    Ok(())
+}
 
-    fn read_field<'a>(&self, tree: &Tree<'a>, list: Node, module: &mut Module<'a>) -> Result<()> {
-        fields::read(tree, list, module)
+/// `ref.null stack`, which is a null stackref, and a null stack of the bag if the module has
+/// both.
+fn heap_type(lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+    match (lowering.module.has_bag, lowering.is_shadow()) {
+        _ if word != "stack" => None,
+        (false, _) => Some(lowering.brand(STACKREF).to_string()),
+        (true, false) => Some("nocont".to_string()),
+        (true, true) => Some("nofunc".to_string()),
     }
+}
 
-    fn prepare<'a>(&self, lowering: &mut Lowering<'a, '_>) -> Result<()> {
-        if !lowering.module.has_first_class {
-            return Ok(());
-        }
-        linear::check_types(lowering.tree)?;
-        linear::check_objects(lowering)?;
-        fields::check_names(lowering)?;
-        define_stackref(lowering);
-        linear::lower_first_nulls(lowering);
-        Ok(())
-    }
+fn value_type(lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+    (word == STACKREF).then(|| stackref(lowering))
+}
 
-    fn define<'a>(
-        &self,
-        _lowering: &mut Lowering<'a, '_>,
-        _definition: &TypeDef<'a>,
-    ) -> Result<Vec<Pieces>> {
-        Ok(Vec::new())
+fn type_words(lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
+    match lowering.module.has_first_class {
+        true => vec![(stackref(lowering), STACKREF.to_string())],
+        false => Vec::new(),
     }
+}
 
-    /// `ref.null stack`, which is a null stackref, and a null stack of the bag if the module has
-    /// both.
-    fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
-        match (lowering.module.has_bag, lowering.is_shadow()) {
-            _ if word != "stack" => None,
-            (false, _) => Some(lowering.brand(STACKREF).to_string()),
-            (true, false) => Some("nocont".to_string()),
-            (true, true) => Some("nofunc".to_string()),
-        }
-    }
-
-    fn value_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
-        (word == STACKREF).then(|| stackref(lowering))
-    }
-
-    fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
-        match lowering.module.has_first_class {
-            true => vec![(stackref(lowering), STACKREF.to_string())],
-            false => Vec::new(),
-        }
-    }
-
-    fn lower_field<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
-        fields::lower(lowering, list)
-    }
-
-    fn enter_function<'a>(&self, lowering: &mut Lowering<'a, '_>, list: Node) -> Result<()> {
-        function::lower(lowering, list)
-    }
-
-    fn check_binary(&self, binary: &[u8]) -> Option<(usize, &'static str)> {
-        let message = "a stackref is linear: `select` would drop one of its operands";
-        select::find(binary).map(|offset| (offset, message))
-    }
-
-    /// `enter_function` has lowered all instructions.
-    fn lower<'a>(&self, _: &mut Lowering<'a, '_>, _: &mut Instruction<'a>) -> Result<()> {
-        Ok(())
-    }
+fn check_binary(binary: &[u8]) -> Option<(usize, &'static str)> {
+    let message = "a stackref is linear: `select` would drop one of its operands";
+    select::find(binary).map(|offset| (offset, message))
 }
 
 fn is_field(word: &Word<'_, '_>) -> bool {

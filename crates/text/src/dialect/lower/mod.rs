@@ -408,12 +408,12 @@ impl<'a, 'm> Lowering<'a, 'm> {
     }
 
     pub fn heap_word(&self, word: &str) -> String {
-        let found = DESIGNS.iter().find_map(|design| design.heap_type(self, word));
+        let found = DESIGNS.iter().find_map(|design| (design.heap_type)(self, word));
         found.unwrap_or_else(|| word.to_string())
     }
 
     fn value_word(&self, word: &str) -> String {
-        let found = DESIGNS.iter().find_map(|design| design.value_type(self, word));
+        let found = DESIGNS.iter().find_map(|design| (design.value_type)(self, word));
         found.unwrap_or_else(|| word.to_string())
     }
 

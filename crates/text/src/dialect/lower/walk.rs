@@ -15,12 +15,12 @@ pub(crate) fn walk<'a>(
 ) -> Result<()> {
     let designs = words.designs();
     for design in &designs {
-        design.prepare(lowering)?;
+        (design.prepare)(lowering)?;
     }
     for field in fields {
         if is_function(lowering, words, field) {
             lowering.enter_function(locals_at(lowering, field)?);
-            designs.iter().try_for_each(|design| design.enter_function(lowering, field))?;
+            designs.iter().try_for_each(|design| (design.enter_function)(lowering, field))?;
         }
         nodes(lowering, words, field)?;
         lowering.leave_function();
@@ -60,7 +60,7 @@ fn nodes<'a>(lowering: &mut Lowering<'a, '_>, words: &Words<'_, 'a>, field: Node
 /// Lowers a word of a design, and returns the node to continue with.
 fn word<'a>(
     lowering: &mut Lowering<'a, '_>,
-    design: &'static dyn Design,
+    design: &'static Design,
     role: Role,
     node: Node,
 ) -> Result<Node> {
@@ -69,20 +69,20 @@ fn word<'a>(
     match role {
         Role::Type => {}
         Role::HeapType => {
-            let replacement = design.heap_type(lowering, text);
+            let replacement = (design.heap_type)(lowering, text);
             replacement.into_iter().for_each(|text| lowering.replace_word(node, text));
         }
         Role::ValueType => {
-            let replacement = design.value_type(lowering, text);
+            let replacement = (design.value_type)(lowering, text);
             replacement.into_iter().for_each(|text| lowering.replace_word(node, text));
         }
-        Role::Field | Role::Function => design.lower_field(lowering, node - 1)?,
+        Role::Field | Role::Function => (design.lower_field)(lowering, node - 1)?,
         Role::Instruction => {
             let mut instruction = Instruction::new(tree, node);
             if !lowering.is_in_function() {
                 return Err(outside(lowering, &instruction));
             }
-            design.lower(lowering, &mut instruction)?;
+            (design.lower)(lowering, &mut instruction)?;
             return Ok(instruction.next);
         }
     }
@@ -101,7 +101,7 @@ fn list(lowering: &mut Lowering<'_, '_>, list: Node) -> Result<Node> {
     let Some(definition) = lowering.module.type_at(list) else { return Ok(list + 1) };
     let TypeKind::Design(design, _) = definition.kind else { return Ok(list + 1) };
     let tree = lowering.tree;
-    let types = design.define(lowering, definition)?;
+    let types = (design.define)(lowering, definition)?;
     // Also for a single type, so that a signature without a type never means it.
     let pieces = match definition.is_grouped {
         true => spaced(types, definition.at),

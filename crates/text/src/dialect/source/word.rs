@@ -1,7 +1,7 @@
 //! Words: the context of a keyword, and the design that it belongs to.
 
 use crate::dialect::design::{DESIGNS, Design, Role};
-use crate::dialect::first_class::{FirstClass, is_place_word};
+use crate::dialect::first_class::{FIRST_CLASS, is_place_word};
 use crate::dialect::source::{Node, Tree};
 
 /// A keyword and its context.
@@ -64,7 +64,7 @@ impl<'t, 'a> Words<'t, 'a> {
         let words = Words { tree, module, has_first_class: false };
         let is_first_class = |node| {
             let word = words.word(node).filter(|word| !is_place_word(word.text));
-            word.is_some_and(|word| FirstClass.role(&word).is_some())
+            word.is_some_and(|word| FIRST_CLASS.role(&word).is_some())
         };
         let has_first_class = words.nodes().any(is_first_class);
         Words { has_first_class, ..words }
@@ -93,16 +93,16 @@ impl<'t, 'a> Words<'t, 'a> {
     }
 
     /// The design of a word, and its role in it.
-    pub fn find(&self, node: Node) -> Option<(&'static dyn Design, Role)> {
+    pub fn find(&self, node: Node) -> Option<(&'static Design, Role)> {
         let word = self.word(node)?;
         DESIGNS.iter().find_map(|&design| Some((design, design.role(&word)?)))
     }
 
     /// The designs with a word in the module, each once.
-    pub fn designs(&self) -> Vec<&'static dyn Design> {
+    pub fn designs(&self) -> Vec<&'static Design> {
         let mut found = vec![false; DESIGNS.len()];
         for (design, _) in self.nodes().filter_map(|node| self.find(node)) {
-            let same = |other: &&dyn Design| other.name() == design.name();
+            let same = |other: &&Design| other.name == design.name;
             if let Some(index) = DESIGNS.iter().position(same) {
                 found[index] = true;
             }

@@ -24,96 +24,73 @@ mod lower;
 mod task_type;
 
 use crate::dialect::bag::has_continuations;
-use crate::dialect::definitions::TypeDef;
-use crate::dialect::design::{Design, Role, Vocabulary};
-use crate::dialect::lower::{Lowering, Pieces};
-use crate::dialect::source::{Instruction, Node, Signature, Tree, Word, WordPlace};
+use crate::dialect::design::{Design, Role};
+use crate::dialect::lower::Lowering;
+use crate::dialect::source::{Word, WordPlace};
 use crate::error::Result;
 
-#[derive(Debug)]
-pub(crate) struct Tasks;
+pub(crate) static TASKS: Design = Design {
+    name: "tasks",
+    ty: "a task type",
+    hints: &["task"],
+    instructions: &[
+        "task.new",
+        "task.resume",
+        "task.suspend",
+        "task.switchto",
+        "task.retire",
+        "task.release",
+        "task.eq",
+    ],
+    recognize,
+    prepare,
+    read_type: define::read,
+    define: define::define,
+    heap_type,
+    value_type,
+    lower: lower::lower,
+    type_words,
+    ..Design::NONE
+};
 
-impl Design for Tasks {
-    fn vocabulary(&self) -> &'static Vocabulary {
-        &Vocabulary {
-            name: "tasks",
-            ty: "a task type",
-            hints: &["task"],
-            instructions: &[
-                "task.new",
-                "task.resume",
-                "task.suspend",
-                "task.switchto",
-                "task.retire",
-                "task.release",
-                "task.eq",
-            ],
-            in_context: &[],
-            renamed: &[],
+fn recognize(word: &Word<'_, '_>) -> Option<Role> {
+    match word.text {
+        "task" | "taskref" if word.place == WordPlace::Type => Some(Role::Type),
+        "task" if word.is_heap_type() => Some(Role::HeapType),
+        "taskref" if word.place == WordPlace::Plain => Some(Role::ValueType),
+        _ => None,
+    }
+}
+
+/// Adds the type of all tasks to the shadow. The standard text has one, `cont`.
+fn prepare<'a>(lowering: &mut Lowering<'a, '_>) -> Result<()> {
+    let mut task = "cont".to_string();
+    if lowering.is_shadow() {
+        task = lowering.names.fresh("task");
+        let definition = format!("(type {task} (sub (struct)))\n  ");
+        lowering.front.push(definition, lowering.tree.range().start);
+    }
+    lowering.set_brand("task", task);
+    Ok(())
+}
+
+fn heap_type(lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+    (word == "task").then(|| lowering.brand("task").to_string())
+}
+
+fn value_type(lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
+    (word == "taskref").then(|| format!("(ref null {})", lowering.brand("task")))
+}
+
+fn type_words(lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
+    let tree = lowering.tree;
+    let words = match lowering.is_shadow() {
+        true => ["(ref null", "(ref"].map(|start| format!("{start} {})", lowering.brand("task"))),
+        // The source may mean continuations or stacks.
+        false if has_continuations(tree) || tree.has_type_word(&["stack", "nostack"]) => {
+            return Vec::new();
         }
-    }
-
-    fn recognize(&self, word: &Word<'_, '_>) -> Option<Role> {
-        match word.text {
-            "task" | "taskref" if word.place == WordPlace::Type => Some(Role::Type),
-            "task" if word.is_heap_type() => Some(Role::HeapType),
-            "taskref" if word.place == WordPlace::Plain => Some(Role::ValueType),
-            _ => None,
-        }
-    }
-
-    /// Adds the type of all tasks to the shadow. The standard text has one, `cont`.
-    fn prepare<'a>(&self, lowering: &mut Lowering<'a, '_>) -> Result<()> {
-        let mut task = "cont".to_string();
-        if lowering.is_shadow() {
-            task = lowering.names.fresh("task");
-            let definition = format!("(type {task} (sub (struct)))\n  ");
-            lowering.front.push(definition, lowering.tree.range().start);
-        }
-        lowering.set_brand("task", task);
-        Ok(())
-    }
-
-    fn read_type<'a>(&self, tree: &Tree<'a>, list: Node) -> Result<Signature<'a>> {
-        define::read(tree, list)
-    }
-
-    fn define<'a>(
-        &self,
-        lowering: &mut Lowering<'a, '_>,
-        definition: &TypeDef<'a>,
-    ) -> Result<Vec<Pieces>> {
-        define::define(lowering, definition)
-    }
-
-    fn heap_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
-        (word == "task").then(|| lowering.brand("task").to_string())
-    }
-
-    fn value_type(&self, lowering: &Lowering<'_, '_>, word: &str) -> Option<String> {
-        (word == "taskref").then(|| format!("(ref null {})", lowering.brand("task")))
-    }
-
-    fn type_words(&self, lowering: &Lowering<'_, '_>) -> Vec<(String, String)> {
-        let tree = lowering.tree;
-        let words = match lowering.is_shadow() {
-            true => {
-                ["(ref null", "(ref"].map(|start| format!("{start} {})", lowering.brand("task")))
-            }
-            // The source may mean continuations or stacks.
-            false if has_continuations(tree) || tree.has_type_word(&["stack", "nostack"]) => {
-                return Vec::new();
-            }
-            false => ["contref", "(ref cont)"].map(str::to_string),
-        };
-        words.into_iter().zip(["taskref", "(ref task)"].map(str::to_string)).collect()
-    }
-
-    fn lower<'a>(
-        &self,
-        lowering: &mut Lowering<'a, '_>,
-        instruction: &mut Instruction<'a>,
-    ) -> Result<()> {
-        lower::lower(lowering, instruction)
-    }
+        false => ["contref", "(ref cont)"].map(str::to_string),
+    };
+    words.into_iter().zip(["taskref", "(ref task)"].map(str::to_string)).collect()
 }

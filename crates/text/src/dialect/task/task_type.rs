@@ -1,6 +1,6 @@
 //! The parts of a task type.
 
-use super::Tasks;
+use super::TASKS;
 use crate::dialect::definitions::Module;
 use crate::dialect::source::{HeapType, Name, Signature, ValKind, ValType};
 use crate::error::Result;
@@ -18,7 +18,7 @@ pub(super) struct TaskType<'m, 'a> {
 
 impl<'m, 'a> TaskType<'m, 'a> {
     pub fn find(module: &'m Module<'a>, name: Name<'a>) -> Result<TaskType<'m, 'a>> {
-        let Signature { params, results } = module.design_type(name, &Tasks)?;
+        let Signature { params, results } = module.design_type(name, &TASKS)?;
         Ok(TaskType { name, received: params, given: results })
     }
 
