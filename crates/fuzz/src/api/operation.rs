@@ -1,7 +1,7 @@
 //! The operations of a case. Numbers in them choose among the existing items.
 
-use crate::turns::Turns;
-use arbitrary::{Arbitrary, Result, Unstructured};
+use crate::turns::{List, Turns};
+use arbitrary::Arbitrary;
 
 /// A case: turns of its stores.
 pub type Case = Turns<Turn, 15>;
@@ -20,19 +20,7 @@ pub enum Turn {
 }
 
 /// A sequence of operations.
-#[derive(Clone, Debug)]
-pub struct Operations(pub Vec<Operation>);
-
-impl<'a> Arbitrary<'a> for Operations {
-    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        let count = u.int_in_range(0..=12)?;
-        Ok(Operations((0..count).map(|_| u.arbitrary()).collect::<Result<_>>()?))
-    }
-
-    fn size_hint(_: usize) -> (usize, Option<usize>) {
-        (1, None)
-    }
-}
+pub type Operations = List<Operation, 0, 12>;
 
 /// Chooses a value.
 #[derive(Clone, Copy, Debug, Arbitrary)]

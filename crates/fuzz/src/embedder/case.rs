@@ -1,7 +1,7 @@
 //! Cases: the embedder's actions on its stores, and the acts of its callbacks. Numbers choose
 //! among the existing items.
 
-use crate::turns::Turns;
+use crate::turns::{List, Turns};
 use arbitrary::{Arbitrary, Result, Unstructured};
 
 /// A case: turns of its stores.
@@ -28,19 +28,7 @@ pub struct Act {
 }
 
 /// Acts for callbacks.
-#[derive(Clone, Debug)]
-pub struct Due(pub Vec<DueAct>);
-
-impl<'a> Arbitrary<'a> for Due {
-    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        let count = u.int_in_range(0..=4)?;
-        Ok(Due((0..count).map(|_| u.arbitrary()).collect::<Result<_>>()?))
-    }
-
-    fn size_hint(_: usize) -> (usize, Option<usize>) {
-        (1, None)
-    }
-}
+pub type Due = List<DueAct, 0, 4>;
 
 /// The act of a callback at a site, or of the next callback at any site.
 #[derive(Clone, Debug)]
@@ -270,16 +258,4 @@ pub enum OwnedAction {
 }
 
 /// Concurrent calls.
-#[derive(Clone, Debug)]
-pub struct Calls(pub Vec<(Call, Manner)>);
-
-impl<'a> Arbitrary<'a> for Calls {
-    fn arbitrary(u: &mut Unstructured<'a>) -> Result<Self> {
-        let count = u.int_in_range(1..=5)?;
-        Ok(Calls((0..count).map(|_| u.arbitrary()).collect::<Result<_>>()?))
-    }
-
-    fn size_hint(_: usize) -> (usize, Option<usize>) {
-        (1, None)
-    }
-}
+pub type Calls = List<(Call, Manner), 1, 5>;

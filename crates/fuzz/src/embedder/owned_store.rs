@@ -8,6 +8,7 @@ use super::module::CAUGHT;
 use super::site::{Reply, Site, WhenDropped};
 use super::world::{Data, World};
 use crate::lock;
+use crate::turns::List;
 use ropewalk::*;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -162,7 +163,7 @@ pub fn resume(from: &Data, snapshot: Result<Snapshot>) {
         for call in std::mem::take(&mut restored.calls) {
             world.note(resume_call(&mut restored.store, call));
         }
-        let busy = Act { due: Due(vec![]), action: Action::Busy(2) };
+        let busy = Act { due: List(vec![]), action: Action::Busy(2) };
         borrowed_store::perform(&mut restored.store.as_context_mut(), &busy);
     });
 }
@@ -221,7 +222,7 @@ type ManyCall<'a> = Pin<Box<dyn Future<Output = Result<i32>> + Send + 'a>>;
 fn many(
     world: &Arc<World>,
     store: &mut Store<Data>,
-    Calls(calls): &Calls,
+    List(calls): &Calls,
     threads: bool,
     limit: usize,
 ) -> Verdict {
@@ -242,7 +243,7 @@ fn many(
             true => on_threads(world, &site, begun.collect()),
             false => in_turns(world, &site, begun.collect()).await,
         }
-        borrowed_store::perform_by(accessor, &Act { due: Due(vec![]), action: Action::Busy(1) });
+        borrowed_store::perform_by(accessor, &Act { due: List(vec![]), action: Action::Busy(1) });
     }));
     Ok(())
 }
