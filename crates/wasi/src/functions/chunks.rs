@@ -13,32 +13,35 @@ use crate::failure::{Failure, Result};
 /// host waits.
 pub const CHUNK: usize = 4 << 20;
 
-/// Reads or writes the buffers of an array of `iovec`s.
+/// Reads or writes the buffers of an array of `iovec`s, and stores the total at `size`.
 ///
 /// `work` gets some of the buffers and the number of bytes before them; it returns how many bytes
-/// it has read or written. The result is the total. A failure after the first chunk ends the call
-/// with a short read or write.
+/// it has read or written. A failure after the first chunk ends the call with a short read or
+/// write.
 pub fn transfer(
     call: &mut Call<'_>,
-    (vectors, count): (i32, i32),
+    (vectors, count, size): (i32, i32, i32),
     work: impl FnOnce(&mut Call<'_>, &Buffers, u64) -> Result<usize>,
-) -> Result<usize> {
+) -> Result {
+    let place = call.guest.place(size)?;
     let buffers = match call.ctx.progress.buffers.take() {
         Some(buffers) => *buffers,
         None => call.guest.buffers(vectors, count)?,
     };
     let done = call.ctx.progress.done;
     let chunk = part(&buffers, done, CHUNK);
-    match work(call, &chunk, done as u64) {
+    let total = match work(call, &chunk, done as u64) {
         Ok(count) if count == total(&chunk) && done + count < total(&buffers) => {
             call.ctx.progress.done += count;
             call.ctx.progress.buffers = Some(Box::new(buffers));
-            Err(Failure::Again)
+            return Err(Failure::Again);
         }
-        Ok(count) => Ok(done + count),
-        Err(Failure::Errno(_) | Failure::Wait(_)) if done > 0 => Ok(done),
-        Err(failure) => Err(failure),
-    }
+        Ok(count) => done + count,
+        Err(Failure::Errno(_) | Failure::Wait(_)) if done > 0 => done,
+        Err(failure) => return Err(failure),
+    };
+    call.guest.put_count(place, total);
+    Ok(())
 }
 
 /// The buffers after the first `done` bytes, limited to `max` bytes in total.

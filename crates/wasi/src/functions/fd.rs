@@ -3,6 +3,7 @@
 use crate::abi::errno::Errno;
 use crate::abi::{FdFlags, Fdstat, Filestat, FstFlags, Rights, Version, dirent, flags, rights};
 use crate::call::Call;
+use crate::context::WasiCtx;
 use crate::exit::BrokenPipe;
 use crate::failure::{Failure, Result};
 use crate::files::descriptor::DescriptorKind;
@@ -10,6 +11,7 @@ use crate::files::file_times::FileTimes;
 use crate::functions::chunks::transfer;
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
 use std::num::NonZeroU64;
+use std::os::fd::BorrowedFd;
 
 pub fn fd_advise(call: &mut Call<'_>, fd: i32, offset: i64, len: i64, advice: i32) -> Result {
     let file = call.descriptor(fd)?.file(Rights::FD_ADVISE)?;
@@ -125,16 +127,13 @@ pub fn fd_filestat_set_times(
 }
 
 pub fn fd_read(call: &mut Call<'_>, fd: i32, vectors: i32, count: i32, size: i32) -> Result {
-    let place = call.guest.place(size)?;
-    let read = transfer(call, (vectors, count), |Call { ctx, guest, .. }, buffers, _| {
+    transfer(call, (vectors, count, size), |Call { ctx, guest, .. }, buffers, _| {
         let descriptor = ctx.table.get(fd)?;
         descriptor.require(Rights::FD_READ)?;
         let read = descriptor.read(&mut guest.slices_mut(buffers))?;
         guest.filled(buffers, read);
         Ok(read)
-    })?;
-    call.guest.put_count(place, read);
-    Ok(())
+    })
 }
 
 pub fn fd_pread(
@@ -145,23 +144,18 @@ pub fn fd_pread(
     offset: i64,
     size: i32,
 ) -> Result {
-    let place = call.guest.place(size)?;
-    let read = transfer(call, (vectors, count), |Call { ctx, guest, .. }, buffers, done| {
-        let file = ctx.table.get(fd)?.positioned(Rights::FD_READ)?;
-        let offset = u64::try_from(offset).map_err(|_| Errno::INVAL)? + done;
+    transfer(call, (vectors, count, size), |Call { ctx, guest, .. }, buffers, done| {
+        let (file, offset) = position(ctx, fd, Rights::FD_READ, offset, done)?;
         let mut slices = guest.slices_mut(buffers);
         let read = rustix::io::retry_on_intr(|| rustix::io::preadv(file, &mut slices, offset))?;
         drop(slices);
         guest.filled(buffers, read);
         Ok(read)
-    })?;
-    call.guest.put_count(place, read);
-    Ok(())
+    })
 }
 
 pub fn fd_write(call: &mut Call<'_>, fd: i32, vectors: i32, count: i32, size: i32) -> Result {
-    let place = call.guest.place(size)?;
-    let written = transfer(call, (vectors, count), |Call { ctx, guest, .. }, buffers, _| {
+    transfer(call, (vectors, count, size), |Call { ctx, guest, .. }, buffers, _| {
         let descriptor = ctx.table.get(fd)?;
         descriptor.require(Rights::FD_WRITE)?;
         let written = descriptor.write(&guest.slices(buffers), ctx.progress.is_async);
@@ -173,9 +167,7 @@ pub fn fd_write(call: &mut Call<'_>, fd: i32, vectors: i32, count: i32, size: i3
                 failure => failure,
             }
         })
-    })?;
-    call.guest.put_count(place, written);
-    Ok(())
+    })
 }
 
 pub fn fd_pwrite(
@@ -186,15 +178,23 @@ pub fn fd_pwrite(
     offset: i64,
     size: i32,
 ) -> Result {
-    let place = call.guest.place(size)?;
-    let written = transfer(call, (vectors, count), |Call { ctx, guest, .. }, buffers, done| {
-        let file = ctx.table.get(fd)?.positioned(Rights::FD_WRITE)?;
-        let offset = u64::try_from(offset).map_err(|_| Errno::INVAL)? + done;
+    transfer(call, (vectors, count, size), |Call { ctx, guest, .. }, buffers, done| {
+        let (file, offset) = position(ctx, fd, Rights::FD_WRITE, offset, done)?;
         let slices = guest.slices(buffers);
         Ok(rustix::io::retry_on_intr(|| rustix::io::pwritev(file, &slices, offset))?)
-    })?;
-    call.guest.put_count(place, written);
-    Ok(())
+    })
+}
+
+/// A file, and the offset in it after the bytes that were transferred.
+fn position(
+    ctx: &WasiCtx,
+    fd: i32,
+    rights: Rights,
+    offset: i64,
+    done: u64,
+) -> Result<(BorrowedFd<'_>, u64)> {
+    let file = ctx.table.get(fd)?.positioned(rights)?;
+    Ok((file, u64::try_from(offset).map_err(|_| Errno::INVAL)? + done))
 }
 
 pub fn fd_seek(call: &mut Call<'_>, fd: i32, offset: i64, whence: i32, position: i32) -> Result {
