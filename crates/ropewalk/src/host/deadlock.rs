@@ -4,18 +4,19 @@ use crate::host::concurrent::Accessor;
 use crate::store::AsContext as _;
 use ropewalk_runtime::StackList;
 use std::collections::HashMap;
-use std::fmt;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Wake, Waker};
+use thiserror::Error;
 
 /// The error of calls of an [`Accessor`] that all wait for each other.
 ///
 /// [`Accessor::wait_for_guest`] detects it, and has an example. It prints as a list of the calls and
 /// of all other stacks: where each of them is, and what it waits for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Error)]
+#[error("deadlock: every call waits for another\n{}", .0.waits_with_calls())]
 pub struct Deadlock(Arc<StackList>);
 
 impl Deadlock {
@@ -24,14 +25,6 @@ impl Deadlock {
         &self.0
     }
 }
-
-impl fmt::Display for Deadlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "deadlock: every call waits for another\n{}", self.0.waits_with_calls())
-    }
-}
-
-impl std::error::Error for Deadlock {}
 
 /// The calls of an accessor, and those of them that wait for other calls.
 #[derive(Debug, Default)]

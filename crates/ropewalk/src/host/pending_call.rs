@@ -19,15 +19,17 @@ use ropewalk_runtime::{
     AnyHostFuture, HostFuture, PendingCall, Store as RuntimeStore, StoreId, TypeRegistry,
 };
 use std::ffi::c_void;
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::ptr;
 use std::sync::Mutex;
 use std::task::{Context, Poll};
+use thiserror::Error;
 
 /// The error by which a host function says that its results come later: from a future.
 /// [`Caller::later`] makes it, and has an example.
+#[derive(Error)]
+#[error("a `Later`, which only a host function that is not `async` can return")]
 pub struct Later {
     /// The store, and so the type of its data.
     store: StoreId,
@@ -205,14 +207,6 @@ pub(super) fn cannot_wait() -> anyhow::Error {
 }
 
 opaque_debug!(impl<> Later);
-
-impl fmt::Display for Later {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a `Later`, which only a host function that is not `async` can return")
-    }
-}
-
-impl std::error::Error for Later {}
 
 /// A future of values, as a function that polls it, with a function that writes the values as
 /// results.

@@ -1,13 +1,27 @@
 //! Why a stack cannot be copied.
 
 use ropewalk_abi::stack::Purpose;
-use std::fmt;
+use thiserror::Error;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Error)]
 pub(crate) enum CopyRefusal {
+    #[error(
+        "it was suspended in a host call, which returns once; copy it before or after that call"
+    )]
     InHostCall,
+    #[error(
+        "the first stack of a call from the host was suspended with it, and that call returns once"
+    )]
     Root,
+    #[error(
+        "a task was suspended with it, and a task is one object; suspend inside of the task, or \
+         after it"
+    )]
     Task,
+    #[error(
+        "a fiber was suspended with it, and a fiber is one object; suspend inside of the fiber, or \
+         after it"
+    )]
     Fiber,
 }
 
@@ -21,28 +35,5 @@ impl CopyRefusal {
             Purpose::Fiber => Some(CopyRefusal::Fiber),
             Purpose::Root | Purpose::Free => Some(CopyRefusal::Root),
         }
-    }
-}
-
-impl fmt::Display for CopyRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            CopyRefusal::InHostCall => {
-                "it was suspended in a host call, which returns once; copy it before or after that \
-                 call"
-            }
-            CopyRefusal::Root => {
-                "the first stack of a call from the host was suspended with it, and that call \
-                 returns once"
-            }
-            CopyRefusal::Task => {
-                "a task was suspended with it, and a task is one object; suspend inside of the \
-                 task, or after it"
-            }
-            CopyRefusal::Fiber => {
-                "a fiber was suspended with it, and a fiber is one object; suspend inside of the \
-                 fiber, or after it"
-            }
-        })
     }
 }

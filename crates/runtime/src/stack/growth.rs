@@ -29,49 +29,31 @@ use crate::stack::stack_events::StackEvent;
 use ropewalk_abi::stack::Purpose;
 use ropewalk_abi::{ControlBlock, TrapCode};
 use std::collections::{HashMap, TryReserveError};
-use std::fmt;
 use std::io;
+use thiserror::Error;
 
 /// Why a stack cannot grow, or cannot be made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Error)]
 pub(crate) enum NoRoom {
+    #[error("a stack may have at most {0} bytes (Config::max_wasm_stack)")]
     Limit(usize),
+    #[error("all stacks together may have at most {0} bytes (Config::max_stack_memory)")]
     Sum(usize),
+    #[error("a store may have at most {0} stacks (Config::max_stacks)")]
     Count(usize),
+    #[error("a store can have at most {0} stacks")]
     Blocks(usize),
+    #[error("a stack may have at most {} answers, redirections and walks", u16::MAX)]
     Marks,
+    #[error("the limiter of the store allows no more")]
     Limiter,
+    #[error("{}", Undecided::DETAIL)]
     Undecided,
+    // The limit is found right after it was reached.
+    #[error("{}", OsLimit::found(*.0))]
     Machine(usize),
+    #[error("stacks do not grow (Stress::fail_to_grow)")]
     Fails,
-}
-
-impl fmt::Display for NoRoom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoRoom::Limit(bytes) => {
-                write!(f, "a stack may have at most {bytes} bytes (Config::max_wasm_stack)")
-            }
-            NoRoom::Sum(bytes) => {
-                write!(
-                    f,
-                    "all stacks together may have at most {bytes} bytes (Config::max_stack_memory)"
-                )
-            }
-            NoRoom::Count(most) => {
-                write!(f, "a store may have at most {most} stacks (Config::max_stacks)")
-            }
-            NoRoom::Blocks(most) => write!(f, "a store can have at most {most} stacks"),
-            NoRoom::Marks => {
-                write!(f, "a stack may have at most {} answers, redirections and walks", u16::MAX)
-            }
-            NoRoom::Limiter => f.write_str("the limiter of the store allows no more"),
-            NoRoom::Undecided => f.write_str(Undecided::DETAIL),
-            // The limit is found right after it was reached.
-            NoRoom::Machine(bytes) => OsLimit::found(*bytes).fmt(f),
-            NoRoom::Fails => f.write_str("stacks do not grow (Stress::fail_to_grow)"),
-        }
-    }
 }
 
 #[derive(Debug)]
