@@ -149,12 +149,7 @@ fn the_end_of_a_program_is_recorded() {
 
 #[test]
 fn damaged_recordings_are_errors() {
-    let recording = SharedFile::default();
-    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
-    assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
-    assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
-    drop(program);
-    let bytes = recording.bytes();
+    let bytes = something();
     for i in 0..bytes.len() {
         replay_something(bytes[..i].to_vec()).expect_err("it is cut off");
     }
@@ -164,12 +159,7 @@ fn damaged_recordings_are_errors() {
 
 #[test]
 fn a_changed_bit_is_detected() {
-    let recording = SharedFile::default();
-    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
-    assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
-    assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
-    drop(program);
-    let bytes = recording.bytes();
+    let bytes = something();
     replay_something(bytes.clone()).unwrap();
     for bit in 0..8 * bytes.len() {
         let mut damaged = bytes.clone();
@@ -196,12 +186,7 @@ fn a_context_reports_the_end_of_its_recording() {
 
 #[test]
 fn reordered_calls_are_detected() {
-    let recording = SharedFile::default();
-    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
-    assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
-    assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
-    drop(program);
-    let bytes = recording.bytes();
+    let bytes = something();
     let (beginning, calls) = bytes.split_at(16);
     let (first, second) = calls.split_at(calls.len() / 2);
     for swapped in [[second, first], [first, first], [second, second]] {
@@ -210,7 +195,18 @@ fn reordered_calls_are_detected() {
     }
 }
 
-/// Repeats two recorded calls.
+/// A recording of two calls.
+fn something() -> Vec<u8> {
+    let recording = SharedFile::default();
+    let mut program = with(WasiCtx::builder().record(recording.clone()).unwrap());
+    for _ in 0..2 {
+        assert_eq!(program.call("random_get", &[0x6000, 40]), 0);
+    }
+    drop(program);
+    recording.bytes()
+}
+
+/// Repeats these calls.
 fn replay_something(bytes: Vec<u8>) -> ropewalk::Result<()> {
     let mut builder = WasiCtx::builder();
     let mut program = with(builder.replay(Cursor::new(bytes))?);

@@ -374,15 +374,6 @@ fn a_function_is_the_same_however_it_is_reached() {
 
 #[test]
 fn an_error_whose_display_fails_is_an_error_of_the_call() {
-    #[derive(Debug)]
-    struct Unprintable;
-    impl std::fmt::Display for Unprintable {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("the first half")?;
-            Err(std::fmt::Error)
-        }
-    }
-    impl std::error::Error for Unprintable {}
     let text = r#"(module (import "host" "f" (func $f)) (func (export "run") (call $f)))"#;
     let (mut store, instance) = with_host(&Engine::default(), text, || Err::<(), _>(Unprintable));
     let error = call(&mut store, instance, "run", &[]).unwrap_err();

@@ -123,6 +123,19 @@ pub fn call_back<T>(caller: &mut Caller<'_, T>, name: &str, argument: i32) -> Re
     call_export(caller, name, argument)
 }
 
+/// An error whose `Display` fails after the first words.
+#[derive(Debug)]
+pub struct Unprintable;
+
+impl std::fmt::Display for Unprintable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the first half")?;
+        Err(std::fmt::Error)
+    }
+}
+
+impl std::error::Error for Unprintable {}
+
 /// The trap in an error.
 pub fn trap(error: &Error) -> &Trap {
     error.downcast_ref::<Trap>().unwrap_or_else(|| panic!("expected a trap, found: {error:?}"))

@@ -79,15 +79,6 @@ fn a_continuation_whose_making_panics_is_freed() {
 
 #[test]
 fn functions_that_write_values_may_fail_with_an_error_whose_display_fails() {
-    #[derive(Debug)]
-    struct Unprintable;
-    impl std::fmt::Display for Unprintable {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("the first half")?;
-            Err(std::fmt::Error)
-        }
-    }
-    impl std::error::Error for Unprintable {}
     let engine = Engine::new(&config(DEFAULT)).unwrap();
     let text = "(module (global (export \"kept\") (mut externref) (ref.null extern)))";
     let (mut store, instance) = instantiate_in(&engine, text);

@@ -316,12 +316,7 @@ fn calls_within_each_other_that_wait_are_restored_each_by_itself() {
     linker.host_async("outer", move |mut caller: Caller<'_, ()>, (n,): (i32,)| {
         let list = list.clone();
         Box::new(async move {
-            // Before the host function waits, it runs. Then its call waits.
-            let snapshot = caller.snapshot(&SnapshotOptions::new())?;
-            list.lock().unwrap().push(snapshot);
-            yield_once().await;
-            let snapshot = caller.snapshot(&SnapshotOptions::new())?;
-            list.lock().unwrap().push(snapshot);
+            snapshot_twice(&mut caller, &list).await?;
             let nested = caller.get_export("nested").and_then(Extern::into_func).unwrap();
             let nested = nested.typed::<i32, i32>(&caller)?;
             nested.call_async(&mut caller, n).await
@@ -331,11 +326,7 @@ fn calls_within_each_other_that_wait_are_restored_each_by_itself() {
     linker.host_async("inner", move |mut caller: Caller<'_, ()>, (n,): (i32,)| {
         let list = list.clone();
         Box::new(async move {
-            let snapshot = caller.snapshot(&SnapshotOptions::new())?;
-            list.lock().unwrap().push(snapshot);
-            yield_once().await;
-            let snapshot = caller.snapshot(&SnapshotOptions::new())?;
-            list.lock().unwrap().push(snapshot);
+            snapshot_twice(&mut caller, &list).await?;
             Ok::<i32, Error>(n + 1)
         })
     });
@@ -368,6 +359,19 @@ fn calls_within_each_other_that_wait_are_restored_each_by_itself() {
         imports,
         [vec!["outer"], vec!["outer"], vec!["outer", "inner"], vec!["outer", "inner"]]
     );
+}
+
+/// Takes a snapshot before the call of a host function waits, while the function runs, and another
+/// one afterwards.
+async fn snapshot_twice(caller: &mut Caller<'_, ()>, list: &Mutex<Vec<Snapshot>>) -> Result<()> {
+    for waits in [true, false] {
+        let snapshot = caller.snapshot(&SnapshotOptions::new())?;
+        list.lock().unwrap().push(snapshot);
+        if waits {
+            yield_once().await;
+        }
+    }
+    Ok(())
 }
 
 async fn yield_once() {

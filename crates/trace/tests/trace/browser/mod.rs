@@ -87,23 +87,25 @@ fn a_click_shows_the_backtrace_across_stacks() {
     });
 }
 
+/// The depth, the name and the state of each item of the tree.
+const TREE: &str = "return [...document.querySelectorAll('#tree li')].map((item) => {
+    let depth = 0;
+    for (let up = item; up; up = up.parentElement.closest('li')) depth++;
+    return [depth, item.querySelector('button').innerText, item.querySelector('.state').innerText];
+})";
+
 #[test]
 fn the_tree_has_each_stack_under_its_parent() {
     with_page(&common::everything(), |browser| {
         browser.run("page.select(5)");
         browser.keys("2");
         assert_eq!(browser.text("#tree h2"), "3 stacks at 500 ns");
-        let tree = "return [...document.querySelectorAll('#tree li')].map((item) => {
-            let depth = 0;
-            for (let up = item; up; up = up.parentElement.closest('li')) depth++;
-            return [depth, item.querySelector('button').innerText, item.querySelector('.state').innerText];
-        })";
         let expected = json!([
             [1, "0 main", "waiting · root"],
             [2, "1 outer", "waiting · continuation"],
             [3, "2 inner", "running · task"],
         ]);
-        assert_eq!(browser.run(tree), expected);
+        assert_eq!(browser.run(TREE), expected);
         // Both are suspended together, and one stays above the other.
         browser.run("page.select(8)");
         let expected = json!([
@@ -111,7 +113,7 @@ fn the_tree_has_each_stack_under_its_parent() {
             [1, "1 outer", "suspended · continuation"],
             [2, "2 inner", "suspended · task"],
         ]);
-        assert_eq!(browser.run(tree), expected);
+        assert_eq!(browser.run(TREE), expected);
     });
 }
 
@@ -279,11 +281,6 @@ fn a_chain_of_ten_thousand_stacks_can_be_looked_at() {
 fn a_copy_of_suspended_stacks_is_suspended_under_its_own_parent() {
     with_page(&common::copies(), |browser| {
         browser.run("page.select(11)");
-        let tree = "return [...document.querySelectorAll('#tree li')].map((item) => {
-            let depth = 0;
-            for (let up = item; up; up = up.parentElement.closest('li')) depth++;
-            return [depth, item.querySelector('button').innerText, item.querySelector('.state').innerText];
-        })";
         let expected = json!([
             [1, "0 main", "running · root"],
             [1, "1 outer", "suspended · continuation"],
@@ -293,9 +290,9 @@ fn a_copy_of_suspended_stacks_is_suspended_under_its_own_parent() {
             [1, "5 inner", "new · continuation"],
             [1, "6 inner", "new · continuation"],
         ]);
-        assert_eq!(browser.run(tree), expected);
+        assert_eq!(browser.run(TREE), expected);
         browser.run("page.select(7)");
-        assert_eq!(browser.run(tree)[4], json!([2, "4 inner", "suspended · continuation"]));
+        assert_eq!(browser.run(TREE)[4], json!([2, "4 inner", "suspended · continuation"]));
         assert_eq!(browser.text("#event h2"), "clone of 2");
         let facts = "return [...document.querySelectorAll('#event dt')].map((fact) => [fact.innerText, fact.nextSibling.innerText])";
         let facts = browser.run(facts);
