@@ -26,7 +26,7 @@ pub fn write(rounds: usize) -> Result<bool> {
     let file = Path::new(DOCS).join("COMPARISON.md");
     let time = |pattern: &Pattern, design: &str| times[pattern.name].get(design).copied();
     let document = page(&fs::read_to_string(&file)?, &figures, time)?;
-    let machine = format!("{}, {rounds} rounds.\n", conditions::description());
+    let machine = format!("{}, {rounds} rounds.\n", conditions::without_peer());
     fs::write(&file, replaced(&document, "machine", &machine)?)?;
     let folder = Path::new(DOCS).join("pictures/comparison");
     fs::create_dir_all(&folder)?;

@@ -7,13 +7,17 @@ const LOCK: &str = include_str!("../../Cargo.lock");
 
 /// One line with date, processor and versions.
 pub fn description() -> String {
+    format!("{}, wasmtime {}", without_peer(), version("wasmtime"))
+}
+
+/// The same for figures of Ropewalk alone.
+pub fn without_peer() -> String {
     format!(
-        "{}, {} ({} threads), ropewalk {}, wasmtime {}",
+        "{}, {} ({} threads), ropewalk {}",
         date(),
         processor(),
         std::thread::available_parallelism().map_or(1, usize::from),
         version("ropewalk"),
-        version("wasmtime"),
     )
 }
 

@@ -99,7 +99,10 @@ fn overview(figures: &[Vec<Figures>], cell: &dyn Fn(&Pattern, &str, &Figures) ->
 }
 
 fn nanoseconds(time: Option<f64>) -> String {
-    time.map_or(String::new(), |time| format!("{time:.0} ns"))
+    time.map_or(String::new(), |time| {
+        let decimals = usize::from(time < 20.0);
+        format!("{time:.decimals$} ns")
+    })
 }
 
 /// The name of a design in text.
