@@ -74,7 +74,7 @@ fn another_version_is_refused() {
     assert_eq!(error, BadTrace::OtherVersion { found: 9 });
     assert_eq!(
         error.to_string(),
-        "this trace has version 9 of the format, but version 2 was expected: record it again, \
+        "this trace has version 9 of the format, but version 3 was expected: record it again, \
          or show it with the `ropewalk` that recorded it"
     );
 }
