@@ -10,7 +10,6 @@ use crate::emit::{constant_flags, trap};
 use crate::module::convert::{heap_type, ref_type};
 use crate::translate::Translator;
 use crate::translate::control::block_args;
-use crate::translate::owned::BranchTarget;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types::*};
 use ropewalk_abi::{HeapType, RefType, TrapCode, TypeInfo, TypeKind};
@@ -55,44 +54,22 @@ impl Translator<'_> {
         self.enter_sealed(done);
     }
 
+    /// Branches if a cast succeeds, or if it fails.
     pub(super) fn br_on_cast(
         &mut self,
+        succeeds: bool,
         depth: u32,
         from: wasmparser::RefType,
         to: wasmparser::RefType,
     ) {
         let target = self.branch_target(depth);
         let next = self.builder.create_block();
-        let yes = (target.block, target.operands.clone());
-        let outcome = Outcome::Branch { yes, no: (next, vec![]) };
-        self.branch_on(from, to, &outcome, next, &target);
-    }
-
-    pub(super) fn br_on_cast_fail(
-        &mut self,
-        depth: u32,
-        from: wasmparser::RefType,
-        to: wasmparser::RefType,
-    ) {
-        let target = self.branch_target(depth);
-        let next = self.builder.create_block();
-        let no = (target.block, target.operands.clone());
-        let outcome = Outcome::Branch { yes: (next, vec![]), no };
-        self.branch_on(from, to, &outcome, next, &target);
-    }
-
-    fn branch_on(
-        &mut self,
-        from: wasmparser::RefType,
-        to: wasmparser::RefType,
-        outcome: &Outcome,
-        next: Block,
-        target: &BranchTarget,
-    ) {
+        let (branch, stay) = ((target.block, target.operands.clone()), (next, vec![]));
+        let (yes, no) = if succeeds { (branch, stay) } else { (stay, branch) };
         let (from, to) = (ref_type(from), ref_type(to));
         let check = Check { reference: self.top(1)[0], from, to };
-        self.emit_check(&check, outcome);
-        self.emit_intermediate(target);
+        self.emit_check(&check, &Outcome::Branch { yes, no });
+        self.emit_intermediate(&target);
         self.enter_sealed(next);
     }
 

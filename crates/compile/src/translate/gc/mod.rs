@@ -118,10 +118,10 @@ impl Translator<'_> {
             Operator::RefCastNonNull { hty } => self.ref_cast(false, hty),
             Operator::RefCastNullable { hty } => self.ref_cast(true, hty),
             Operator::BrOnCast { relative_depth, from_ref_type, to_ref_type } => {
-                self.br_on_cast(relative_depth, from_ref_type, to_ref_type);
+                self.br_on_cast(true, relative_depth, from_ref_type, to_ref_type);
             }
             Operator::BrOnCastFail { relative_depth, from_ref_type, to_ref_type } => {
-                self.br_on_cast_fail(relative_depth, from_ref_type, to_ref_type);
+                self.br_on_cast(false, relative_depth, from_ref_type, to_ref_type);
             }
             _ => return false,
         }
