@@ -20,12 +20,15 @@ impl Machine {
                 self.resume(task, Some(parent));
                 self.deliver(task, args)
             }
-            Task::Suspend { task, args, .. } => {
+            Task::Suspend { task, args, .. } | Task::Retire { task, args, .. } => {
                 let task = self.peek(*task);
                 let args = self.take_all(args);
                 let task = self.running_task(task)?;
-                let parent = self.suspend(task).expect("a task that runs was resumed");
-                self.running = parent;
+                let parent = match op {
+                    Task::Suspend { .. } => self.suspend(task),
+                    _ => self.free_running(task),
+                };
+                self.running = parent.expect("a task that runs was resumed");
                 self.complete(args)
             }
             Task::SwitchTo { from, target, args, .. } => {
@@ -36,14 +39,6 @@ impl Machine {
                 let parent = self.suspend(from);
                 self.resume(target, parent);
                 self.deliver(target, args)
-            }
-            Task::Retire { task, args, .. } => {
-                let task = self.peek(*task);
-                let args = self.take_all(args);
-                let task = self.running_task(task)?;
-                let parent = self.free_running(task).expect("a task that runs was resumed");
-                self.running = parent;
-                self.complete(args)
             }
             Task::Release { task, .. } => {
                 let task = self.suspended_task(self.peek(*task))?;
