@@ -34,57 +34,44 @@ impl SharedFile {
 /// Calls most functions of WASI; returns the results and the memory.
 fn uses(program: &mut Program) -> Vec<(i32, Vec<u8>)> {
     let mut seen = Vec::new();
-    let mut see = |program: &mut Program, errno: i32| seen.push((errno, program.bytes(0, 1 << 16)));
+    let mut see = |program: &mut Program, act: &dyn Fn(&mut Program) -> i32| {
+        let result = act(program);
+        seen.push((result, program.bytes(0, 1 << 16)));
+        result
+    };
     let result = i64::from(RESULT);
     for name in ["args_sizes_get", "environ_sizes_get"] {
-        let errno = program.call(name, &[result, result + 8]);
-        see(program, errno);
+        see(program, &|p| p.call(name, &[result, result + 8]));
     }
     for name in ["args_get", "environ_get"] {
-        let errno = program.call(name, &[0x4000, 0x5000]);
-        see(program, errno);
+        see(program, &|p| p.call(name, &[0x4000, 0x5000]));
     }
     for clock in 0..5 {
-        let errno = program.call("clock_time_get", &[clock, 1, result]);
-        see(program, errno);
+        see(program, &|p| p.call("clock_time_get", &[clock, 1, result]));
     }
-    let errno = program.call("random_get", &[0x6000, 100]);
-    see(program, errno);
-    let at_edge = program.call("random_get", &[(4 << 16) - 8, 16]);
-    see(program, at_edge);
+    see(program, &|p| p.call("random_get", &[0x6000, 100]));
+    see(program, &|p| p.call("random_get", &[(4 << 16) - 8, 16]));
     // Creates, writes, reads and lists a file.
-    let fd = program.open("file", CREAT, FD_READ | FD_WRITE).unwrap();
-    see(program, fd);
-    let written = program.write(fd, "what was there").unwrap();
-    see(program, written as i32);
+    let fd = see(program, &|p| p.open("file", CREAT, FD_READ | FD_WRITE).unwrap());
+    see(program, &|p| p.write(fd, "what was there").unwrap() as i32);
     let [vectors, count] = program.vector(0x7000, 64);
-    let errno = program.call("fd_pread", &[fd.into(), vectors, count, 5, result]);
-    see(program, errno);
-    let errno = program.call("fd_readdir", &[ROOT.into(), 0x8000, 4096, 0, result]);
-    see(program, errno);
-    let errno = program.call("fd_filestat_get", &[fd.into(), 0x9000]);
-    see(program, errno);
-    let missing = program.open("missing", 0, FD_READ).unwrap_err();
-    see(program, missing);
+    see(program, &|p| p.call("fd_pread", &[fd.into(), vectors, count, 5, result]));
+    see(program, &|p| p.call("fd_readdir", &[ROOT.into(), 0x8000, 4096, 0, result]));
+    see(program, &|p| p.call("fd_filestat_get", &[fd.into(), 0x9000]));
+    see(program, &|p| p.open("missing", 0, FD_READ).unwrap_err());
     // Reads from the standard input, and receives from a socket.
     let [vectors, count] = program.vector(0xA000, 16);
-    let errno = program.call("fd_read", &[0, vectors, count, result]);
-    see(program, errno);
-    let errno = program.call("sock_recv", &[4, vectors, count, 0, result, result + 8]);
-    see(program, errno);
+    see(program, &|p| p.call("fd_read", &[0, vectors, count, result]));
+    see(program, &|p| p.call("sock_recv", &[4, vectors, count, 0, result, result + 8]));
     // Writes to the standard streams, also after they are moved.
     for (fd, text) in [(1, "out"), (2, "error"), (fd, "file")] {
-        let written = program.write(fd, text).unwrap();
-        see(program, written as i32);
+        see(program, &|p| p.write(fd, text).unwrap() as i32);
     }
-    let errno = program.call("fd_renumber", &[1, fd.into()]);
-    see(program, errno);
-    let written = program.write(fd, ", moved").unwrap();
-    see(program, written as i32);
+    see(program, &|p| p.call("fd_renumber", &[1, fd.into()]));
+    see(program, &|p| p.write(fd, ", moved").unwrap() as i32);
     let again = program.open("again", CREAT, FD_WRITE).unwrap();
     assert_eq!(again, 1, "the number is free");
-    let written = program.write(again, "to a file").unwrap();
-    see(program, written as i32);
+    see(program, &|p| p.write(again, "to a file").unwrap() as i32);
     seen
 }
 
