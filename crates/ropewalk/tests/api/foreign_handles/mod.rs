@@ -94,7 +94,7 @@ struct Row {
 /// `m` with a handle of theirs, `t`. It may use named values, which are made before.
 macro_rules! table {
     ($m:ident, $t:ident: $(
-        $function:literal $expected:ident $(, $name:ident = $value:expr)* => $body:expr;
+        $function:literal $expected:ident $(, $name:pat = $value:expr)* => $body:expr;
     )*) => {
         vec![$(row($function, $expected, move |$m, $t| {
             $(let $name = $value;)*

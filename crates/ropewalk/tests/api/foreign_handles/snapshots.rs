@@ -96,38 +96,21 @@ fn snapshots() -> Vec<Row> {
 fn calls() -> Vec<Row> {
     let null = [Val::AnyRef(None)];
     table! {m, t:
-        "RestoredCall::cancel" STORE => {
-            let (_restored, call) = t.restored();
-            call.cancel(&mut m.store)
-        };
-        "RestoredCall::resume" STORE => {
-            let (_restored, call) = t.restored();
-            call.resume(&mut m.store, &null)
-        };
-        "RestoredCall::resume_async" STORE => {
-            let (_restored, call) = t.restored();
-            block_on(call.resume_async(&mut m.store, &null))
-        };
-        "RestoredCall::resume_concurrent" STORE => {
-            let (_restored, call) = t.restored();
-            block_on(m.store.run_concurrent(async |all| call.resume_concurrent(all, &null).await))
-        };
-        "RestoredCall::resume_until_suspended" STORE => {
-            let (_restored, call) = t.restored();
-            call.resume_until_suspended(&mut m.store, &null)
-        };
-        "RestoredCall::resume_until_suspended_async" STORE => {
-            let (_restored, call) = t.restored();
-            block_on(call.resume_until_suspended_async(&mut m.store, &null))
-        };
-        "RestoredCall::resume" STORE => {
-            let (mut restored, call) = m.restored();
-            call.resume(&mut restored.store, &[t.object()])
-        };
-        "RestoredCall::resume_async" STORE => {
-            let (mut restored, call) = m.restored();
-            block_on(call.resume_async(&mut restored.store, &[t.object()]))
-        };
+        "RestoredCall::cancel" STORE, (_theirs, call) = t.restored() => call.cancel(&mut m.store);
+        "RestoredCall::resume" STORE, (_theirs, call) = t.restored() =>
+            call.resume(&mut m.store, &null);
+        "RestoredCall::resume_async" STORE, (_theirs, call) = t.restored() =>
+            block_on(call.resume_async(&mut m.store, &null));
+        "RestoredCall::resume_concurrent" STORE, (_theirs, call) = t.restored() =>
+            block_on(m.store.run_concurrent(async |all| call.resume_concurrent(all, &null).await));
+        "RestoredCall::resume_until_suspended" STORE, (_theirs, call) = t.restored() =>
+            call.resume_until_suspended(&mut m.store, &null);
+        "RestoredCall::resume_until_suspended_async" STORE, (_theirs, call) = t.restored() =>
+            block_on(call.resume_until_suspended_async(&mut m.store, &null));
+        "RestoredCall::resume" STORE, (mut mine, call) = m.restored() =>
+            call.resume(&mut mine.store, &[t.object()]);
+        "RestoredCall::resume_async" STORE, (mut mine, call) = m.restored() =>
+            block_on(call.resume_async(&mut mine.store, &[t.object()]));
         "RestoredCall::resume_concurrent" STORE => {
             let ((mut restored, call), theirs) = (m.restored(), t.object());
             let resumed = restored
@@ -135,13 +118,9 @@ fn calls() -> Vec<Row> {
                 .run_concurrent(async |accessor| call.resume_concurrent(accessor, &[theirs]).await);
             block_on(resumed)
         };
-        "RestoredCall::resume_until_suspended" STORE => {
-            let (mut restored, call) = m.restored();
-            call.resume_until_suspended(&mut restored.store, &[t.object()])
-        };
-        "RestoredCall::resume_until_suspended_async" STORE => {
-            let (mut restored, call) = m.restored();
-            block_on(call.resume_until_suspended_async(&mut restored.store, &[t.object()]))
-        };
+        "RestoredCall::resume_until_suspended" STORE, (mut mine, call) = m.restored() =>
+            call.resume_until_suspended(&mut mine.store, &[t.object()]);
+        "RestoredCall::resume_until_suspended_async" STORE, (mut mine, call) = m.restored() =>
+            block_on(call.resume_until_suspended_async(&mut mine.store, &[t.object()]));
     }
 }
