@@ -19,15 +19,10 @@ fn values_of_every_type_travel_both_ways() {
             (local.get 4) (local.get 5) (local.get 6))))"#;
     type Func7 = (i32, i64, f32, f64, u128, Option<Func>, Option<ExternRef>);
     type Results = (Option<ExternRef>, Option<Func>, u128, f64, f32, i64, i32);
-    for engine in engines() {
-        let (mut store, instance) = with_host_and_data(
-            &engine,
-            (),
-            text,
-            |a: i32, b: i64, c: f32, d: f64, e: u128, f: Option<Func>, g: Option<ExternRef>| {
-                (g, f, e, d, c, b, a)
-            },
-        );
+    let host = |a: i32, b: i64, c: f32, d: f64, e: u128, f: Option<Func>, g: Option<ExternRef>| {
+        (g, f, e, d, c, b, a)
+    };
+    for (mut store, instance) in instances_with_host(text, host) {
         let value = ExternRef::new(&mut store, "hello").unwrap();
         for name in ["f", "g"] {
             let func = instance.get_func(&mut store, name).unwrap();
@@ -57,8 +52,7 @@ fn sixteen_parameters_arrive_in_order() {
            i: i64, j: i64, k: i64, l: i64, m: i64, n: i64, o: i64, p: i64) -> i64 {
         [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p].iter().fold(0, |sum, x| sum * 3 + x)
     }
-    for engine in engines() {
-        let (mut store, instance) = with_host_and_data(&engine, (), &text, sum);
+    for (mut store, instance) in instances_with_host(&text, sum) {
         let arguments: Vec<Val> = (1..=16).map(Val::I64).collect();
         let found = call(&mut store, instance, "g", &arguments).unwrap();
         assert_eq!(found[0].i64(), Some((1..=16).fold(0, |sum, x| sum * 3 + x)));
@@ -136,9 +130,7 @@ struct OwnError(i32);
 
 #[test]
 fn an_error_of_a_host_function_reaches_the_caller_as_itself() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host_and_data(&engine, (), CALLS, |x: i32| Err::<i32, _>(OwnError(x)));
+    for (mut store, instance) in instances_with_host(CALLS, |x: i32| Err::<i32, _>(OwnError(x))) {
         let error = call(&mut store, instance, "run", &[Val::I32(7)]).unwrap_err();
         assert_eq!(error.downcast_ref::<OwnError>().unwrap().0, 7);
         let host_error = error.downcast_ref::<HostError>().unwrap();
@@ -153,9 +145,8 @@ fn an_error_of_a_host_function_reaches_the_caller_as_itself() {
 #[test]
 fn an_error_of_a_host_function_is_its_message_and_then_a_backtrace() {
     for engine in engines() {
-        let (mut store, instance) = with_host_and_data(&engine, (), CALLS, |_: i32| {
-            Err::<i32, _>(anyhow::anyhow!("the disk is full"))
-        });
+        let (mut store, instance) =
+            with_host(&engine, CALLS, |_: i32| Err::<i32, _>(anyhow::anyhow!("the disk is full")));
         let error = call(&mut store, instance, "run", &[Val::I32(7)]).unwrap_err();
         let expected = "the disk is full\nwasm backtrace:\n   0: <text>:4:44: <module>!inner\n   \
                         1: <text>:6:17: <module>!run";
@@ -163,7 +154,7 @@ fn an_error_of_a_host_function_is_its_message_and_then_a_backtrace() {
         assert_eq!(format!("{error:#}"), expected);
 
         // An error with a type keeps it.
-        let (mut store, instance) = with_host_and_data(&engine, (), CALLS, |x: i32| {
+        let (mut store, instance) = with_host(&engine, CALLS, |x: i32| {
             Err::<i32, _>(anyhow::Error::new(OwnError(x)).context("while reading"))
         });
         let error = call(&mut store, instance, "run", &[Val::I32(7)]).unwrap_err();
@@ -180,7 +171,7 @@ fn a_host_function_can_see_where_it_was_called() {
         let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
         let noted = seen.clone();
         let (mut store, instance) =
-            with_host_and_data(&engine, (), CALLS, move |caller: Caller<'_, ()>, x: i32| {
+            with_host(&engine, CALLS, move |caller: Caller<'_, ()>, x: i32| {
                 noted.lock().unwrap().push(caller.backtrace().to_string());
                 x
             });
@@ -199,11 +190,8 @@ fn a_host_function_can_see_where_it_was_called() {
 
 #[test]
 fn a_host_function_can_trap() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host_and_data(&engine, (), CALLS, |_: i32| -> Result<i32> {
-                Err(Trap::from_code(TrapCode::IntegerOverflow).into())
-            });
+    let host = |_: i32| -> Result<i32> { Err(Trap::from_code(TrapCode::IntegerOverflow).into()) };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         let error = call(&mut store, instance, "run", &[Val::I32(7)]).unwrap_err();
         assert_eq!(trap(&error).code(), TrapCode::IntegerOverflow);
         assert_eq!(trap(&error).backtrace().frames().len(), 2);
@@ -212,13 +200,13 @@ fn a_host_function_can_trap() {
 
 #[test]
 fn a_panic_of_a_host_function_reaches_the_caller_as_that_panic() {
-    for engine in engines() {
-        let (mut store, instance) = with_host_and_data(&engine, (), CALLS, |x: i32| -> i32 {
-            if x == 0 {
-                std::panic::panic_any(String::from("from the host"))
-            }
-            x
-        });
+    let host = |x: i32| -> i32 {
+        if x == 0 {
+            std::panic::panic_any(String::from("from the host"))
+        }
+        x
+    };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         for _ in 0..100 {
             let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 let _ = call(&mut store, instance, "run", &[Val::I32(0)]);
@@ -235,7 +223,7 @@ fn nothing_leaks_when_a_host_function_fails_or_panics() {
     let captured = Counted::new(&live);
     let counter = live.clone();
     let (mut store, instance) =
-        with_host_and_data(&Engine::default(), (), CALLS, move |x: i32| -> Result<i32> {
+        with_host(&Engine::default(), CALLS, move |x: i32| -> Result<i32> {
             let _captured = &captured;
             let _local = Counted::new(&counter);
             assert!(x != 0, "zero");
@@ -262,15 +250,9 @@ fn calls_nest_through_the_host_and_continue() {
           (i32.add
             (call $f (i32.sub (local.get 0) (i32.const 1)))
             (i32x4.extract_lane 3 (local.get $big)))))"#;
-    for engine in engines() {
-        let (mut store, instance) = with_host_and_data(
-            &engine,
-            (),
-            text,
-            |mut caller: Caller<'_, ()>, n: i32| -> Result<i32> {
-                call_back(&mut caller, "sum", n)
-            },
-        );
+    let host =
+        |mut caller: Caller<'_, ()>, n: i32| -> Result<i32> { call_back(&mut caller, "sum", n) };
+    for (mut store, instance) in instances_with_host(text, host) {
         assert_eq!(number(&mut store, instance, "sum", &[100]).unwrap(), 5050);
     }
 }
@@ -282,7 +264,7 @@ fn nesting_without_end_is_exhaustion_and_not_a_crash() {
         (func (export "run") (call $f)))"#;
     let engine = Engine::default();
     let (mut store, instance) =
-        with_host_and_data(&engine, (), text, |mut caller: Caller<'_, ()>| -> Result<()> {
+        with_host(&engine, text, |mut caller: Caller<'_, ()>| -> Result<()> {
             call_export::<_, _, ()>(&mut caller, "run", ())
         });
     for _ in 0..2 {
@@ -299,15 +281,14 @@ fn a_host_function_may_grow_memories_of_its_caller() {
           (call $f)
           (i32.store (i32.const 65536) (i32.const 7))
           (memory.size) (table.size) (i32.load (i32.const 65536))))"#;
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host_and_data(&engine, (), text, |mut caller: Caller<'_, ()>| -> Result<()> {
-                let memory = caller.get_export("memory").and_then(Extern::into_memory).unwrap();
-                memory.grow(&mut caller, 1)?;
-                let table = caller.get_export("table").and_then(Extern::into_table).unwrap();
-                table.grow(&mut caller, 5, Val::FuncRef(None))?;
-                Ok(())
-            });
+    let host = |mut caller: Caller<'_, ()>| -> Result<()> {
+        let memory = caller.get_export("memory").and_then(Extern::into_memory).unwrap();
+        memory.grow(&mut caller, 1)?;
+        let table = caller.get_export("table").and_then(Extern::into_table).unwrap();
+        table.grow(&mut caller, 5, Val::FuncRef(None))?;
+        Ok(())
+    };
+    for (mut store, instance) in instances_with_host(text, host) {
         assert_eq!(
             invoke::<(), (i32, i32, i32)>(&mut store, instance, "run", ()).unwrap(),
             (2, 6, 7)

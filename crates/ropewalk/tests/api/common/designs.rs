@@ -1,17 +1,23 @@
 //! The same program in each design: `sum` adds squares from a generator, then calls the host while
 //! the generator is suspended.
 
-use super::{call_back, engines, number, with_host};
+use super::{call_back, instances_with_host, number};
 use ropewalk::{Caller, Result, StackKind};
+
+/// `run` calls the host on a stack, and returns what the host returns.
+pub fn a_stack_can_call_the_host(module: &str) {
+    for (mut store, instance) in instances_with_host(module, |x: i32| x * 100) {
+        assert_eq!(number(&mut store, instance, "run", &[7]).unwrap(), 700);
+        assert_eq!(number(&mut store, instance, "run", &[8]).unwrap(), 800);
+    }
+}
 
 /// An activation suspends a stack, another one resumes it, and an inner one does both. The module
 /// exports `keep`, `add`, and `run`, which calls the host.
 pub fn another_activation_can_resume(module: &str) {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, module, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                call_back(&mut caller, "add", x)
-            });
+    let host =
+        |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> { call_back(&mut caller, "add", x) };
+    for (mut store, instance) in instances_with_host(module, host) {
         number(&mut store, instance, "keep", &[0]).unwrap();
         assert_eq!(number(&mut store, instance, "add", &[1]).unwrap(), 1);
         // An inner activation resumes it, then an outer one.

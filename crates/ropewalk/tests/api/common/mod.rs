@@ -152,6 +152,15 @@ pub fn instances(text: impl AsRef<[u8]>) -> impl Iterator<Item = (Store<()>, Ins
     engines().into_iter().map(move |engine| instantiate_in(&engine, &text))
 }
 
+/// An instance of a module that imports `host f` on each of these engines.
+pub fn instances_with_host<P, R>(
+    text: impl AsRef<str>,
+    func: impl IntoFunc<(), P, R> + Clone,
+) -> impl Iterator<Item = (Store<()>, Instance)> {
+    let engines = engines().into_iter();
+    engines.map(move |engine| with_host(&engine, text.as_ref(), func.clone()))
+}
+
 /// An engine in a stress mode.
 pub fn engine(mode: Mode) -> Engine {
     Engine::new(&mode.config()).unwrap()

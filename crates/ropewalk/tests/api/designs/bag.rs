@@ -48,29 +48,24 @@ const CALLS: &str = r#"(module
 
 #[test]
 fn a_coroutine_can_call_the_host() {
-    for engine in engines() {
-        let (mut store, instance) = with_host(&engine, CALLS, |x: i32| x * 100);
-        assert_eq!(number(&mut store, instance, "run", &[7]).unwrap(), 700);
-        assert_eq!(number(&mut store, instance, "run", &[8]).unwrap(), 800);
-    }
+    designs::a_stack_can_call_the_host(CALLS);
 }
 
 #[test]
 fn calls_nest_through_coroutines_and_the_host() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                if x == 0 {
-                    return Ok(1);
-                }
-                // Inner calls write their root into the same global, so the host keeps the outer
-                // one.
-                let root = caller.get_export("root").and_then(Extern::into_global).unwrap();
-                let outer = root.get(&mut caller)?;
-                let inner = call_back(&mut caller, "run", x - 1)?;
-                root.set(&mut caller, outer)?;
-                Ok(inner + x)
-            });
+    let host = |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
+        if x == 0 {
+            return Ok(1);
+        }
+        // Inner calls write their root into the same global, so the host keeps the outer
+        // one.
+        let root = caller.get_export("root").and_then(Extern::into_global).unwrap();
+        let outer = root.get(&mut caller)?;
+        let inner = call_back(&mut caller, "run", x - 1)?;
+        root.set(&mut caller, outer)?;
+        Ok(inner + x)
+    };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         assert_eq!(number(&mut store, instance, "run", &[10]).unwrap(), 56);
     }
 }
@@ -110,12 +105,11 @@ fn another_activation_can_resume_a_suspended_stack() {
 
 #[test]
 fn a_root_that_retires_inside_ends_only_its_own_activation() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                traps(call_back(&mut caller, "retire", x), TrapCode::Unreachable);
-                Ok(x + 1)
-            });
+    let host = |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
+        traps(call_back(&mut caller, "retire", x), TrapCode::Unreachable);
+        Ok(x + 1)
+    };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         assert_eq!(number(&mut store, instance, "run", &[4]).unwrap(), 5);
         assert_eq!(number(&mut store, instance, "run", &[5]).unwrap(), 6);
     }
@@ -123,11 +117,11 @@ fn a_root_that_retires_inside_ends_only_its_own_activation() {
 
 #[test]
 fn an_error_of_the_host_in_a_coroutine_reaches_the_caller_as_itself() {
-    for engine in engines() {
-        let (mut store, instance) = with_host(&engine, CALLS, |x: i32| -> Result<i32> {
-            anyhow::ensure!(x != 13, "thirteen");
-            Ok(x)
-        });
+    let host = |x: i32| -> Result<i32> {
+        anyhow::ensure!(x != 13, "thirteen");
+        Ok(x)
+    };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         let error = number(&mut store, instance, "run", &[13]).unwrap_err();
         assert_eq!(host_message(&error), "thirteen");
         // The root that waited was freed with it.

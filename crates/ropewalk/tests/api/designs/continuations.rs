@@ -49,13 +49,12 @@ const CALLS: &str = r#"(module
 
 #[test]
 fn a_continuation_can_call_the_host() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                let memory = caller.get_export("memory").and_then(Extern::into_memory).unwrap();
-                memory.write(&mut caller, 0, b"seen")?;
-                Ok(x * 100)
-            });
+    let host = |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
+        let memory = caller.get_export("memory").and_then(Extern::into_memory).unwrap();
+        memory.write(&mut caller, 0, b"seen")?;
+        Ok(x * 100)
+    };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         for depth in [0, 1, 2, 3, 50] {
             assert_eq!(number(&mut store, instance, "run", &[depth, 7]).unwrap(), 700 + depth);
         }
@@ -66,15 +65,14 @@ fn a_continuation_can_call_the_host() {
 
 #[test]
 fn a_host_function_in_a_continuation_can_run_continuations_of_its_own() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                if x == 0 {
-                    return Ok(0);
-                }
-                let sum = call_back(&mut caller, "sum", x)?;
-                Ok(sum * 1000 + call_export::<_, (i32, i32), i32>(&mut caller, "run", (x, x - 1))?)
-            });
+    let host = |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
+        if x == 0 {
+            return Ok(0);
+        }
+        let sum = call_back(&mut caller, "sum", x)?;
+        Ok(sum * 1000 + call_export::<_, (i32, i32), i32>(&mut caller, "run", (x, x - 1))?)
+    };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         // Sums 1, 3, 6, 10 times 1000, and 4 + 3 + 2 + 1 stacks inside, 5 outside.
         assert_eq!(number(&mut store, instance, "run", &[5, 4]).unwrap(), 20_015);
     }
@@ -82,12 +80,11 @@ fn a_host_function_in_a_continuation_can_run_continuations_of_its_own() {
 
 #[test]
 fn a_host_function_can_be_the_body_of_a_continuation() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                anyhow::ensure!(x != 13, "thirteen");
-                call_back(&mut caller, "sum", x)
-            });
+    let host = |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
+        anyhow::ensure!(x != 13, "thirteen");
+        call_back(&mut caller, "sum", x)
+    };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         assert_eq!(number(&mut store, instance, "host as a body", &[10]).unwrap(), 55);
         let error = number(&mut store, instance, "host as a body", &[13]).unwrap_err();
         assert_eq!(host_message(&error), "thirteen");
@@ -98,14 +95,13 @@ fn a_host_function_can_be_the_body_of_a_continuation() {
 
 #[test]
 fn a_suspension_does_not_cross_a_host_frame() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                let error = call_export::<_, _, ()>(&mut caller, "yield", x).unwrap_err();
-                assert_eq!(trap(&error).code(), TrapCode::UnhandledTag);
-                // The host propagates the trap or ignores it.
-                if x == 0 { Err(error) } else { Ok(x) }
-            });
+    let host = |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
+        let error = call_export::<_, _, ()>(&mut caller, "yield", x).unwrap_err();
+        assert_eq!(trap(&error).code(), TrapCode::UnhandledTag);
+        // The host propagates the trap or ignores it.
+        if x == 0 { Err(error) } else { Ok(x) }
+    };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         for depth in 0..4 {
             assert_eq!(number(&mut store, instance, "run", &[depth, 1]).unwrap(), 1 + depth);
             let error = number(&mut store, instance, "run", &[depth, 0]).unwrap_err();
@@ -245,11 +241,11 @@ fn an_error_in_a_continuation_reaches_the_caller_as_itself() {
     #[derive(Debug, thiserror::Error)]
     #[error("the host's own error {0}")]
     struct OwnError(i32);
-    for engine in engines() {
-        let (mut store, instance) = with_host(&engine, CALLS, |x: i32| match x {
-            0 => Ok(0),
-            _ => Err(OwnError(x)),
-        });
+    let host = |x: i32| match x {
+        0 => Ok(0),
+        _ => Err(OwnError(x)),
+    };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         for i in 0..100 {
             let depth = i % 4;
             let error = number(&mut store, instance, "run", &[depth, 7]).unwrap_err();
@@ -264,13 +260,13 @@ fn an_error_in_a_continuation_reaches_the_caller_as_itself() {
 
 #[test]
 fn a_panic_in_a_continuation_reaches_the_caller_as_that_panic() {
-    for engine in engines() {
-        let (mut store, instance) = with_host(&engine, CALLS, |x: i32| -> i32 {
-            if x == 1 {
-                std::panic::panic_any(String::from("from the host"));
-            }
-            x
-        });
+    let host = |x: i32| -> i32 {
+        if x == 1 {
+            std::panic::panic_any(String::from("from the host"));
+        }
+        x
+    };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         for depth in (0..4).cycle().take(40) {
             let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 let _ = number(&mut store, instance, "run", &[depth, 1]);
@@ -564,20 +560,17 @@ fn references_in_the_frames_of_running_stacks_survive_host_calls() {
             (struct.get $s 0 (local.get $s))))
         (func (export "run") (param i32 externref) (result i32)
           (call $nested (local.get 0) (local.get 1))))"#;
-    for engine in engines() {
-        let (mut store, instance) = with_host(
-            &engine,
-            text,
-            |mut caller: Caller<'_, ()>, value: Option<ExternRef>| -> Result<Option<ExternRef>> {
-                for i in 0..100 {
-                    ExternRef::new(&mut caller, i)?;
-                }
-                let value = value.unwrap();
-                let data = value.data(&caller)?.downcast_ref::<&str>();
-                anyhow::ensure!(data == Some(&"hello"));
-                Ok(Some(value))
-            },
-        );
+    let host =
+        |mut caller: Caller<'_, ()>, value: Option<ExternRef>| -> Result<Option<ExternRef>> {
+            for i in 0..100 {
+                ExternRef::new(&mut caller, i)?;
+            }
+            let value = value.unwrap();
+            let data = value.data(&caller)?.downcast_ref::<&str>();
+            anyhow::ensure!(data == Some(&"hello"));
+            Ok(Some(value))
+        };
+    for (mut store, instance) in instances_with_host(text, host) {
         let value = ExternRef::new(&mut store, "hello").unwrap();
         let arguments = [Val::I32(10), Val::ExternRef(Some(value))];
         let found = call(&mut store, instance, "run", &arguments).unwrap();

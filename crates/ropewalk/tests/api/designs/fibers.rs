@@ -186,11 +186,10 @@ fn calling() -> String {
 
 #[test]
 fn a_fiber_can_call_the_host_which_runs_other_fibers() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, &calling(), |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                Ok(x + call_back(&mut caller, "next", 3)? + call_back(&mut caller, "next", 3)?)
-            });
+    let host = |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
+        Ok(x + call_back(&mut caller, "next", 3)? + call_back(&mut caller, "next", 3)?)
+    };
+    for (mut store, instance) in instances_with_host(&calling(), host) {
         number(&mut store, instance, "make", &[3]).unwrap();
         assert_eq!(number(&mut store, instance, "run", &[0]).unwrap(), 7 + 31 + 32);
         // A fiber that an inner activation suspended continues in any other.
@@ -201,26 +200,24 @@ fn a_fiber_can_call_the_host_which_runs_other_fibers() {
 
 #[test]
 fn a_fiber_that_an_outer_activation_runs_is_in_use() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, &calling(), |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                traps(call_back(&mut caller, "next", 0), TrapCode::FiberHasParent);
-                traps(call_back(&mut caller, "dismount", 0), TrapCode::FiberNotRunning);
-                traps(call_back(&mut caller, "release", 0), TrapCode::FiberHasParent);
-                Ok(x)
-            });
+    let host = |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
+        traps(call_back(&mut caller, "next", 0), TrapCode::FiberHasParent);
+        traps(call_back(&mut caller, "dismount", 0), TrapCode::FiberNotRunning);
+        traps(call_back(&mut caller, "release", 0), TrapCode::FiberHasParent);
+        Ok(x)
+    };
+    for (mut store, instance) in instances_with_host(&calling(), host) {
         assert_eq!(number(&mut store, instance, "run", &[0]).unwrap(), 7);
     }
 }
 
 #[test]
 fn an_error_of_the_host_ends_the_fiber_that_called_it() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, &calling(), |mut caller: Caller<'_, ()>, _: i32| -> Result<i32> {
-                call_back(&mut caller, "next", 3)?;
-                Err(anyhow::anyhow!("no more"))
-            });
+    let host = |mut caller: Caller<'_, ()>, _: i32| -> Result<i32> {
+        call_back(&mut caller, "next", 3)?;
+        Err(anyhow::anyhow!("no more"))
+    };
+    for (mut store, instance) in instances_with_host(&calling(), host) {
         number(&mut store, instance, "make", &[3]).unwrap();
         for n in 0..3 {
             fails_because(number(&mut store, instance, "run", &[0]), "no more");

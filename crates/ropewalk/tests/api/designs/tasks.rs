@@ -54,20 +54,15 @@ const CALLS: &str = r#"(module
 
 #[test]
 fn a_task_can_call_the_host() {
-    for engine in engines() {
-        let (mut store, instance) = with_host(&engine, CALLS, |x: i32| x * 100);
-        assert_eq!(number(&mut store, instance, "run", &[7]).unwrap(), 700);
-        assert_eq!(number(&mut store, instance, "run", &[8]).unwrap(), 800);
-    }
+    designs::a_stack_can_call_the_host(CALLS);
 }
 
 #[test]
 fn calls_nest_through_tasks_and_the_host() {
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, CALLS, |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
-                if x == 0 { Ok(1) } else { Ok(x + call_back(&mut caller, "run", x - 1)?) }
-            });
+    let host = |mut caller: Caller<'_, ()>, x: i32| -> Result<i32> {
+        if x == 0 { Ok(1) } else { Ok(x + call_back(&mut caller, "run", x - 1)?) }
+    };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         assert_eq!(number(&mut store, instance, "run", &[10]).unwrap(), 56);
     }
 }
@@ -110,11 +105,11 @@ fn another_activation_can_resume_a_suspended_stack() {
 
 #[test]
 fn an_error_of_the_host_in_a_task_ends_its_tasks() {
-    for engine in engines() {
-        let (mut store, instance) = with_host(&engine, CALLS, |x: i32| -> Result<i32> {
-            anyhow::ensure!(x != 13, "thirteen");
-            Ok(x)
-        });
+    let host = |x: i32| -> Result<i32> {
+        anyhow::ensure!(x != 13, "thirteen");
+        Ok(x)
+    };
+    for (mut store, instance) in instances_with_host(CALLS, host) {
         let error = number(&mut store, instance, "run", &[13]).unwrap_err();
         assert_eq!(host_message(&error), "thirteen");
         for way in ["resume outer", "resume inner", "release outer"] {

@@ -290,6 +290,19 @@ fn the_trap_of_a_tag_has_its_detail_apart() {
     assert_eq!(trap(&error).code(), TrapCode::UnhandledTag);
 }
 
+/// Checks the first lines of the errors of exports, where `host f` calls the export `inside`.
+fn check_around_host(text: &str, expected: [(&str, &str); 2]) {
+    let host = |mut caller: Caller<'_, ()>, _: i32| -> Result<()> {
+        call_export::<_, _, ()>(&mut caller, "inside", ())
+    };
+    for (mut store, instance) in instances_with_host(text, host) {
+        for (name, message) in expected {
+            let error = call(&mut store, instance, name, &[]).unwrap_err();
+            assert_eq!(error.to_string().lines().next(), Some(message));
+        }
+    }
+}
+
 #[test]
 fn an_unhandled_tag_says_if_the_host_stood_in_between() {
     let text = r#"(module
@@ -306,22 +319,10 @@ fn an_unhandled_tag_says_if_the_host_stood_in_between() {
           (return))
         (return))
       (func (export "without") (call $host (i32.const 0))))"#;
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, text, |mut caller: Caller<'_, ()>, _: i32| -> Result<()> {
-                call_export::<_, _, ()>(&mut caller, "inside", ())
-            });
-        let mut message = |name: &str| {
-            let error = call(&mut store, instance, name, &[]).unwrap_err();
-            error.to_string().lines().next().unwrap().to_string()
-        };
-        let plain = "wasm trap: unhandled tag: $yield with (i32.const 7)";
-        let crosses =
-            "its clause is outside of a host call, and a suspension cannot cross a host call";
-        assert_eq!(message("run"), format!("{plain}; {crosses}"));
-        // No handler has a clause.
-        assert_eq!(message("without"), plain);
-    }
+    let plain = "wasm trap: unhandled tag: $yield with (i32.const 7)";
+    let crosses = "its clause is outside of a host call, and a suspension cannot cross a host call";
+    // Without: no handler has a clause.
+    check_around_host(text, [("run", &format!("{plain}; {crosses}")), ("without", plain)]);
 }
 
 #[test]
@@ -337,20 +338,9 @@ fn a_task_that_runs_outside_of_a_host_call_says_so() {
       (func (export "suspended")
         (global.set $task (task.new $t $body))
         (task.suspend $t (global.get $task))))"#;
-    for engine in engines() {
-        let (mut store, instance) =
-            with_host(&engine, text, |mut caller: Caller<'_, ()>, _: i32| -> Result<()> {
-                call_export::<_, _, ()>(&mut caller, "inside", ())
-            });
-        let mut message = |name: &str| {
-            let error = call(&mut store, instance, name, &[]).unwrap_err();
-            error.to_string().lines().next().unwrap().to_string()
-        };
-        let plain = "wasm trap: task is not running";
-        let crosses = "it runs outside of a host call, and a switch cannot cross a host call";
-        assert_eq!(message("run"), format!("{plain}: {crosses}"));
-        assert_eq!(message("suspended"), plain);
-    }
+    let plain = "wasm trap: task is not running";
+    let crosses = "it runs outside of a host call, and a switch cannot cross a host call";
+    check_around_host(text, [("run", &format!("{plain}: {crosses}")), ("suspended", plain)]);
 }
 
 #[test]
