@@ -90,57 +90,44 @@ impl Limits {
         }
     }
 
-    fn count(&self) -> usize {
-        match self.allows(CallbackSite::Counts) {
+    fn count(&self, place: CallbackSite) -> usize {
+        match self.allows(place) {
             true => usize::MAX,
             false => 0,
         }
     }
 }
 
+/// Methods of a limiter: which method decides each, and at which site.
+macro_rules! decisions {
+    ($self:ident: $receiver:ty; $(
+        $name:ident($($parameter:ty),*) -> $result:ty = $decider:expr, $decides:ident $site:ident;
+    )*) => {
+        $(fn $name($self: $receiver $(, _: $parameter)*) -> $result {
+            $decider.$decides(CallbackSite::$site)
+        })*
+    };
+}
+
 impl ResourceLimiter for Limits {
-    fn memory_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> Result<bool> {
-        self.decides(CallbackSite::Memory)
+    decisions! { self: &mut Self;
+        memory_growing(usize, usize, Option<usize>) -> Result<bool> = self, decides Memory;
+        table_growing(usize, usize, Option<usize>) -> Result<bool> = self, decides Table;
+        stacks_growing(usize, usize, usize) -> bool = self, allows Stacks;
+        stack_growing(usize, usize, usize) -> bool = self, allows Stack;
+        heap_growing(usize, usize) -> bool = self, allows Heap;
+        host_values_growing(usize, usize) -> bool = self, allows HostValues;
+        handles_growing(usize, usize) -> bool = self, allows Handles;
+    }
+
+    decisions! { self: &Self;
+        instances() -> usize = self, count Counts;
+        memories() -> usize = self, count Counts;
+        tables() -> usize = self, count Counts;
     }
 
     fn memory_grow_failed(&mut self, _: usize, _: usize) {
         self.allows(CallbackSite::MemoryFailed);
-    }
-
-    fn table_growing(&mut self, _: usize, _: usize, _: Option<usize>) -> Result<bool> {
-        self.decides(CallbackSite::Table)
-    }
-
-    fn stacks_growing(&mut self, _: usize, _: usize, _: usize) -> bool {
-        self.allows(CallbackSite::Stacks)
-    }
-
-    fn stack_growing(&mut self, _: usize, _: usize, _: usize) -> bool {
-        self.allows(CallbackSite::Stack)
-    }
-
-    fn heap_growing(&mut self, _: usize, _: usize) -> bool {
-        self.allows(CallbackSite::Heap)
-    }
-
-    fn host_values_growing(&mut self, _: usize, _: usize) -> bool {
-        self.allows(CallbackSite::HostValues)
-    }
-
-    fn handles_growing(&mut self, _: usize, _: usize) -> bool {
-        self.allows(CallbackSite::Handles)
-    }
-
-    fn instances(&self) -> usize {
-        self.count()
-    }
-
-    fn memories(&self) -> usize {
-        self.count()
-    }
-
-    fn tables(&self) -> usize {
-        self.count()
     }
 }
 
@@ -168,51 +155,23 @@ impl Decides {
 }
 
 impl ResourceLimiterAsync for Decides {
-    fn memory_growing(&self, _: usize, _: usize, _: Option<usize>) -> Answer<'_, Result<bool>> {
-        self.answer(CallbackSite::Memory)
+    decisions! { self: &Self;
+        memory_growing(usize, usize, Option<usize>) -> Answer<'_, Result<bool>> =
+            self, answer Memory;
+        table_growing(usize, usize, Option<usize>) -> Answer<'_, Result<bool>> =
+            self, answer Table;
+        instances_growing(usize, usize) -> Answer<'_, Result<bool>> = self, answer Counts;
+        stacks_growing(usize, usize, usize) -> Answer<'_, bool> = self, allows Stacks;
+        heap_growing(usize, usize) -> Answer<'_, bool> = self, allows Heap;
+        stack_growing(usize, usize, usize) -> bool = self.0, allows Stack;
+        host_values_growing(usize, usize) -> bool = self.0, allows HostValues;
+        handles_growing(usize, usize) -> bool = self.0, allows Handles;
+        instances() -> usize = self.0, count Counts;
+        memories() -> usize = self.0, count Counts;
+        tables() -> usize = self.0, count Counts;
     }
 
     fn memory_grow_failed(&self, _: usize, _: usize) {
         self.0.allows(CallbackSite::MemoryFailed);
-    }
-
-    fn table_growing(&self, _: usize, _: usize, _: Option<usize>) -> Answer<'_, Result<bool>> {
-        self.answer(CallbackSite::Table)
-    }
-
-    fn instances_growing(&self, _: usize, _: usize) -> Answer<'_, Result<bool>> {
-        self.answer(CallbackSite::Counts)
-    }
-
-    fn stacks_growing(&self, _: usize, _: usize, _: usize) -> Answer<'_, bool> {
-        self.allows(CallbackSite::Stacks)
-    }
-
-    fn heap_growing(&self, _: usize, _: usize) -> Answer<'_, bool> {
-        self.allows(CallbackSite::Heap)
-    }
-
-    fn stack_growing(&self, _: usize, _: usize, _: usize) -> bool {
-        self.0.allows(CallbackSite::Stack)
-    }
-
-    fn host_values_growing(&self, _: usize, _: usize) -> bool {
-        self.0.allows(CallbackSite::HostValues)
-    }
-
-    fn handles_growing(&self, _: usize, _: usize) -> bool {
-        self.0.allows(CallbackSite::Handles)
-    }
-
-    fn instances(&self) -> usize {
-        self.0.count()
-    }
-
-    fn memories(&self) -> usize {
-        self.0.count()
-    }
-
-    fn tables(&self) -> usize {
-        self.0.count()
     }
 }
