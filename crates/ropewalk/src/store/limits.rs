@@ -121,66 +121,42 @@ impl<T> StoreContextMut<'_, T> {
     }
 }
 
-/// Fixed limits, made by a [`StoreLimitsBuilder`]. Stores with the same limits have copies:
-///
-/// ```
-/// use ropewalk::*;
-///
-/// let limits: StoreLimits = StoreLimitsBuilder::new().stacks(100).build();
-/// let engine = Engine::default();
-/// let stores = [(); 3].map(|()| {
-///     let mut store = Store::new(&engine, ());
-///     store.limiter(limits.clone());
-///     store
-/// });
-/// assert_eq!(stores.len(), 3);
-/// ```
-#[derive(Clone, Debug)]
-pub struct StoreLimits {
-    memory_size: usize,
-    total_memory_size: usize,
-    /// How many bytes all memories have now.
-    memory_in_use: usize,
-    table_elements: usize,
-    stacks: usize,
-    stack_bytes: usize,
-    heap_bytes: usize,
-    host_values: usize,
-    handles: usize,
-    instances: usize,
-    memories: usize,
-    tables: usize,
-    fails_to_grow: bool,
-}
-
-impl Default for StoreLimits {
-    fn default() -> Self {
-        const NONE: usize = usize::MAX;
-        StoreLimits {
-            memory_size: NONE,
-            total_memory_size: NONE,
-            memory_in_use: 0,
-            table_elements: NONE,
-            stacks: NONE,
-            stack_bytes: NONE,
-            heap_bytes: NONE,
-            host_values: NONE,
-            handles: NONE,
-            instances: NONE,
-            memories: NONE,
-            tables: NONE,
-            fails_to_grow: false,
-        }
-    }
-}
-
 /// Builds [`StoreLimits`]. By default only the limits of [`Config`](crate::Config) apply.
 /// [`Store::limiter`] has an example.
 #[derive(Clone, Debug, Default)]
 pub struct StoreLimitsBuilder(StoreLimits);
 
-macro_rules! settings {
+macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident;)*) => {
+        /// Fixed limits, made by a [`StoreLimitsBuilder`]. Stores with the same limits have copies:
+        ///
+        /// ```
+        /// use ropewalk::*;
+        ///
+        /// let limits: StoreLimits = StoreLimitsBuilder::new().stacks(100).build();
+        /// let engine = Engine::default();
+        /// let stores = [(); 3].map(|()| {
+        ///     let mut store = Store::new(&engine, ());
+        ///     store.limiter(limits.clone());
+        ///     store
+        /// });
+        /// assert_eq!(stores.len(), 3);
+        /// ```
+        #[derive(Clone, Debug)]
+        pub struct StoreLimits {
+            $($name: usize,)*
+            /// How many bytes all memories have now.
+            memory_in_use: usize,
+            fails_to_grow: bool,
+        }
+
+        impl Default for StoreLimits {
+            fn default() -> Self {
+                $(let $name = usize::MAX;)*
+                StoreLimits { $($name,)* memory_in_use: 0, fails_to_grow: false }
+            }
+        }
+
         impl StoreLimitsBuilder {
             $(
                 $(#[$doc])*
@@ -193,7 +169,7 @@ macro_rules! settings {
     };
 }
 
-settings! {
+limits! {
     /// How many bytes each linear memory may have.
     memory_size;
     /// How many bytes all linear memories may have together.
