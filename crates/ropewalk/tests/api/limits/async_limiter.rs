@@ -63,9 +63,14 @@ impl Slow {
         self.0.polls.store(polls, Ordering::Relaxed);
     }
 
-    fn wait(&self, question: String) -> After {
+    /// Records a question. The future of its answer is polled a number of times before.
+    fn answer<R: Send + 'static>(&self, question: String, answer: R) -> Answer<'_, R> {
         self.0.asked.lock().unwrap().push(question);
-        After(self.0.polls.load(Ordering::Relaxed))
+        let wait = After(self.0.polls.load(Ordering::Relaxed));
+        Box::pin(async move {
+            wait.await;
+            answer
+        })
     }
 
     fn take_asked(&self) -> Vec<String> {
@@ -81,14 +86,11 @@ impl ResourceLimiterAsync for Slow {
         _: Option<usize>,
     ) -> Answer<'_, Result<bool>> {
         let (current, desired) = (current / PAGE, desired / PAGE);
-        let wait = self.wait(format!("memory {current} {desired}"));
-        Box::pin(async move {
-            wait.await;
-            match desired {
-                1000 => Err(Error::msg("a thousand is an error")),
-                pages => Ok(pages <= self.0.most_pages),
-            }
-        })
+        let answer = match desired {
+            1000 => Err(Error::msg("a thousand is an error")),
+            pages => Ok(pages <= self.0.most_pages),
+        };
+        self.answer(format!("memory {current} {desired}"), answer)
     }
 
     fn memory_grow_failed(&self, current: usize, desired: usize) {
@@ -101,35 +103,19 @@ impl ResourceLimiterAsync for Slow {
         desired: usize,
         _: Option<usize>,
     ) -> Answer<'_, Result<bool>> {
-        let wait = self.wait(format!("table {current} {desired}"));
-        Box::pin(async move {
-            wait.await;
-            Ok(desired <= self.0.most_elements)
-        })
+        self.answer(format!("table {current} {desired}"), Ok(desired <= self.0.most_elements))
     }
 
     fn instances_growing(&self, current: usize, desired: usize) -> Answer<'_, Result<bool>> {
-        let wait = self.wait(format!("instances {current} {desired}"));
-        Box::pin(async move {
-            wait.await;
-            Ok(desired < 3)
-        })
+        self.answer(format!("instances {current} {desired}"), Ok(desired < 3))
     }
 
     fn stacks_growing(&self, _: usize, desired: usize, _: usize) -> Answer<'_, bool> {
-        let wait = self.wait("stacks".to_string());
-        Box::pin(async move {
-            wait.await;
-            desired <= self.0.most_stacks
-        })
+        self.answer("stacks".to_string(), desired <= self.0.most_stacks)
     }
 
     fn heap_growing(&self, _: usize, desired: usize) -> Answer<'_, bool> {
-        let wait = self.wait("heap".to_string());
-        Box::pin(async move {
-            wait.await;
-            desired <= self.0.most_heap
-        })
+        self.answer("heap".to_string(), desired <= self.0.most_heap)
     }
 }
 
