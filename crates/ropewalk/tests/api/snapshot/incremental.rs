@@ -136,6 +136,10 @@ fn configs() -> [Config; 3] {
     [always, normal, never]
 }
 
+fn cases() -> impl Iterator<Item = Case> {
+    configs().into_iter().map(|mut config| Case::large(&mut config))
+}
+
 /// Whether the kernel can note dirty pages.
 fn kernel_notes() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
@@ -145,8 +149,7 @@ fn kernel_notes() -> bool {
 
 #[test]
 fn the_second_snapshot_has_only_the_changes() {
-    for mut config in configs() {
-        let mut case = Case::large(&mut config);
+    for mut case in cases() {
         let first = case.snapshot(&mut SnapshotOptions::new());
         assert!(first.as_bytes().len() > 16_000_000 && !first.is_based());
         case.change(1);
@@ -167,8 +170,7 @@ fn the_second_snapshot_has_only_the_changes() {
 
 #[test]
 fn each_can_be_based_on_the_one_before() {
-    for mut config in configs() {
-        let mut case = Case::large(&mut config);
+    for mut case in cases() {
         let first = case.snapshot(&mut SnapshotOptions::new());
         let (mut last, mut whole, mut all) = (first.clone(), first.clone(), Vec::new());
         for n in 1..6 {
@@ -188,8 +190,7 @@ fn each_can_be_based_on_the_one_before() {
 
 #[test]
 fn all_can_be_based_on_the_first() {
-    for mut config in configs() {
-        let mut case = Case::large(&mut config);
+    for mut case in cases() {
         let first = case.snapshot(&mut SnapshotOptions::new());
         for n in 1..6 {
             case.change(n);
@@ -240,8 +241,7 @@ fn the_last_one_need_not_be_there() {
 
 #[test]
 fn a_restored_store_is_a_base() {
-    for mut config in configs() {
-        let mut case = Case::large(&mut config);
+    for mut case in cases() {
         let mut last = case.snapshot(&mut SnapshotOptions::new());
         let mut numbers = Vec::new();
         // Each step runs in a restored store.
@@ -266,8 +266,7 @@ fn a_restored_store_is_a_base() {
 
 #[test]
 fn objects_that_a_collection_moved_are_found() {
-    for mut config in configs() {
-        let mut case = Case::large(&mut config);
+    for mut case in cases() {
         let first = case.snapshot(&mut SnapshotOptions::new());
         case.change(2);
         case.store.gc();
@@ -367,8 +366,7 @@ fn a_snapshot_of_another_store_is_a_base_that_is_compared() {
 
 #[test]
 fn pages_that_became_zero_are_zero() {
-    for mut config in configs() {
-        let mut case = Case::large(&mut config);
+    for mut case in cases() {
         let first = case.snapshot(&mut SnapshotOptions::new());
         case.call::<_, ()>("set", (4_000_000, 0));
         let memory = case.instance.get_memory(&mut case.store, "memory").unwrap();
