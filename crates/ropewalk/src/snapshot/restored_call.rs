@@ -88,6 +88,8 @@ impl RestoredCall {
         self.resumed.is_some()
     }
 
+    // This is no `HostSwitch`: its values are in the pending call and not in the transfer area, and
+    // it may return a word.
     /// Continues it with the results of the host function, until it ends, or suspends if it
     /// [is a continuation](Self::is_continuation). Returns what
     /// [`Continuation::resume`](crate::Continuation::resume) would have returned, with the same
