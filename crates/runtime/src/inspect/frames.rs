@@ -65,6 +65,7 @@ impl<'a> Frames<'a> {
     }
 
     /// The call that returns to the current address.
+    #[inline]
     fn call(&mut self) -> Call<'a> {
         let (pc, place) = (self.pc, self.pc % RECENT_CALLS);
         if self.is_recent >> place & 1 == 1 {
@@ -96,6 +97,7 @@ impl<'a> Frames<'a> {
 impl<'a> Iterator for Frames<'a> {
     type Item = Frame<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<Frame<'a>> {
         let (fp, return_address) = self.links.next()?;
         let call = self.call();
@@ -110,11 +112,13 @@ impl<'a> Frame<'a> {
         self.call.pc
     }
 
+    #[inline]
     pub fn module(&self) -> Option<&'a Arc<LoadedModule>> {
         self.call.module
     }
 
     /// The entry of its call in the tables, and the stack pointer there.
+    #[inline]
     pub fn site(&self) -> Option<(&'a CodeTables<'a>, &'a CallSite, usize)> {
         let (module, site) = (self.call.module?, self.call.site?);
         Some((module.code.tables(), site, self.fp - site.frame_size as usize))

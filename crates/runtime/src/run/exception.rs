@@ -132,6 +132,7 @@ impl Store {
 }
 
 /// The first handler of a frame for a tag, perhaps one for any tag.
+#[inline]
 pub(super) fn handler_in(frame: &Frame<'_>, tag: *const TagDef, or_any: bool) -> Option<Landing> {
     let (image, site, sp) = frame.site()?;
     let module = frame.module()?;
