@@ -214,8 +214,6 @@ builtins! {
     switch_throw(reference, exception, offset);
     /// Traps, because the reference to a fiber to suspend is not valid.
     fiber_not_running(reference);
-    /// The trap for a task or fiber that is not a parent of the running stack.
-    not_running(block, kind);
     /// Frees the running stack and its parents up to and including another.
     release_running(block);
     /// Frees a suspended stack and the stacks that are suspended with it.

@@ -54,9 +54,12 @@ impl Translator<'_> {
 
     /// Traps unless a task or fiber is the running stack or one of its parents.
     fn check_running(&mut self, block: Value, kind: StackKind) {
+        let code = match kind {
+            StackKind::Fiber => TrapCode::FiberNotRunning,
+            _ => TrapCode::TaskNotRunning,
+        };
         let no_parent = self.no_parent();
         let [search, outwards, found] = std::array::from_fn(|_| self.next_block());
-        let not_running = self.cold_block();
         let [stack] = self.words(search);
         let current = self.current_stack();
         self.find_through(current, block, found);
@@ -67,13 +70,9 @@ impl Translator<'_> {
         self.enter_sealed(outwards);
         let parent = self.get(stack, block::PARENT);
         let is_outermost = self.ins().icmp(IntCC::Equal, parent, no_parent);
-        self.continue_unless(is_outermost, not_running);
+        self.ins().trapnz(is_outermost, trap(code));
         self.jump(search, &[parent]);
         self.builder.seal_block(search);
-        self.enter_sealed(not_running);
-        let kind = self.index(kind as u64);
-        self.call_builtin(Builtin::not_running, &[block, kind]);
-        self.ins().trap(trap(TrapCode::Unreachable));
         self.enter_sealed(found);
     }
 

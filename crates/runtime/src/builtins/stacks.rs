@@ -42,9 +42,6 @@ functions_of_store! {
     trace_refuse(block: *mut ControlBlock, tag: *const TagDef) -> ();
 }
 
-/// Why a stack of an outer activation cannot be suspended.
-const CROSSES_HOST: &str = "it runs outside of a host call, and a switch cannot cross a host call";
-
 impl Calling<'_> {
     pub(super) fn function_returned(&mut self, trap: u32, function: usize, event: u64) -> Ending {
         let code = TrapCode::from_number(trap as u8).expect("generated code passes traps");
@@ -80,17 +77,6 @@ impl Calling<'_> {
         match lifecycle::invalid_stack(reference, StackKind::Fiber) {
             TrapCode::FiberMoribund => TrapCode::FiberNotRunning,
             code => code,
-        }
-    }
-
-    pub(super) fn not_running(&mut self, block: *mut ControlBlock, kind: StackKind) -> Ending {
-        let code = match kind {
-            StackKind::Fiber => TrapCode::FiberNotRunning,
-            _ => TrapCode::TaskNotRunning,
-        };
-        match self.store.running.is_outside(block) {
-            true => Ending::DetailedTrap(code, CROSSES_HOST.to_string()),
-            false => code.into(),
         }
     }
 

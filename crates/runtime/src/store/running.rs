@@ -279,12 +279,6 @@ impl Running {
         })
     }
 
-    /// Whether a stack runs in an outer activation.
-    pub(crate) fn is_outside(&self, block: *const ControlBlock) -> bool {
-        let mut outer = self.outer_stacks().flat_map(|stack| self.with_parents(stack));
-        outer.any(|stack| ptr::eq(stack, block))
-    }
-
     /// The base of a running or pending stack.
     pub(crate) fn base_of(&self, stack: *mut ControlBlock) -> *mut ControlBlock {
         // SAFETY: such stacks are alive.

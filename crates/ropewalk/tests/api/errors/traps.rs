@@ -326,24 +326,6 @@ fn an_unhandled_tag_says_if_the_host_stood_in_between() {
 }
 
 #[test]
-fn a_task_that_runs_outside_of_a_host_call_says_so() {
-    let text = r#"(module
-      (import "host" "f" (func $host (param i32)))
-      (type $t (task)) (global $task (mut (ref null $t)) (ref.null $t))
-      (func $body (param $me (ref $t)) (call $host (i32.const 0)))
-      (func (export "inside") (task.suspend $t (global.get $task)))
-      (func (export "run")
-        (global.set $task (task.new $t $body))
-        (task.resume $t (global.get $task)))
-      (func (export "suspended")
-        (global.set $task (task.new $t $body))
-        (task.suspend $t (global.get $task))))"#;
-    let plain = "wasm trap: task is not running";
-    let crosses = "it runs outside of a host call, and a switch cannot cross a host call";
-    check_around_host(text, [("run", &format!("{plain}: {crosses}")), ("suspended", plain)]);
-}
-
-#[test]
 fn an_exception_that_nothing_catches_says_its_tag_and_values_in_all_designs() {
     let tag = "(tag $e (param i32))";
     let throws = "(throw $e (i32.const 5))";
