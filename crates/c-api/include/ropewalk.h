@@ -414,7 +414,7 @@ WASM_API_EXTERN bool ropewalk_fiber_can_dismount(const ropewalk_fiber_t*, const 
 WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_bag_switch(
   const wasm_ref_t*, const wasm_val_vec_t* values);
 /*
- * stack.switch: the stack that is left is added to the values. The function throws what is sent
+ * stack.switch: the stack that is left is added to the values. The function throws the sent event
  * to that stack, and never returns.
  */
 WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_first_class_switch(

@@ -141,7 +141,7 @@ impl ContRef {
     /// use ropewalk::*;
     ///
     /// # fn main() -> Result<()> {
-    /// // Each thread is a stack. One that traps is reported, and the others go on.
+    /// // Each thread is a stack. A trap in one is reported, and the others continue.
     /// let module = Module::new(&Engine::default(), r#"
     ///     (module
     ///       (import "host" "new_stack" (func $new (result stackref)))

@@ -101,7 +101,7 @@ const WAYS: [(i32, &str); 8] = [
 
 const STARTS: [&str; 3] = ["run", "in a task", "in an answer"];
 
-/// What has arrived at the ground.
+/// The exceptions and traps that have reached the ground.
 type Seen = Vec<String>;
 
 fn new_stack(caller: &mut Caller<'_, Seen>, ground: Ground) -> Result<ContRef> {
