@@ -408,14 +408,14 @@ WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_fiber_suspension(
 /* Whether a host function can dismount the fiber with an event. */
 WASM_API_EXTERN bool ropewalk_fiber_can_dismount(const ropewalk_fiber_t*, const wasm_tag_t* event);
 /*
- * switch: the stack is that of a reference, and may be the root of the running call. The stack that
+ * switch: the reference names the stack, which may be the root of the running call. The stack that
  * is left is added to the values.
  */
 WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_bag_switch(
   const wasm_ref_t*, const wasm_val_vec_t* values);
 /*
- * stack.switch: the stack that is left is added to the values. The function throws the sent event
- * to that stack, and never returns.
+ * stack.switch: the stack that is left is added to the values. The function never returns: it throws
+ * each event that is sent to that stack.
  */
 WASM_API_EXTERN own wasm_trap_t* ropewalk_trap_new_first_class_switch(
   const wasm_ref_t*, const wasm_tag_t* event, const wasm_val_vec_t* values);
